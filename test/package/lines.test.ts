@@ -72,6 +72,8 @@ beforeAll(async () => {
   chmodSync(join(here.folder, 'shopsync.env'), 0o600)
   const [faults] = blocksOf('docs/sandbox.md').filter(({ language }) => language === 'json')
   writeFileSync(join(here.folder, 'faults.json'), faults!.text)
+  // Nobody was forgotten; test/features/forget/customer.test.ts replays a file with somebody.
+  writeFileSync(join(here.folder, 'forgotten.jsonl'), '')
   mkdirSync(join(here.folder, 'jobs'))
   const [job] = blocksOf('docs/operations.md').filter(({ language }) => language === 'json')
   writeFileSync(join(here.folder, 'jobs/large.json'), job!.text.replace('[7]', '[101]'))

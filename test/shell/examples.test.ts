@@ -19,6 +19,7 @@ const elsewhere: Readonly<Record<string, string>> = {
     'test/features/init/init.test.ts',
   'shopsync adopt': 'test/features/adopt/adopt.test.ts',
   'shopsync forget --tenant 101': 'test/shell/prompt.test.ts',
+  'shopsync forget --tenant 101 --customer 5': 'test/shell/prompt.test.ts',
   "shopsync copy --to 'postgres://shopsync:${PGPASSWORD}@db.example.com/warehouse'":
     'test/features/copy/copycommand.test.ts',
   'shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new':
@@ -52,8 +53,8 @@ const exitCodes: Readonly<Record<string, number>> = {
 
 /** These only read, so they may run at the same time. The others take turns, the erasing ones last. */
 const reads =
-  /^(source|shopsync (plan|status|runs|why|check|verify|completion|dictionary|jobs|quarantine list|events|adopt --same-data$))\b/
-const erases = /^shopsync (forget|adopt)\b/
+  /^(source|shopsync (plan|status|runs|why|check|verify|completion|dictionary|jobs|quarantine list|events|adopt --same-data$|forget .*--dry-run$))\b/
+const erases = /^shopsync (forget|adopt)\b(?!.*--dry-run)/
 
 let here: Place
 beforeAll(async () => {

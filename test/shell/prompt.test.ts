@@ -1,6 +1,7 @@
 /** The prompt before an erasure, at a real terminal. */
 import { execFileSync, spawn } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
+import { template } from '../../src/sandbox/index.js'
 import { shopsync } from '../support/call.js'
 import { configure } from '../support/place.js'
 import { program } from '../support/process.js'
@@ -9,6 +10,7 @@ import { warehouses } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
+sandbox.store.put(1, 'customers', template('customers', 5, '2026-03-01T00:00:00.000000Z'))
 
 /** `script` of util-linux gives a program a terminal. */
 function hasScript(): boolean {
@@ -27,7 +29,7 @@ function typed(words: readonly string[], keys: string): Promise<{ code: number |
   let isTyped = false
   child.stdout.on('data', (chunk: Buffer) => {
     screen += chunk.toString()
-    if (isTyped || !screen.includes('Type its id')) return
+    if (isTyped || !/Type [\w/]+( id)? to go on/.test(screen)) return
     isTyped = true
     child.stdin.write(keys)
   })
@@ -35,17 +37,20 @@ function typed(words: readonly string[], keys: string): Promise<{ code: number |
 }
 
 describe.runIf(hasScript())('forget prompts', () => {
-  it.each([
-    ['Ctrl-C', '\u0003', 130, /Interrupted; nothing was erased/],
-    ['Ctrl-D', '\u0004', 2, /before anything was typed\. Nothing was erased/],
-    ['another id', '2\r', 2, /Found "2", expected 1\. Nothing was erased/],
-    ['its id', '1\r', 0, /Tenant 1 is erased/],
-  ])('%s', async (_name, keys, code, said) => {
+  const one = ['--customer', '5']
+  it.each<[string, string, number, RegExp, string[]]>([
+    ['Ctrl-C', '\u0003', 130, /Interrupted; nothing was erased/, []],
+    ['Ctrl-D', '\u0004', 2, /before anything was typed\. Nothing was erased/, []],
+    ['another id', '2\r', 2, /Found "2", expected 1\. Nothing was erased/, []],
+    ['its id', '1\r', 0, /Tenant 1 is erased/, []],
+    ["a customer's id alone", '5\r', 2, /Found "5", expected 1\/5\. Nothing was erased/, one],
+    ["a customer's id with the tenant's", '1/5\r', 0, /Customer 1\/5 is forgotten/, one],
+  ])('%s', async (_name, keys, code, said, flags) => {
     const [kind] = warehouses()
     const address = kind!.address()
-    const config = configure(sandbox, address, ['notes'])
+    const config = configure(sandbox, address, ['notes', 'customers'])
     await shopsync(['sync', '--config', config])
-    const ended = await typed(['forget', '--tenant', '1', '--config', config], keys)
+    const ended = await typed(['forget', '--tenant', '1', ...flags, '--config', config], keys)
     expect(ended.screen).toMatch(said)
     expect(ended.screen).not.toMatch(/should not have happened|Error:/)
     expect(ended.code).toBe(code)
