@@ -152,7 +152,8 @@ function linkReader(
     })
 }
 
-const forgottenReason = ' (erased on request)'
+/** Ends the reason of a quarantined value that was erased. */
+export const forgottenReason = ' (erased on request)'
 
 /** Makes what leaves out of a resource's pages what belongs to forgotten customers. */
 export function compileForget(

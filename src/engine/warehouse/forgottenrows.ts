@@ -2,7 +2,7 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { Resource } from '../../../schema/resource.js'
 import { parseId } from '../base/int64.js'
-import { type ForgetPlan, rowsGo } from '../model/forgotten.js'
+import { type ForgetPlan, forgottenReason, rowsGo } from '../model/forgotten.js'
 import { historyName } from '../model/historytable.js'
 import { rootTable } from './database.js'
 import { among, ForgetIds, namesAmong, type RecordIds } from './forgottenids.js'
@@ -14,7 +14,6 @@ export interface Emptying {
   readonly query: CompiledQuery
 }
 
-const reason = ' (erased on request)'
 /** Entries of quarantine that are looked up by one statement. */
 const namesAtOnce = 500
 
@@ -111,7 +110,7 @@ export abstract class ForgetRows extends ForgetIds {
   private unquoted({ name }: Resource, records: RawBuilder<unknown>): CompiledQuery {
     return this.db
       .updateTable('sync_quarantine')
-      .set({ value: null, reason: sql<string>`coalesce(reason, '') || ${sql.lit(reason)}` })
+      .set({ value: null, reason: sql<string>`coalesce(reason, '') || ${sql.lit(forgottenReason)}` })
       .where('tenant_id', '=', this.tenantId)
       .where('resource', '=', name)
       .where('value', 'is not', null)

@@ -91,11 +91,10 @@ function todaySentence({ needs: { overdue }, tasks: lists }: ReportScope): {
   const [come, promised] = [listOf(lists, 'appointments'), listOf(lists, 'pick-ups')]
   const [late, toSell] = [listOf(lists, 'late'), listOf(lists, 'to sell')]
   const waiting = promised.count - promised.apart
+  const pickUps = plural(promised.count, 'promised pick-up')
   const ahead = [
     come.count > 0 ? plural(come.count, 'appointment') : '',
-    waiting > 0
-      ? `${waiting < promised.count ? `${count(waiting)} of ` : ''}${plural(promised.count, 'promised pick-up')}${waiting < promised.count ? ' still due' : ''}`
-      : '',
+    waiting === 0 ? '' : promised.apart === 0 ? pickUps : `${count(waiting)} of ${pickUps} still due`,
   ].filter((words) => words !== '')
   const tasks = [
     late.count > 0 ? `${plural(late.count, 'order')} past the promised time` : '',
