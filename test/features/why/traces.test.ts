@@ -4,6 +4,7 @@ import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
+import { forgetEmptyTable } from '../../../src/engine/warehouse/postgres/erase.js'
 import { liftForgotten } from '../../../src/engine/warehouse/tenants.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
@@ -130,6 +131,42 @@ describe.each(postgres)('$name', (kind) => {
     expect(await size()).toBe(before)
     await forget(warehouse)
     expect(await size()).toBe(0)
+    await warehouse.close()
+  })
+
+  it('leaves no value in the statistics of a table that is empty afterwards', async () => {
+    const address = await kind.migrated()
+    const warehouse = await openAt(address)
+    const { db } = warehouse
+    const known = async (): Promise<string> => {
+      const { rows } = await sql<{ row: string }>`select s::text as row from pg_stats as s
+        where schemaname = ${address.schema}`.execute(db)
+      return rows.map(({ row }) => row).join()
+    }
+    const notes = sql.id(address.schema, 'notes')
+    const analyzed = async (): Promise<void> => {
+      await sync(sandbox, warehouse, { resources: ['notes'] })
+      await sql`delete from ${notes} where tenant_id = 2`.execute(db)
+      await sql`analyze ${notes}`.execute(db)
+      expect(await known()).toContain(word)
+    }
+    await analyzed()
+    expect(await forget(warehouse)).toMatchObject({ traces_left: null })
+    expect(await known()).not.toContain(word)
+    await warehouse.write([
+      liftForgotten(db, 1),
+      db.deleteFrom('sync_cursors').where('tenant_id', '=', 2).compile(),
+    ])
+    await analyzed()
+    const { rows: before } = await sql`select * from ${notes}`.execute(db)
+    await forgetEmptyTable(db, address.schema, 'notes')
+    expect((await sql`select * from ${notes}`.execute(db)).rows).toEqual(before)
+    await sql`delete from ${notes}`.execute(db)
+    await sql`vacuum (analyze) ${notes}`.execute(db)
+    expect(await known()).toContain(word)
+    await forgetEmptyTable(db, address.schema, 'notes')
+    expect(await known()).not.toContain(word)
+    expect((await sql`select * from ${notes}`.execute(db)).rows).toEqual([])
     await warehouse.close()
   })
 })

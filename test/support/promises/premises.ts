@@ -680,6 +680,17 @@ export const premises: readonly Promised[] = [
     on: ['postgres'],
   },
   {
+    promise: 'erased data leaves no trace',
+    broken: "keeps the planner's statistics of a table that is empty afterwards",
+    breakage: breaking<typeof postgreserase>('src/engine/warehouse/postgres/erase.ts').function(
+      'clearStatistics',
+      () => async () => undefined,
+    ),
+    test: 'test/features/why/traces.test.ts',
+    name: 'leaves no value in the statistics of a table that is empty afterwards',
+    on: ['postgres'],
+  },
+  {
     promise: 'forgotten tenants stay away',
     broken: "doesn't know who was forgotten",
     breakage: breaking<typeof tenants>('src/engine/warehouse/tenants.ts').function(

@@ -19,8 +19,10 @@ export async function vacuum(
     return of.length === 0 ? [] : [{ name, list: sql.join(of.map((column) => sql.id(column))) }]
   })
   const isInPart = new Set(some.map(({ name }) => name))
-  for (const name of tables)
+  for (const name of tables) {
+    await clearStatistics(db, schema, name, columns?.get(name))
     await sql`vacuum ${isInPart.has(name) ? sql`` : sql`(analyze) `}${sql.id(schema, name)}`.execute(db)
+  }
   if (some.length > 0)
     await db.transaction().execute(async (transaction) => {
       await sql`set local default_statistics_target = ${sql.lit(buckets)}`.execute(transaction)
@@ -32,4 +34,54 @@ export async function vacuum(
     elsewhere:
       'Backups, replicas and the WAL of the server keep what they hold until they are recycled; blocks of the tables until they are written again',
   }
+}
+
+/**
+ * Removes what the planner remembers of a table, or of these columns of it. An `analyze` that comes across no row, as in
+ * an empty table, replaces nothing: without this, names would stay in `pg_stats` for good.
+ */
+export async function clearStatistics(
+  db: Kysely<Database>,
+  schema: string,
+  name: string,
+  columns: readonly string[] = [],
+): Promise<void> {
+  const known = sql`pg_stats where schemaname = ${schema} and tablename = ${name} and not inherited`
+  const { rows } = await sql<{ column: string; clears: boolean }>`select attname as column,
+      to_regprocedure('pg_clear_attribute_stats(text, text, text, boolean)') is not null as clears
+    from ${known}`.execute(db)
+  const [first] = rows
+  if (!first) return
+  if (!first.clears) return forgetEmptyTable(db, schema, name)
+  const of = columns.length > 0 ? sql` and attname = any(${[...columns]}::text[])` : sql``
+  await sql`select pg_clear_attribute_stats(schemaname, tablename, attname, false) from ${known}${of}`.execute(
+    db,
+  )
+}
+
+/**
+ * The same before Postgres 18, for a table without rows: its statistics are made again of one that nobody ever sees.
+ * Exported for a test: the tests' own server is newer.
+ */
+export async function forgetEmptyTable(db: Kysely<Database>, schema: string, name: string): Promise<void> {
+  const table = sql.id(schema, name)
+  const needed = await sql<{ column: string; value: string }>`select attname as column,
+      case typcategory when 'D' then 'epoch' else '0' end as value
+    from pg_attribute join pg_type t on t.oid = atttypid
+    where attrelid = to_regclass(${`"${schema}"."${name}"`}) and attnum > 0 and not attisdropped
+      and attnotnull and not atthasdef and attidentity = ''`.execute(db)
+  const columns = sql.join(needed.rows.map(({ column }) => sql.id(column)))
+  const values = sql.join(needed.rows.map(({ value }) => sql.lit(value)))
+  const row = needed.rows.length > 0 ? sql`(${columns}) values (${values})` : sql`default values`
+  await db.transaction().execute(async (transaction) => {
+    const { rows } = await sql`select 1 from ${table} limit 1`.execute(transaction)
+    if (rows.length > 0) return
+    const made = await sql<{
+      place: string
+    }>`insert into ${table} ${row} returning ctid::text as place`.execute(transaction)
+    await sql`analyze ${table}`.execute(transaction)
+    // By its place: others may have stored rows meanwhile.
+    const place = made.rows[0]?.place ?? null
+    await sql`delete from ${table} where ctid = ${place}::tid`.execute(transaction)
+  })
 }
