@@ -45,8 +45,9 @@ async function inside(
     markCustomer(sandbox, 102, namesake)
     const config = configure(sandbox, address, sized(forgettable, []), { resources: history })
     const document = JSON.parse(readFileSync(config, 'utf8')) as Record<string, unknown>
+    if (isWhole()) document['sync'] = { resources: 'all' }
     const write = (more: object): void => writeFileSync(config, JSON.stringify({ ...document, ...more }))
-    if (isWhole()) write({ sync: { resources: 'all' } })
+    write({})
     const run = async (...words: string[]) => {
       const { code, stdout, stderr } = await shopsync([...words, '--config', config])
       return { code: code ?? -1, stdout, stderr }
