@@ -13,9 +13,7 @@ export function forgetText({ tenant_id, rows, tables, traces_left, elsewhere }: 
       ? `Tenant ${tenant_id} was forgotten before: there was nothing more to erase.`
       : `Tenant ${tenant_id} is erased: ${plural(rows, 'row')} in ${plural(tables.length, 'table')}.`
   const rest =
-    traces_left === null
-      ? ''
-      : `\n${traces_left}. End that program (a BI tool, an open sqlite3), then type shopsync forget --tenant ${tenant_id} --yes`
+    traces_left === null ? '' : `\n${traces_left}. Then type shopsync forget --tenant ${tenant_id} --yes`
   const away = `It stays forgotten, granted or not, until you type shopsync forget --tenant ${tenant_id} --lift.`
   return `${head}${rest}\n${elsewhere}.\n${away}`
 }
@@ -55,7 +53,7 @@ export function receiptText(receipts: readonly Receipt[], file: string): string 
   const left =
     traces_left === null
       ? ''
-      : `${traces_left}. End that program (a BI tool, an open sqlite3), then type shopsync forget --tenant ${first.tenant_id} ${names} --yes\n`
+      : `${traces_left}. Then type shopsync forget --tenant ${first.tenant_id} ${names} --yes\n`
   return `${receipts.map(oneReceipt).join('\n')}\n${left}${elsewhere}.\nThey stay forgotten until you type shopsync forget with --lift. ${file} lists them.`
 }
 

@@ -267,6 +267,11 @@ describe('the most common mistakes show what was found, what was expected and wh
       { ...good, privacy: { customers: { emial: 'keep' } } },
       ['privacy.customers.emial: found the unknown key', 'a column of customers', 'known key is "email"'],
     ],
+    [
+      'privacy of a table that is none',
+      { ...good, privacy: { custmers: { email: 'keep' } } },
+      ['privacy.custmers: found the unknown key', 'known key is "customers"'],
+    ],
     ['privacy in one word', { ...good, privacy: 'keep' }, ['privacy: found "keep", expected an object']],
     [
       'privacy of a whole table',
@@ -361,6 +366,14 @@ describe('the most common mistakes show what was found, what was expected and wh
     expect(() =>
       readThis({ ...good, warehouse: { url: 'sqlite:./x.db' }, report: { schema: 'shopsync' } }),
     ).not.toThrow()
+  })
+
+  test("takes the key of privacy from a file, and doesn't show it", () => {
+    mkdirSync(join(folder, 'keys'))
+    write(`${key}\n`, 'keys/privacy')
+    const config = readThis({ ...good, privacy: { preset: 'pseudonymous', key: { file: 'keys/privacy' } } })
+    expect(config.privacy.key?.reveal()).toBe(key)
+    expect(JSON.stringify(config)).not.toContain(key)
   })
 
   test('accepts privacy of a promoted column', () => {

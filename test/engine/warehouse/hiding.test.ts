@@ -90,9 +90,14 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       .where('email', '!=', '')
       .limit(1)
       .execute()
+    const customers = sql.table(kind.name === 'sqlite' ? 'orders' : `${address.schema}_analytics.orders`)
+    const names = await sql<{ id: number; name: string | null }>`select distinct customer_id as id,
+      customer_name as name from ${customers} where customer_id is not null`.execute(warehouse.db)
     await warehouse.close()
     expect(row?.first_name).toMatch(/^h1:[\w-]{22}$/)
     expect(row?._extra).toBeNull()
+    expect(names.rows.length).toBeGreaterThan(5)
+    for (const { id, name } of names.rows) expect(name).toBe(`customer ${id}`)
     const printed: string[] = []
     const commands = [
       ...[['check'], ['migrate'], ['grants'], ['quarantine', 'list'], ['quarantine', 'replay']],
@@ -164,6 +169,10 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     expect(refused.stderr).not.toContain('_history')
     const loosened = await shopsync(['migrate', '--loosen-privacy', '--config', config])
     expect(loosened.code, loosened.stderr).toBe(0)
+    expect(loosened.stdout).toMatch(
+      /first_name may be stored again: the next sync reads customers whole; .*, \d+ deleted rows? among them/,
+    )
+    expect((await shopsync(['status', '--config', config])).stdout).toContain('because privacy hides less')
     await done(config, 'sync')
     expect((await leaks(address)).length).toBeGreaterThan(100)
   })

@@ -71,6 +71,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
     expect(await states(address)).toEqual(['hiding'])
     writePrivacy(config, preset)
+    expect((await run('status')).stdout).toContain('Stored values are not hidden yet in ')
     const migrated = await run('migrate')
     expect(migrated.code, migrated.stderr).toBe(0)
     expect(marks(await everything(address))).toEqual([])
@@ -131,6 +132,14 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       ['verify'],
     ])
       expect(await cursors(hidden.run, ...words), words.join(' ')).toEqual(await cursors(plain.run, ...words))
+    sandbox.store.change(tenant, 'customers', Number(one?.id), { first_name: 'a marker in another name' })
+    const [told, shown] = [
+      await hidden.run('why', 'customers', `${one?.id}`),
+      await plain.run('why', 'customers', `${one?.id}`),
+    ]
+    expect(shown.stdout).toContain('a marker in another name')
+    expect(told.stdout).toMatch(/first_name: differs$/m)
+    expect(told.stdout).not.toContain('a marker in')
   })
 
   it('with a lost key, commands that write are refused, those that read go on, and a new version heals', async () => {

@@ -79,6 +79,25 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
       const differing = `(${all} except all ${mine}) union all (${mine} except all ${all})`
       expect(await rowsOf(owner, differing), view).toEqual([])
     }
+    // The database's messages may say anything.
+    await owner.query(`update ${address.schema}.sync_cursors set last_error = 'of others'`)
+    expect(await rowsOf(reader, 'select distinct last_error from freshness')).toEqual([{ last_error: null }])
+    await owner.query(`update ${address.schema}.sync_cursors set last_error = null`)
+  })
+
+  it('if the role of shopsync may not make its schema, the statement is named', async () => {
+    const [own, other] = [`maker_${address.schema}`, `other_${address.schema}`]
+    await owner.query(`create role ${own} login; create role ${other}; grant usage on schema ${address.schema} to ${own};
+      grant select, insert, update on all tables in schema ${address.schema} to ${own}`)
+    const url = new URL(address.url)
+    url.username = own
+    const as = configure(sandbox, { ...address, url: url.href }, ['customers'])
+    const refused = await shopsync(['grant', '--role', other, '--tenant', String(first), '--config', as])
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toMatch(
+      new RegExp(`may not create the schema "${other}"[^]*grant create on database \\S+ to ${own}`),
+    )
+    await owner.query(`drop owned by ${own}; drop role ${own}, ${other}`)
   })
 
   it('a role that sees everything by other means is refused, with what to revoke', async () => {

@@ -10,6 +10,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
+import { onServer } from '../../support/databases.js'
 import { configure } from '../../support/place.js'
 import { depsOf, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
@@ -151,6 +152,22 @@ describe.each(postgres)('$name', (kind) => {
       expect(await known()).toContain(word)
     }
     await analyzed()
+    // Who doesn't own the tables can't vacuum them.
+    const runner = `eraser_${address.schema}`
+    await onServer(
+      address.url,
+      `create role ${runner} login`,
+      `grant usage on schema ${address.schema} to ${runner}`,
+      `grant select, insert, update, delete on all tables in schema ${address.schema} to ${runner}`,
+    )
+    const url = new URL(address.url)
+    url.username = runner
+    const other = await reopen({ ...address, url: url.href })
+    expect((await forget(other)).traces_left).toMatch(
+      /^Traces remain in \w+, .* and \d+ more, since only the owner/,
+    )
+    await other.close()
+    expect(await known()).toContain(word)
     expect(await forget(warehouse)).toMatchObject({ traces_left: null })
     expect(await known()).not.toContain(word)
     await warehouse.write([
@@ -168,5 +185,6 @@ describe.each(postgres)('$name', (kind) => {
     expect(await known()).not.toContain(word)
     expect((await sql`select * from ${notes}`.execute(db)).rows).toEqual([])
     await warehouse.close()
+    await onServer(address.url, `drop owned by ${runner}`, `drop role ${runner}`)
   })
 })

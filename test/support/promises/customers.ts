@@ -144,6 +144,6 @@ export const customers: readonly Promised[] = [
         return sound({ ...deps, record: (line) => deps.record?.(Object.assign({}, line, named[0])) }, persons)
       },
     ),
-    name: 'writes a receipt for its owner, and none that names the customer',
+    name: 'writes a receipt for its owner, and none that names the customer; several share the work',
   },
 ]

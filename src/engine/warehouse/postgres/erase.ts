@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { joinedNames } from '../../base/format.js'
 import type { Database } from '../database.js'
 import type { Traces } from '../dialect.js'
 import { buckets } from './statistics.js'
@@ -14,12 +15,13 @@ export async function vacuum(
   tables: readonly string[],
   columns?: ReadonlyMap<string, readonly string[]>,
 ): Promise<Traces> {
-  const some = tables.flatMap((name) => {
+  const { ours, theirs } = await owned(db, schema, tables)
+  const some = ours.flatMap((name) => {
     const of = columns?.get(name) ?? []
     return of.length === 0 ? [] : [{ name, list: sql.join(of.map((column) => sql.id(column))) }]
   })
   const isInPart = new Set(some.map(({ name }) => name))
-  for (const name of tables) {
+  for (const name of ours) {
     await clearStatistics(db, schema, name, columns?.get(name))
     await sql`vacuum ${isInPart.has(name) ? sql`` : sql`(analyze) `}${sql.id(schema, name)}`.execute(db)
   }
@@ -30,9 +32,27 @@ export async function vacuum(
       await sql`analyze ${sql.join(each)}`.execute(transaction)
     })
   return {
-    left: null,
+    left:
+      theirs.length === 0
+        ? null
+        : `Traces remain in ${joinedNames(theirs)}, since only the owner may vacuum them. Put the owner's role into warehouse.url`,
     elsewhere:
       'Backups, replicas and the WAL of the server keep what they hold until they are recycled; blocks of the tables until they are written again',
+  }
+}
+
+/** A vacuum by another role does nothing, without an error. */
+async function owned(db: Kysely<Database>, schema: string, tables: readonly string[]) {
+  const { rows } = await sql<{ name: string }>`select c.relname as name
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      join pg_database d on d.datname = current_database()
+    where n.nspname = ${schema} and not pg_has_role(c.relowner, 'usage') and not pg_has_role(d.datdba, 'usage')`.execute(
+    db,
+  )
+  const others = new Set(rows.map(({ name }) => name))
+  return {
+    ours: tables.filter((name) => !others.has(name)),
+    theirs: tables.filter((name) => others.has(name)),
   }
 }
 

@@ -6,6 +6,7 @@ import { basename } from 'node:path'
 import type BetterSqlite3 from 'better-sqlite3'
 import type { Traces } from '../dialect.js'
 
+const end = 'End that program (a BI tool, an open sqlite3)'
 const elsewhere = 'Backups and copies of the file keep what they hold'
 
 /** Overwrites what the work deletes, while it works. */
@@ -32,11 +33,14 @@ export function withoutTraces(raw: BetterSqlite3.Database): Traces {
     raw.exec('vacuum')
     return emptyLog(raw)
       ? { left: null, elsewhere }
-      : left(raw, 'another program is reading an older state of it')
+      : left(raw, `another program is reading an older state of it. ${end}`)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error
     const isBusy = String(error.code).startsWith('SQLITE_BUSY') || error.code === 'SQLITE_LOCKED'
-    return left(raw, isBusy ? 'another program is using it' : `it could not be rewritten: ${error.message}`)
+    return left(
+      raw,
+      isBusy ? `another program is using it. ${end}` : `it could not be rewritten: ${error.message}`,
+    )
   } finally {
     raw.pragma('busy_timeout = 5000')
   }
