@@ -6,7 +6,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import { plural } from '../base/format.js'
-import { type Hidden, type LoosenedColumn, loosen } from '../warehouse/hiding.js'
+import { type Hidden, isUnhidden, type LoosenedColumn, loosen } from '../warehouse/hiding.js'
 import { hasPendingMoves, type MovedColumn, moveColumns } from '../warehouse/migratecolumns.js'
 import { openLease } from '../warehouse/openlease.js'
 import type { Transact } from '../warehouse/pendingmoves.js'
@@ -101,8 +101,11 @@ export async function migrateStored(
   // As a claim of the lease would: "up to date" must not be said of a policy that the next run refuses.
   const hidden = await warehouse.read((db) => storedPrivacy(db).execute())
   warehouse.rowSettings?.checkPrivacy(hidden, warehouse.where)
-  if (!(await hasPendingMoves(warehouse)) && (await readOutdated(warehouse, model)).length === 0)
-    return { moved: [], recomputed: [], hidden: { done: [], left: null } }
+  const waits =
+    (await hasPendingMoves(warehouse)) ||
+    (await warehouse.trying(() => isUnhidden(warehouse.dialect, model))) ||
+    (await readOutdated(warehouse, model)).length > 0
+  if (!waits) return { moved: [], recomputed: [], hidden: { done: [], left: null } }
   await using lease = await openLease(deps, 'migrate')
   const done = {
     moved: await moveColumns(lease.warehouse, lease.signal),

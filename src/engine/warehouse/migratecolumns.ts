@@ -24,7 +24,6 @@ import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
-import { isUnhidden } from './hiding.js'
 import { demandRefill, seenFrom } from './layout.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
 import { pendingPrivacy } from './pendingprivacy.js'
@@ -201,12 +200,9 @@ export interface PendingMove extends Omit<MovedColumn, 'values' | 'to'> {
   readonly refills: boolean
 }
 
-/** Whether `moveColumns` has anything to do. */
+/** Whether `moveColumns` has anything to do. Rows to hide are no such thing: a claim of the lease hides them. */
 export const hasPendingMoves = async (warehouse: Warehouse): Promise<boolean> =>
-  warehouse.trying(
-    async () =>
-      (await waitingMoves(warehouse)).length > 0 || (await isUnhidden(warehouse.dialect, warehouse.model)),
-  )
+  warehouse.trying(async () => (await waitingMoves(warehouse)).length > 0)
 
 /** What `moveColumns` would do, for commands that show it first. Changes nothing. */
 export const pendingMoves = (warehouse: Warehouse): Promise<PendingMove[]> =>
