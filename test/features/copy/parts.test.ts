@@ -4,15 +4,37 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { shopsync } from '../../support/call.js'
-import { configure } from '../../support/place.js'
+import { type Address, configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
-import { dialectWarehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 25, seed: 9 })
 const [first = 0, second = 0] = sandbox.tenantIds
 
+// Something for quarantine, which no part has.
+const [odd] = sandbox.store.all(first, 'customers')
+sandbox.store.change(first, 'customers', Number(odd?.id), { email: { text: 'no text' } })
+
 const resources = ['customers', 'staffs', 'repair_orders', 'payments', 'shops', 'notes', 'vehicles']
+
+/** By table: each row with its key, so that rows of two warehouses are compared one by one. */
+async function rowsIn(address: Address): Promise<Map<string, Map<string, Record<string, unknown>>>> {
+  const warehouse = await reopen(address)
+  const all = new Map<string, Map<string, Record<string, unknown>>>()
+  for (const { name, key } of warehouse.model.tables)
+    all.set(
+      name,
+      new Map(
+        (await rowsOf(warehouse, name)).map((row) => [
+          key.map((column) => String(row[column])).join(' '),
+          row,
+        ]),
+      ),
+    )
+  await warehouse.close()
+  return all
+}
 
 /** Texts of the second tenant's customers that the first one's records don't have. */
 const namesOf = (tenant: number): string[] =>
@@ -22,8 +44,10 @@ const own = namesOf(first).filter((text) => text.length > 8)
 
 describe.each(dialectWarehouses())('$name', (kind) => {
   it('the copies of all tenants have the rows of the warehouse, and nobody else’s', async () => {
-    const config = configure(sandbox, kind.address(), resources)
+    const address = kind.address()
+    const config = configure(sandbox, address, resources)
     expect((await shopsync(['sync', '--config', config])).code).toBe(0)
+    const whole = await rowsIn(address)
     const folder = scratch()
     const counts = new Map<string, number>()
     for (const [tenant, more] of [
@@ -45,6 +69,25 @@ describe.each(dialectWarehouses())('$name', (kind) => {
         counts.set(table, (counts.get(table) ?? 0) + row.n)
       }
       expect(db.prepare('select distinct tenant_id as t from orders').all()).toEqual([{ t: tenant }])
+      const states = db.prepare(
+        `select name from sqlite_master where type = 'table' and (name like 'sync\\_%' escape '\\' or name like '%\\_history' escape '\\')`,
+      )
+      const filled = (states.all() as { name: string }[]).filter(
+        ({ name }) => db.prepare(`select 1 from ${name} limit 1`).get() !== undefined,
+      )
+      expect(filled.map(({ name }) => name).sort()).toEqual([
+        ...['sync_cursors', 'sync_derived', 'sync_lease', 'sync_meta'],
+      ])
+      for (const [table, rows] of await rowsIn({ url: `sqlite:${file}`, schema: '' })) {
+        const theirs = [...(whole.get(table) ?? [])].filter(([, row]) => row['tenant_id'] === tenant)
+        expect([...rows.keys()].sort(), table).toEqual(theirs.map(([key]) => key).sort())
+        for (const [key, row] of theirs)
+          for (const [column, value] of Object.entries(row)) {
+            const copy = rows.get(key)?.[column]
+            if (tenant === first || copy !== null)
+              expect([table, column, copy]).toEqual([table, column, value])
+          }
+      }
       const refused = await shopsync([
         ...['sync', '--config', configure(sandbox, { url: `sqlite:${file}`, schema: '' }, resources)],
       ])
