@@ -51,7 +51,8 @@ export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunRepo
   await checkStillDue(deps, plan)
   if (plan.steps.some(({ asksSource }) => asksSource))
     await checkSourceIdentity(deps.warehouse, deps.source.address)
-  const report = await runOnRecord(deps, lease, { job: plan.name, mode: 'job' }, async (run) => {
+  const planned = { ...deps, plannedAt: plan.plannedAt }
+  const report = await runOnRecord(planned, lease, { job: plan.name, mode: 'job' }, async (run) => {
     using limited = timeLimit(plan.timeLimit, deps)
     const cut = await new Steps(run, plan, limited).carryOut()
     return reportOfJob(run, plan, cut)
