@@ -21,7 +21,7 @@ export const runTables = {
       ),
       job: text('Name of the job file; null if there was none.'),
       mode: text(
-        "`sync`, `full`, `backfill`, `reconcile`, `job`, or `events`: an hour of walks made due by events, which isn't a run of its own.",
+        "`sync`, `full`, `backfill`, `reconcile`, `job`, `whole` (what the shards of a job leave to it), or `events`: an hour of walks made due by events, which isn't a run of its own.",
       ),
       status: text('`running`, `ok`, `partial`, `failed`, or `interrupted`.'),
       started_at: timestamp('Start.'),
