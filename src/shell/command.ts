@@ -109,9 +109,9 @@ export interface CommandContext {
   readingWarehouse(): Promise<Warehouse>
   /**
    * The warehouse with its tables up to date: for every command that writes. Those of another source's warehouse stay as
-   * they are, unless the command takes it over.
+   * they are, unless the command takes it over. `isOfShard`: they are brought up to date while no shard is at work.
    */
-  readyWarehouse(how?: { readonly takesOver?: boolean }): Promise<Warehouse>
+  readyWarehouse(how?: { readonly takesOver?: boolean; readonly isOfShard?: boolean }): Promise<Warehouse>
   /** Like `readyWarehouse`, for commands that only change what exists: if there is no warehouse, none is created. */
   existingWarehouse(how?: { readonly takesOver?: boolean }): Promise<Warehouse>
   /**

@@ -137,7 +137,7 @@ export class OpenContext implements CommandContext {
     return this.readyWarehouse(how)
   }
 
-  async readyWarehouse({ takesOver = false } = {}): Promise<Warehouse> {
+  async readyWarehouse({ takesOver = false, isOfShard = false } = {}): Promise<Warehouse> {
     const warehouse = await this.warehouse()
     const [{ foreignRefusal }, { migrate, plannedChanges }] = await Promise.all([
       import('../engine/warehouse/sourceidentity.js'),
@@ -145,7 +145,8 @@ export class OpenContext implements CommandContext {
     ])
     const refusal = takesOver ? undefined : await foreignRefusal(warehouse, sourceAddress(this.config.api))
     if (this.config.warehouse.autoMigrate && !refusal) {
-      const changes = await migrate(warehouse, (change) => this.#tellKey(change))
+      const bring = isOfShard ? (await import('../engine/run/catchup.js')).migrateBeforeShard : migrate
+      const changes = await bring(warehouse, (change) => this.#tellKey(change))
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
       await this.#afterMigration(warehouse)
       return warehouse

@@ -2,8 +2,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { since } from '../base/format.js'
 import { fromMicros } from '../base/timestamp.js'
-import { isDead } from '../warehouse/holderprocess.js'
-import { isOver, listenCommand } from '../warehouse/lease.js'
+import { isLive, listenCommand, wholeName } from '../warehouse/leaserows.js'
 import { ofRuns, recordedOrder } from '../warehouse/runs.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 
@@ -11,6 +10,8 @@ type Db = Warehouse['db']
 
 export interface StatusHolder {
   readonly run_id: string
+  /** Its part of the tenants, such as `3/8`. null: the whole warehouse. */
+  readonly shard: string | null
   readonly command: string | null
   readonly host: string | null
   readonly pid: Int64 | null
@@ -31,13 +32,21 @@ export interface LastRun {
   readonly ended_without_a_word: boolean
 }
 
-/** The live run that holds the lease. null if there isn't one. */
-export async function readHolder(db: Db, nowMicros: bigint): Promise<StatusHolder | null> {
-  const row = await db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst()
-  if (!row?.owner || isOver(row.expires_at, fromMicros(nowMicros)) || isDead(row)) return null
-  const { owner, command, host, pid, claimed_at, expires_at } = row
-  return { run_id: owner, command, host, pid, since: claimed_at, expires_at }
+/** The live runs that hold the lease, shards in their order: one, or some that write beside each other. */
+export async function readHolders(db: Db, nowMicros: bigint): Promise<StatusHolder[]> {
+  const rows = await db.selectFrom('sync_lease').selectAll().execute()
+  const live = rows.filter((row) => isLive(row, fromMicros(nowMicros)))
+  return live
+    .toSorted((a, b) => Number.parseInt(a.name, 10) - Number.parseInt(b.name, 10))
+    .map(({ name, owner, command, host, pid, claimed_at, expires_at }) => ({
+      ...{ run_id: owner ?? '', shard: name === wholeName ? null : name },
+      ...{ command, host, pid, since: claimed_at, expires_at },
+    }))
 }
+
+/** The first of them. null if there is none. */
+export const readHolder = async (db: Db, nowMicros: bigint): Promise<StatusHolder | null> =>
+  (await readHolders(db, nowMicros))[0] ?? null
 
 /**
  * For how many milliseconds a run has been at work; null if none is. A run that still holds its lease is alive, and makes
@@ -50,7 +59,7 @@ export const runningMs = (holder: StatusHolder | null, nowMicros: bigint): numbe
     : Math.max(0, since(holder.since ?? fromMicros(nowMicros), nowMicros))
 
 /** The most recently recorded run. */
-export async function readLastRun(db: Db, holder: StatusHolder | null): Promise<LastRun | null> {
+export async function readLastRun(db: Db, holders: readonly StatusHolder[]): Promise<LastRun | null> {
   // Selects all columns without naming them: a warehouse of an older version that hasn't been migrated has fewer.
   const row = await db
     .selectFrom('sync_runs')
@@ -65,6 +74,6 @@ export async function readLastRun(db: Db, holder: StatusHolder | null): Promise<
   return {
     ...{ run_id, job, mode, status, started_at, finished_at, error },
     reason: row.reason ?? null,
-    ended_without_a_word: status === 'running' && holder?.run_id !== run_id,
+    ended_without_a_word: status === 'running' && !holders.some((holder) => holder.run_id === run_id),
   }
 }

@@ -4,10 +4,13 @@
  */
 import { isExpected, Stop } from '../base/errors.js'
 import type { Reader } from '../warehouse/cursors.js'
+import { wantLease } from '../warehouse/lease.js'
+import { LeaseHeld } from '../warehouse/leaserows.js'
 import { openLease, type WriterLease } from '../warehouse/openlease.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
 import { hasRunSince } from '../warehouse/runs.js'
 import { checkSourceIdentity } from '../warehouse/sourceidentity.js'
+import { migrateWhole } from './catchup.js'
 import { type Ending, endingOf, type TimeLimit, timeLimit } from './ending.js'
 import type { Dependencies } from './runcontext.js'
 import { rowsIn } from './runend.js'
@@ -53,7 +56,7 @@ export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunRepo
     await checkSourceIdentity(deps.warehouse, deps.source.address)
   const planned = { ...deps, plannedAt: plan.plannedAt }
   const report = await runOnRecord(planned, lease, { job: plan.name, mode: 'job' }, async (run) => {
-    using limited = timeLimit(plan.timeLimit, deps)
+    using limited = timeLimit(plan.timeLimit, { clock: run.clock, signal: run.asked })
     const cut = await new Steps(run, plan, limited).carryOut()
     return reportOfJob(run, plan, cut)
   })
@@ -61,7 +64,7 @@ export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunRepo
   return report
 }
 
-/** Milliseconds between two checks of the lease, which cost one statement each. */
+/** Milliseconds between two checks of the lease, which cost a few statements each. */
 const betweenLooks = 5000
 
 /** Tries until the warehouse is free, or the job has waited long enough. */
@@ -70,11 +73,14 @@ async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promis
   const until = clock.nowMicros() + BigInt(Math.round(wait)) * 1000n
   for (let isFirst = true; ; isFirst = false) {
     try {
-      return await openLease(deps, name)
+      await migrateWhole(deps, name)
+      return await openLease({ ...deps, patience: 0 }, name)
     } catch (error) {
       const left = Number(until - clock.nowMicros()) / 1000
       if (!(error instanceof Stop && error.exitCode === 4) || left <= 0) throw error
       if (isFirst) observer.waiting?.(error.message, left)
+      // Shards end for a job that waits for all of them.
+      if (error instanceof LeaseHeld && error.by === 'shards') await wantLease(deps.warehouse)
       await clock.sleep(Math.min(left, betweenLooks), signal)
       if (signal.aborted) throw error
     }

@@ -187,7 +187,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     const asked = { tenants: chosen, resources: options.resources, missing }
     const cursors = await readHealth(db, asked, { ...options, runningMs: running })
     const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
-    const lastRun = await readLastRun(db, lease)
+    const lastRun = await readLastRun(db, lease ? [lease] : [])
     const found = {
       ...head,
       reason: isForgotten ? null : grantsReason(tenants, lastRun),

@@ -148,7 +148,7 @@ async function failedRunId(
   { error, startedAt, job }: EndedRun,
 ): Promise<string | null> {
   if (error === undefined) return null
-  const last = await warehouse.read((db) => readLastRun(db, null))
+  const last = await warehouse.read((db) => readLastRun(db, []))
   const isIts = last !== null && last.job === job && (last.started_at ?? '') >= startedAt
   return isIts ? last.run_id : null
 }

@@ -1,8 +1,8 @@
 /* A round: when it ends, what the rate limit gives it, and which lists it may work on. */
 import { Stop } from '../../engine/base/errors.js'
 import { type FreshnessSettings, freshnessSettings } from '../../engine/config/targetsection.js'
+import type { Granted } from '../../engine/run/askauthorizations.js'
 import { chooseResources, chooseTenants } from '../../engine/run/choosecursors.js'
-import type { Granted } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { keepSeenLength } from '../../engine/run/windowlength.js'

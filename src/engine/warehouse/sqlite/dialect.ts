@@ -19,7 +19,7 @@ import { deletingSecurely, withoutTraces } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
-import { makeFile, NamedFile } from './namedfile.js'
+import { makeFile, NamedFile, refuseShards } from './namedfile.js'
 import { mayWrite, openReadOnly } from './readonlyfile.js'
 import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
@@ -279,6 +279,7 @@ export function sqliteDialect(
     file: {
       isGone: () => named?.isGone() ?? false,
       atPath: () => (named ? named.atPath() : ''),
+      refuseShards: () => refuseShards(where),
       room: async () => (named ? roomBeside(path) : undefined),
     },
     // Kysely lends its one connection to one holder at a time, so no other statement can slip into the transaction.

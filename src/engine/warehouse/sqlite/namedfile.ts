@@ -3,6 +3,7 @@
  * name is lost with the process. Used by sqlite/dialect.ts.
  */
 import { chmodSync, chownSync, closeSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { Stop } from '../../base/errors.js'
 import { wentBack } from '../fence.js'
 
 /** Device and number of the file at a path. A number isn't used again while this process has the file open. */
@@ -25,6 +26,17 @@ export function makeFile(path: string, like?: string): void {
   } catch {
     // Only root may give a file away: it stays the user's own.
   }
+}
+
+/** Only one process at a time writes a file. */
+export function refuseShards(where: string): never {
+  throw new Stop(
+    `The warehouse ${where} is an SQLite file, expected Postgres: several machines can't write a file`,
+    {
+      exitCode: 2,
+      hint: 'Type shopsync schedule here, or shopsync copy --to postgres://… first',
+    },
+  )
 }
 
 export class NamedFile {
