@@ -14,7 +14,6 @@ import {
   endRun,
   hasEnded,
   newestOrphanStamp,
-  orphansBeside,
   startRun,
   storeRunCursors,
 } from '../warehouse/runs.js'
@@ -55,16 +54,15 @@ export async function recordStart(
   })
   const { db } = warehouse
   await warehouse.transaction(async (session) => {
-    // The work is repeated if the response to its commit was lost. Then this run is on record and must not count as an
-    // orphan.
-    const orphans = await session.run(orphansBeside(db, runId))
+    // The work is repeated if the response to its commit was lost. Then this run is on record, and no orphan: it has a lease.
+    const orphans = await session.run(endOrphans(db))
     const killed = new Map<string, number>()
     for (const { job: name, mode: its } of orphans.rows) {
       const label = jobLabel(name, its)
       killed.set(label, (killed.get(label) ?? 0) + 1)
     }
     const counts = [...killed].map(([label, runs]) => runEntry(label, 'interrupted', runs))
-    const statements = [...addToCounters(db, counts), endOrphans(db), startRun(db, row), ...known]
+    const statements = [...addToCounters(db, counts), startRun(db, row), ...known]
     for (const statement of statements) await session.run(statement)
   })
 }
