@@ -407,7 +407,6 @@ async function sandboxWith(tenants: readonly number[]) {
       sandbox.store.put(id, resource, template(resource, 1, '2026-01-01T00:00:00Z'))
   }
   sandbox.resetRequests()
-  sandbox.onRequest(async () => {})
   return sandbox
 }
 
