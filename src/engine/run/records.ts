@@ -6,6 +6,7 @@ import { hostname } from 'node:os'
 import { describeError } from '../base/errors.js'
 import { shardName } from '../base/shard.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
+import { lockRow } from '../warehouse/claim.js'
 import { addToCounters, setCounters } from '../warehouse/counters.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import { forgetKnownFields } from '../warehouse/drift.js'
@@ -54,6 +55,8 @@ export async function recordStart(
   })
   const { db } = warehouse
   await warehouse.transaction(async (session) => {
+    // Runs of other shards that begin now wait: no two get the same number.
+    if (shard) await session.run(lockRow(db))
     // The work is repeated if the response to its commit was lost. Then this run is on record, and no orphan: it has a lease.
     const orphans = await session.run(endOrphans(db))
     const killed = new Map<string, number>()

@@ -133,6 +133,10 @@ async function above({ db }: Dialect, session: Session, claim: LeaseRequest, fou
   return { token, stamps_from: from, stamps_until: later(from, reserved(claim)) }
 }
 
+/** Changes nothing, but locks the row of the whole warehouse until the transaction ends. */
+export const lockRow = (db: Dialect['db']) =>
+  db.updateTable('sync_lease').set({ name: wholeName }).where('name', '=', wholeName).compile()
+
 /** A new lease row, such as that of a copy, hasn't counted changes of what was forgotten. */
 const anyForgotten = (db: Dialect['db'], isBare: boolean) =>
   isBare
@@ -151,10 +155,8 @@ async function read(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
         .onConflict((c) => c.doNothing())
         .compile(),
     )
-  // The update changes nothing but locks the row: of two concurrent claims, the second one sees the first.
-  await session.run(
-    db.updateTable('sync_lease').set({ name: wholeName }).where('name', '=', wholeName).compile(),
-  )
+  // Of two concurrent claims, the second one sees the first.
+  await session.run(lockRow(db))
   const query = db
     .selectFrom('sync_lease')
     .selectAll()
