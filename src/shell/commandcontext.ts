@@ -2,13 +2,13 @@
  * The parts that commands work with: configuration, model, log, warehouse, source. Each part is opened when a command
  * first uses it. withContext always closes all of them, the last one first.
  */
-import { basename } from 'node:path'
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, Stop } from '../engine/base/errors.js'
-import { joinedNames, shortRequests, span } from '../engine/base/format.js'
-import type { Config, LogLevel } from '../engine/config/config.js'
+import { shortRequests, span } from '../engine/base/format.js'
+import { type Shard, shardName } from '../engine/base/shard.js'
+import type { Config } from '../engine/config/config.js'
 import { privacyKey } from '../engine/config/privacysection.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
 import { model, type Settings } from '../engine/model/registry.js'
@@ -23,9 +23,10 @@ import type { OpenOptions } from '../engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
 import type { CommandContext, Feature, Invocation } from './command.js'
-import { loadConfiguration, type OpenFile } from './configuration.js'
+import { loadConfiguration, warnOfOpen } from './configuration.js'
 import { stateTablesOf } from './features.js'
-import { createLog, secretsOf } from './log.js'
+import { shardNamed } from './flags.js'
+import { createLog, levelOf, secretsOf } from './log.js'
 import { packageVersion } from './package.js'
 
 export class OpenContext implements CommandContext {
@@ -45,17 +46,23 @@ export class OpenContext implements CommandContext {
     rowSettings?: RowSettings,
   ) {
     this.#rowSettings = rowSettings
-    this.log = createLog({
+    const { shard } = this
+    const log = createLog({
       level: levelOf(invocation, config),
       text:
         config.log.format === 'text' || (config.log.format === 'auto' && invocation.io.stderr.isTTY === true),
       secrets: secretsOf(config),
       write: (text) => this.writeLog(text),
     })
+    this.log = shard ? log.child({ shard: shardName(shard) }) : log
   }
 
   get choice(): CursorChoice {
     return chosenByFlags(this.config, this.invocation.options)
+  }
+
+  get shard(): Shard | undefined {
+    return shardNamed(this.invocation.options.shard)
   }
 
   async refuseForgotten(): Promise<void> {
@@ -108,6 +115,7 @@ export class OpenContext implements CommandContext {
   async #open(how: Pick<OpenOptions, 'existing' | 'makesFolder'>): Promise<Warehouse> {
     const { openWarehouse } = await import('../engine/warehouse/openwarehouse.js')
     const { url, schema, pooler } = this.config.warehouse
+    const { shard } = this
     const readRules = this.invocation.features.find((feature) => feature.readRules)?.readRules
     const warehouse = await openWarehouse({
       url: url.reveal(),
@@ -117,6 +125,7 @@ export class OpenContext implements CommandContext {
       clock: this.clock,
       signal: this.invocation.signals.signal,
       rowSettings: await this.rowSettings(),
+      ...(shard && shard.of > 1 && { sharedBy: `--shard ${shardName(shard)}` }),
       ...(readRules && { readRules: (writing, tenantId) => readRules(this, writing, tenantId) }),
       ...how,
     })
@@ -145,7 +154,8 @@ export class OpenContext implements CommandContext {
     ])
     const refusal = takesOver ? undefined : await foreignRefusal(warehouse, sourceAddress(this.config.api))
     if (this.config.warehouse.autoMigrate && !refusal) {
-      const changes = await migrate(warehouse, (change) => this.#tellKey(change))
+      const bring = this.shard ? (await import('../engine/run/catchup.js')).migrateBeforeShard : migrate
+      const changes = await bring(warehouse, (change) => this.#tellKey(change))
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
       await this.#afterMigration(warehouse)
       return warehouse
@@ -172,7 +182,7 @@ export class OpenContext implements CommandContext {
     warehouse: Warehouse,
     { stamps, observer }: { readonly stamps?: Stamps; readonly observer?: Observer } = {},
   ): Promise<Dependencies> {
-    const { config, model, clock, log, invocation } = this
+    const { config, model, clock, log, invocation, shard } = this
     const { newestStamp } = await import('../engine/warehouse/runs.js')
     const given = stamps ?? new Stamps(clock, await newestStamp(warehouse))
     const besideWork = invocation.features.find((feature) => feature.besideWork)?.besideWork
@@ -182,6 +192,7 @@ export class OpenContext implements CommandContext {
     return {
       ...(beside && { beside }),
       ...(arrived && { arrived }),
+      ...(shard && { shard }),
       config,
       model,
       warehouse,
@@ -247,12 +258,6 @@ export class OpenContext implements CommandContext {
   }
 }
 
-function levelOf({ globals, out, io }: Invocation, config: Config): LogLevel {
-  if (globals.logLevel) return globals.logLevel
-  if (out.quiet) return 'error'
-  return config.log.level ?? (io.stderr.isTTY ? 'warn' : 'info')
-}
-
 /** Calls `use` with a context for the configuration that the command line names. */
 export async function withContext<T>(
   invocation: Invocation,
@@ -263,14 +268,6 @@ export async function withContext<T>(
     warnOfOpen(context, openFiles)
     return use(context)
   })
-}
-
-/** Warns of files with secrets that everybody can read. */
-export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]): void {
-  for (const { file, keys } of files) {
-    const what = joinedNames(keys) || 'the secret'
-    log.warn(`Everyone on this machine can read ${what} in ${basename(file)}: type chmod 600 ${file}`)
-  }
 }
 
 async function modelOf(features: readonly Feature[], config: Config): Promise<Model> {

@@ -6,12 +6,16 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import { plural } from '../base/format.js'
+import type { Change } from '../warehouse/change.js'
+import { isNewWarehouse } from '../warehouse/ddl.js'
 import { type Hidden, isUnhidden, type LoosenedColumn, loosen } from '../warehouse/hiding.js'
+import { migrate, plannedChanges } from '../warehouse/migrate.js'
 import { hasPendingMoves, type MovedColumn, moveColumns } from '../warehouse/migratecolumns.js'
 import { openLease } from '../warehouse/openlease.js'
 import type { Transact } from '../warehouse/pendingmoves.js'
 import { storedPrivacy } from '../warehouse/privacystate.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Dependencies, Writing } from './runcontext.js'
 import { now } from './tenant.js'
 
@@ -46,13 +50,15 @@ async function recomputeDerived({
   clock,
   observer,
   signal,
+  shard,
   afterRecompute,
-}: Pick<Writing, 'warehouse' | 'model' | 'clock' | 'observer' | 'signal' | 'afterRecompute'>): Promise<
-  readonly Recomputed[]
-> {
+}: Pick<
+  Writing,
+  'warehouse' | 'model' | 'clock' | 'observer' | 'signal' | 'shard' | 'afterRecompute'
+>): Promise<readonly Recomputed[]> {
   const progress = (table: string, tenantId: Int64, records: number): void =>
     observer.step?.(`recomputing ${table} of tenant ${tenantId}, ${plural(records, 'record')}`, 0, 0)
-  const how = { signal, at: () => now({ clock }), progress }
+  const how = { signal, shard, at: () => now({ clock }), progress }
   const done = await recompute(warehouse, model, how).catch((error) => {
     // If a signal ended the work, the next run continues.
     if (signal.aborted) return []
@@ -72,6 +78,28 @@ async function recomputeDerived({
     )
   if (done.length > 0) await afterRecompute?.()
   return done
+}
+
+/** What only the holder of the whole warehouse may do, before a shard begins: values move to where the configuration wants them. */
+export async function migrateWhole(deps: Dependencies, command: string): Promise<void> {
+  if (!deps.shard || !(await hasPendingMoves(deps.warehouse))) return
+  await using lease = await openLease({ ...deps, shard: undefined }, command)
+  await migrateColumns({ ...deps, ...lease, shard: undefined })
+  lease.throwIfLost()
+}
+
+/**
+ * Brings the tables up to date before a shard begins, while nobody else writes: other shards may be of the program that the
+ * tables were made by. In a new warehouse nobody can be at work.
+ */
+export async function migrateBeforeShard(
+  warehouse: Warehouse,
+  onChange?: (change: Change) => void,
+): Promise<readonly Change[]> {
+  const changes = await plannedChanges(warehouse)
+  if (changes.length === 0 || isNewWarehouse(changes)) return migrate(warehouse, onChange)
+  await using _ = await openLease({ warehouse, clock: warehouse.clock, isBare: true }, 'migrate')
+  return await migrate(warehouse, onChange)
 }
 
 /** Lets the configuration store what the warehouse has hidden so far (warehouse/hiding.ts). */
@@ -116,15 +144,20 @@ export async function migrateStored(
   return done
 }
 
+/** What is beside the rows is of all tenants: what shards leave of it, `run JOB --whole` does. */
+const besideRows = async (run: Writing): Promise<void> => {
+  if (!run.shard) await run.besideRows?.(run)
+}
+
 /** Recomputes what follows from stored records if the rules have changed. */
 export async function beforeCursors(run: Writing): Promise<void> {
-  await run.besideRows?.(run)
+  await besideRows(run)
   await recomputeDerived(run)
 }
 
 /** Recomputes if a new zone came with the records. A run that is ending leaves that to the next one. */
 export async function afterCursors(run: Writing): Promise<void> {
-  await run.besideRows?.(run)
+  await besideRows(run)
   if (run.signal.aborted) return
   await run.warehouse.learnRules()
   await recomputeDerived(run)

@@ -4,7 +4,9 @@
  */
 import { hostname } from 'node:os'
 import { describeError } from '../base/errors.js'
+import { shardName } from '../base/shard.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
+import { lockRow } from '../warehouse/claim.js'
 import { addToCounters, setCounters } from '../warehouse/counters.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import { forgetKnownFields } from '../warehouse/drift.js'
@@ -13,7 +15,6 @@ import {
   endRun,
   hasEnded,
   newestOrphanStamp,
-  orphansBeside,
   startRun,
   storeRunCursors,
 } from '../warehouse/runs.js'
@@ -31,7 +32,7 @@ const cursorsAtOnce = 200
  * even if the clock has been set back since. Unknown fields that have columns by now are known and no longer drift.
  */
 export async function recordStart(
-  { warehouse, model, stamps, runId, startedAt }: Writing & { readonly startedAt: string },
+  { warehouse, model, stamps, runId, startedAt, shard, plannedAt }: Writing & { readonly startedAt: string },
   { job, mode }: Pick<RunRequest, 'job' | 'mode'>,
 ): Promise<void> {
   const newest = await newestOrphanStamp(warehouse)
@@ -45,6 +46,8 @@ export async function recordStart(
     host: hostname(),
     pid: process.pid,
     token: warehouse.token,
+    shard: shard ? shardName(shard) : null,
+    planned_at: plannedAt ?? null,
   }
   const known = model.list.flatMap(({ name, promoted }) => {
     const names = Object.keys(promoted)
@@ -52,16 +55,17 @@ export async function recordStart(
   })
   const { db } = warehouse
   await warehouse.transaction(async (session) => {
-    // The work is repeated if the response to its commit was lost. Then this run is on record and must not count as an
-    // orphan.
-    const orphans = await session.run(orphansBeside(db, runId))
+    // Runs of other shards that begin now wait: no two get the same number.
+    if (shard) await session.run(lockRow(db))
+    // The work is repeated if the response to its commit was lost. Then this run is on record, and no orphan: it has a lease.
+    const orphans = await session.run(endOrphans(db))
     const killed = new Map<string, number>()
     for (const { job: name, mode: its } of orphans.rows) {
       const label = jobLabel(name, its)
       killed.set(label, (killed.get(label) ?? 0) + 1)
     }
     const counts = [...killed].map(([label, runs]) => runEntry(label, 'interrupted', runs))
-    const statements = [...addToCounters(db, counts), endOrphans(db), startRun(db, row), ...known]
+    const statements = [...addToCounters(db, counts), startRun(db, row), ...known]
     for (const statement of statements) await session.run(statement)
   })
 }
@@ -124,7 +128,10 @@ export async function recordEnd(
     stamps,
     runId,
     stats,
-  }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps'> & Pick<WritingRun, 'runId' | 'stats'>,
+    shard,
+    plannedAt,
+  }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps' | 'shard' | 'plannedAt'> &
+    Pick<WritingRun, 'runId' | 'stats'>,
   report: RunReport,
   {
     status,
@@ -141,6 +148,8 @@ export async function recordEnd(
     reason: report.reason,
     ...{ requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined },
     error: error === null ? null : describeError(error),
+    shard: shard ? shardName(shard) : null,
+    planned_at: plannedAt ?? null,
   }
   const { db } = warehouse
   const { added, found } = entriesOf({ report, outcome: status, traffic: source.stats(), stats, cursors })

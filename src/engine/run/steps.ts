@@ -3,11 +3,14 @@
  * cursors, a comparison, a snapshot, a report. Features make the steps (their step.ts).
  */
 import { isExpected, Stop } from '../base/errors.js'
-import type { Reader } from '../warehouse/cursors.js'
+import { shardName } from '../base/shard.js'
+import { wantLease } from '../warehouse/lease.js'
+import { LeaseHeld } from '../warehouse/leaserows.js'
 import { openLease, type WriterLease } from '../warehouse/openlease.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
-import { hasRunSince } from '../warehouse/runs.js'
+import { hasRunSince } from '../warehouse/rounds.js'
 import { checkSourceIdentity } from '../warehouse/sourceidentity.js'
+import { migrateWhole } from './catchup.js'
 import { type Ending, endingOf, type TimeLimit, timeLimit } from './ending.js'
 import type { Dependencies } from './runcontext.js'
 import { rowsIn } from './runend.js'
@@ -32,7 +35,10 @@ export interface JobWork {
 
 export interface JobPlan {
   readonly name: string
-  readonly steps: readonly JobWork[]
+  /** undefined in place of steps that this run leaves out: those of the whole warehouse, or all others. */
+  readonly steps: readonly (JobWork | undefined)[]
+  /** It does what its shards leave out. */
+  readonly isWhole?: boolean
   /** Milliseconds that the steps may take together, from when the warehouse is claimed. undefined: no limit. */
   readonly timeLimit: number | undefined
   /** Milliseconds that the job waits for another run to end. */
@@ -49,10 +55,13 @@ export interface JobPlan {
 export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
   await using lease = await waitForLease(deps, plan)
   await checkStillDue(deps, plan)
-  if (plan.steps.some(({ asksSource }) => asksSource))
+  if (plan.steps.some((work) => work?.asksSource))
     await checkSourceIdentity(deps.warehouse, deps.source.address)
-  const report = await runOnRecord(deps, lease, { job: plan.name, mode: 'job' }, async (run) => {
-    using limited = timeLimit(plan.timeLimit, deps)
+  const planned = { ...deps, plannedAt: plan.plannedAt }
+  const purpose = { job: plan.name, mode: modeOf(plan) }
+  const report = await runOnRecord(planned, lease, purpose, async (run) => {
+    if (plan.isWhole) await besideShards(run)
+    using limited = timeLimit(plan.timeLimit, { clock: run.clock, signal: run.asked })
     const cut = await new Steps(run, plan, limited).carryOut()
     return reportOfJob(run, plan, cut)
   })
@@ -60,7 +69,15 @@ export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunRepo
   return report
 }
 
-/** Milliseconds between two checks of the lease, which cost one statement each. */
+const modeOf = ({ isWhole }: JobPlan): 'whole' | 'job' => (isWhole ? 'whole' : 'job')
+
+/** Days, names and views are of all tenants: its shards have left them as they were. */
+async function besideShards(run: RecordedRun): Promise<void> {
+  await run.besideRows?.(run)
+  await run.afterRecompute?.()
+}
+
+/** Milliseconds between two checks of the lease, which cost a few statements each. */
 const betweenLooks = 5000
 
 /** Tries until the warehouse is free, or the job has waited long enough. */
@@ -69,11 +86,14 @@ async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promis
   const until = clock.nowMicros() + BigInt(Math.round(wait)) * 1000n
   for (let isFirst = true; ; isFirst = false) {
     try {
-      return await openLease(deps, name)
+      await migrateWhole(deps, name)
+      return await openLease({ ...deps, patience: 0 }, name)
     } catch (error) {
       const left = Number(until - clock.nowMicros()) / 1000
       if (!(error instanceof Stop && error.exitCode === 4) || left <= 0) throw error
       if (isFirst) observer.waiting?.(error.message, left)
+      // Shards end for a job that waits for all of them.
+      if (error instanceof LeaseHeld && error.by === 'shards') await wantLease(deps.warehouse)
       await clock.sleep(Math.min(left, betweenLooks), signal)
       if (signal.aborted) throw error
     }
@@ -87,9 +107,11 @@ export class AlreadyRan extends Stop {}
  * Two schedulers of one warehouse wait for each other's lock. Without this check, the second one would do all the work
  * again.
  */
-async function checkStillDue(deps: Dependencies, { name, plannedAt }: JobPlan): Promise<void> {
+async function checkStillDue(deps: Dependencies, plan: JobPlan): Promise<void> {
+  const { name, plannedAt } = plan
   if (plannedAt === undefined) return
-  if (!(await hasRunSince(deps.warehouse, name, { since: plannedAt, now: now(deps) }))) return
+  const slot = { job: name, mode: modeOf(plan), shard: deps.shard }
+  if (!(await hasRunSince(deps.warehouse, slot, { since: plannedAt, now: now(deps) }))) return
   throw new AlreadyRan(`Another program already ran ${name}, which was due at ${plannedAt}`, {
     exitCode: 4,
     hint: 'Run only one shopsync schedule per warehouse',
@@ -112,6 +134,7 @@ class Steps {
   async carryOut(): Promise<Ending | null> {
     const left: number[] = []
     for (const [i, work] of this.plan.steps.entries()) {
+      if (!work) continue
       if (this.#isOver(work)) {
         if (!work.isDue || this.run.asked.aborted) left.push(i + 1)
       } else await this.#one(work, i + 1)
@@ -159,16 +182,17 @@ class Steps {
 
 /** The result of all steps: a job's document has the form of a run's. */
 async function reportOfJob(
-  { runId, source, warehouse, clock, startedAt, done }: RecordedRun,
-  { name }: JobPlan,
+  { runId, source, warehouse, clock, startedAt, done, shard }: RecordedRun,
+  plan: JobPlan,
   cut: Ending | null,
 ): Promise<RunReport> {
   const { requests, rateLimited, retries } = source.stats()
   return {
     run_id: runId,
-    job: name,
-    mode: 'job',
-    status: statusOfJob(done, cut),
+    job: plan.name,
+    mode: modeOf(plan),
+    shard: shard ? shardName(shard) : null,
+    status: plan.steps.some((work) => work) ? statusOfJob(done, cut) : 'ok',
     started_at: startedAt,
     finished_at: now({ clock }),
     requests,
@@ -176,7 +200,7 @@ async function reportOfJob(
     retries,
     rows_upserted: rowsIn(done, 'rows_upserted'),
     rows_deleted: rowsIn(done, 'rows_deleted'),
-    quarantined: await quarantinedBy(warehouse, done, startedAt),
+    quarantined: await quarantinedBy({ warehouse, shard }, done, startedAt),
     reason: cut ?? done.find(({ reason }) => reason !== null)?.reason ?? null,
     cursors: done.flatMap(({ cursors }) => cursors),
   }
@@ -190,10 +214,14 @@ function statusOfJob(done: readonly RunReport[], cut: Ending | null): RunReport[
 }
 
 /** A value that several steps have met is in quarantine once. */
-async function quarantinedBy(warehouse: Reader, done: readonly RunReport[], since: string): Promise<number> {
+async function quarantinedBy(
+  { warehouse, shard }: Pick<RecordedRun, 'warehouse' | 'shard'>,
+  done: readonly RunReport[],
+  since: string,
+): Promise<number> {
   const met = done.reduce((sum, { quarantined }) => sum + quarantined, 0)
   if (met === 0) return 0
-  const counts = await quarantinedSince(warehouse, since)
+  const counts = await quarantinedSince(warehouse, since, shard)
   return Math.min(
     met,
     [...counts.values()].reduce((sum, count) => sum + count, 0),

@@ -3,23 +3,28 @@
  * follows from the declarations (model/forgotten.ts).
  *
  * Who may change a set, and who hears of it: `shopsync forget` under its lease, so no page is under way; and the commit
- * of a page that shows a record of a forgotten customer for the first time. Either raises `sync_lease.forgotten`. Each
+ * of a page that shows a record of a forgotten customer for the first time. Either raises `sync_lease.forgotten` in the
+ * row of its lease: the tenants of other holders have sets of their own. Each
  * commit of a page compares it with the number that the page was prepared with, in the statement that checks the fence,
  * and a page of an earlier set is prepared again (Warehouse.apply).
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import type { Shard } from '../base/shard.js'
 import type { FlatPage } from '../model/flatten/batch.js'
 import { historyName } from '../model/historytable.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { CursorKey, Reader } from './cursors.js'
 import { type Db, readJson, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
+import { isOfShard } from './shardsql.js'
 import type { EncodedPage } from './versionbatch.js'
 
 type Source = Reader & {
   readonly model: Pick<Model, 'list' | 'forgotten'>
   readonly dialect: Pick<Dialect, 'catalog'>
+  /** The row of the lease under which it is written. */
+  readonly leaseName: string
 }
 
 /** Reads the sets, or the set of one tenant. The number comes first: what is newer than it is compared again. */
@@ -32,7 +37,7 @@ export async function readForgottenRecords(warehouse: Source, tenantId?: Int64):
     const lease = await db
       .selectFrom('sync_lease')
       .select('forgotten')
-      .where('name', '=', 'run')
+      .where('name', '=', warehouse.leaseName)
       .executeTakeFirst()
     const generation = lease?.forgotten ?? 0
     let query = db
@@ -129,17 +134,17 @@ export async function forgottenSince(
 }
 
 /** Records that aren't forgotten any more, and whose values have to be requested. */
-export const wantedRecords = (warehouse: Reader) =>
-  warehouse.read((db) =>
-    db
+export const wantedRecords = (warehouse: Reader, shard?: Shard) =>
+  warehouse.read((db) => {
+    const wanted = db
       .selectFrom('sync_forgotten_records')
       .select(['tenant_id', 'resource', 'record_id'])
       .where('state', '=', 'wanted')
       .orderBy('tenant_id')
       .orderBy('resource')
       .orderBy('record_id')
-      .execute(),
-  )
+    return (shard ? wanted.where(isOfShard(sql.ref('tenant_id'), shard)) : wanted).execute()
+  })
 
 /** The records were read. Those by which others are forgotten stay on record. */
 export const settleWanted = (

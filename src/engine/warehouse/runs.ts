@@ -1,10 +1,19 @@
 /* The statements that record runs in sync_runs and sync_run_cursors. The run executes them under its lease. */
-import { type CompiledQuery, type Insertable, type RawBuilder, type SqlBool, sql } from 'kysely'
+import {
+  type CompiledQuery,
+  type Expression,
+  type Insertable,
+  type RawBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import type { Shard } from '../base/shard.js'
 import { toMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
 import { type CursorKey, cursorName, type Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
+import { isOfShard } from './shardsql.js'
 
 /**
  * The order of runs: the number under which each was recorded. Ordered by time, a run under a clock that was once wrong
@@ -105,34 +114,19 @@ export const highestOfRuns = (db: Dialect['db']) =>
     ])
     .compile()
 
-/** Whether a run of that name began between then and now and ended, however it ended. */
-export async function hasRunSince(
-  warehouse: Reader,
-  job: string,
-  { since, now }: { readonly since: string; readonly now: string },
-): Promise<boolean> {
-  const found = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_runs')
-      .select('run_id')
-      .where('job', '=', job)
-      .where('started_at', '>=', since)
-      // A run that began later than now was recorded under a wrong clock.
-      .where('started_at', '<=', now)
-      .where('status', 'not in', ['running', 'interrupted'])
-      .limit(1)
-      .execute(),
-  )
-  return found.length > 0
-}
+/** A run whose end will never be recorded: it has none, and no lease. Beside it, runs of other shards are at work. */
+export const isOrphan = (db: Dialect['db']): Expression<SqlBool> =>
+  sql<SqlBool>`${sql.ref('status')} = 'running' and ${sql.ref('run_id')} not in ${db
+    .selectFrom('sync_lease')
+    .select('owner')
+    .where('owner', 'is not', null)}`
 
 /**
  * The newest stamp of killed runs: their ends aren't recorded, but their rows carry stamps. undefined if there is no
  * such run.
  */
 export async function newestOrphanStamp(warehouse: Reader): Promise<string | undefined> {
-  const orphans = (db: Dialect['db']) =>
-    db.selectFrom('sync_runs').select('run_id').where('status', '=', 'running')
+  const orphans = (db: Dialect['db']) => db.selectFrom('sync_runs').select('run_id').where(isOrphan(db))
   const some = await warehouse.read((db) => orphans(db).limit(1).execute())
   if (some.length === 0) return undefined
   const newest = await warehouse.read(async (db) => [
@@ -152,15 +146,6 @@ export async function newestOrphanStamp(warehouse: Reader): Promise<string | und
     .at(-1)
 }
 
-/** Runs whose end will never be recorded, other than the one that has just begun. */
-export const orphansBeside = (db: Dialect['db'], runId: string) =>
-  db
-    .selectFrom('sync_runs')
-    .select(['job', 'mode'])
-    .where('status', '=', 'running')
-    .where('run_id', '!=', runId)
-    .compile()
-
 /** Returns one row if the end of the run is on record. */
 export const hasEnded = (db: Dialect['db'], runId: string) =>
   db
@@ -170,9 +155,14 @@ export const hasEnded = (db: Dialect['db'], runId: string) =>
     .where('finished_at', 'is not', null)
     .compile()
 
-/** A killed run couldn't record its own end; the next holder of the lease knows that it has ended. */
-export const endOrphans = (db: Dialect['db']): CompiledQuery =>
-  db.updateTable('sync_runs').set({ status: 'interrupted' }).where('status', '=', 'running').compile()
+/** A killed run couldn't record its own end; the next holder of the lease knows that it has ended. Returns these runs. */
+export const endOrphans = (db: Dialect['db']) =>
+  db
+    .updateTable('sync_runs')
+    .set({ status: 'interrupted' })
+    .where(isOrphan(db))
+    .returning(['job', 'mode'])
+    .compile()
 
 export const startRun = (
   db: Dialect['db'],
@@ -211,9 +201,13 @@ export const storeRunCursors = (
  * The last run of a mode that worked on a cursor, by `cursorName`, as a text that sorts by when runs were recorded. The
  * steps of a job have their own modes.
  */
-export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<string, string>> {
-  const rows = await warehouse.read((db) =>
-    db
+export async function lastTurns(
+  warehouse: Reader,
+  mode: string,
+  shard?: Shard,
+): Promise<Map<string, string>> {
+  const rows = await warehouse.read((db) => {
+    const turns = db
       .selectFrom('sync_run_cursors as c')
       .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
       .select(['c.tenant_id', 'c.resource'])
@@ -224,8 +218,8 @@ export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<st
       .where((eb) => eb(eb.fn.coalesce('c.mode', 'r.mode'), '=', mode))
       .where('c.requests', '>', 0)
       .groupBy(['c.tenant_id', 'c.resource'])
-      .execute(),
-  )
+    return (shard ? turns.where(isOfShard(sql.ref('c.tenant_id'), shard)) : turns).execute()
+  })
   return new Map(
     rows.map(({ tenant_id, resource, seq, at }) => [
       cursorName({ tenantId: tenant_id, resource }),

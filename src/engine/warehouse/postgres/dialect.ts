@@ -258,7 +258,7 @@ export function postgresDialect(
       comments: (tables) => [comments(db, tables, schema)],
       changeKey: (table, live) => changeKey(db, schema, table, live),
     },
-    file: { isGone: () => false, atPath: () => '', room: async () => undefined },
+    file: { isGone: () => false, atPath: () => '', refuseShards: () => {}, room: async () => undefined },
     transaction: (work) => transact(shared, work),
     atOneInstant: (work) => readAtOneInstant({ db, schema, views: viewsOf(schema), where }, work),
     views: (name = viewsOf(schema)) => viewStore(db, schema, name),

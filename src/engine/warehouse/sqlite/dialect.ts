@@ -2,7 +2,7 @@
  * SQLite as a warehouse: one file, one writer at a time. openwarehouse.ts opens it for commands, thread/writerthread.ts
  * for the writer thread.
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
@@ -19,7 +19,7 @@ import { deletingSecurely, withoutTraces } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
-import { makeFile, NamedFile } from './namedfile.js'
+import { makeFile, makeFolder, NamedFile, refuseShards } from './namedfile.js'
 import { mayWrite, openReadOnly } from './readonlyfile.js'
 import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
@@ -118,14 +118,6 @@ interface Opened {
   readonly named?: NamedFile
 }
 
-function makeFolder(folder: string, where: string): void {
-  try {
-    mkdirSync(folder, { recursive: true })
-  } catch (error) {
-    throw classifyOpening(error, where)
-  }
-}
-
 function openNamed(
   path: string,
   where: string,
@@ -207,6 +199,7 @@ interface SqliteOptions {
   readonly threadFrom?: number | undefined
   readonly existing?: boolean | undefined
   readonly makesFolder?: boolean | undefined
+  readonly sharedBy?: string | undefined
   /** The file that the main thread has open, for the writer thread. */
   readonly file?: string | undefined
 }
@@ -233,10 +226,11 @@ async function fileBeside(
 /** `url`: `sqlite:PATH`. The file is created if missing, unless `existing`. See OpenOptions. */
 export function sqliteDialect(
   url: string,
-  { threadFrom = 300, ...how }: SqliteOptions = {},
+  { threadFrom = 300, sharedBy, ...how }: SqliteOptions = {},
 ): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
+  if (sharedBy !== undefined) refuseShards(where, sharedBy)
   const opened = openNamed(path, where, how)
   const { raw, named } = opened
   const db = new Kysely<Database>({
@@ -279,6 +273,7 @@ export function sqliteDialect(
     file: {
       isGone: () => named?.isGone() ?? false,
       atPath: () => (named ? named.atPath() : ''),
+      refuseShards: () => refuseShards(where),
       room: async () => (named ? roomBeside(path) : undefined),
     },
     // Kysely lends its one connection to one holder at a time, so no other statement can slip into the transaction.

@@ -2,8 +2,10 @@
  * The file of a warehouse by its name: whether the one that is open still has it. What is written into a file without a
  * name is lost with the process. Used by sqlite/dialect.ts.
  */
-import { chmodSync, chownSync, closeSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, closeSync, mkdirSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { Stop } from '../../base/errors.js'
 import { wentBack } from '../fence.js'
+import { classifyOpening } from './drivererrors.js'
 
 /** Device and number of the file at a path. A number isn't used again while this process has the file open. */
 function fileAt(path: string): string | undefined {
@@ -25,6 +27,26 @@ export function makeFile(path: string, like?: string): void {
   } catch {
     // Only root may give a file away: it stays the user's own.
   }
+}
+
+/** Makes the folder of a new file, and those above it. */
+export function makeFolder(folder: string, where: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw classifyOpening(error, where)
+  }
+}
+
+/** Only one process at a time writes a file. `found`: what asks for several, as it was typed. */
+export function refuseShards(where: string, found = 'shards'): never {
+  throw new Stop(
+    `Found ${found} and the warehouse ${where}, expected Postgres: several machines can't write a file`,
+    {
+      exitCode: 2,
+      hint: 'Type shopsync schedule on this machine, or first shopsync copy --to postgres://user:password@host:5432/database',
+    },
+  )
 }
 
 export class NamedFile {
