@@ -16,10 +16,12 @@ export interface CopiedTables {
 }
 
 /**
- * What the warehouse makes again by itself: the lease, tables that the views need, and who listens: nobody to the copy.
+ * What the warehouse makes again by itself: the lease, what is taken of the rate limit's window, tables that the views
+ * need, and who listens: nobody to the copy.
  */
 const madeAnew: ReadonlySet<string> = new Set([
   'sync_lease',
+  'sync_rate',
   'report_types',
   'report_near_days',
   'sync_listeners',
