@@ -12,16 +12,12 @@ export class SharedRow {
     const { rule, count, most, resetsAt, isSaid, from, to, was, used, owed } = claim
     const row = this.rows.get(rule)
     const isCurrent = row !== undefined && (row.resetsAt >= from || row.resetsAt === was)
-    const isLater = isCurrent && row.resetsAt > to
     const known = isCurrent ? row.taken + owed : used
-    const before = isLater ? known : Math.max(known, used)
-    // A process whose own window is used up isn't told that it may have a part of it, even if the row is of a later one.
-    const isGranted = before + count <= most && used + count <= most
-    const after = {
-      resetsAt: isCurrent ? Math.max(row.resetsAt, isSaid ? resetsAt : 0) : resetsAt,
-      taken: before + (isGranted ? count : 0),
-    }
+    const before = isCurrent && row.resetsAt > to ? known : Math.max(known, used)
+    const granted = Math.max(0, Math.min(count, most - before))
+    const taken = before + granted
+    const after = { resetsAt: isCurrent ? Math.max(row.resetsAt, isSaid ? resetsAt : 0) : resetsAt, taken }
     this.rows.set(rule, after)
-    return { ...after, isGranted }
+    return { ...after, granted }
   }
 }

@@ -33,8 +33,8 @@ export interface WindowRow {
   readonly resetsAt: number
   /** How many of the window's requests are taken, by whomever. */
   readonly taken: number
-  /** Whether the claim was granted; if not, the window has too little left. */
-  readonly isGranted: boolean
+  /** How many of them the claim has got: fewer than it asked for if no more were left. */
+  readonly granted: number
 }
 
 /** The row that processes share. Both reject while it can't be had. */

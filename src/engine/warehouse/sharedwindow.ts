@@ -3,9 +3,9 @@
  * from it (src/engine/source/rate).
  */
 import { type CompiledQuery, sql } from 'kysely'
+import { Bug } from '../base/errors.js'
 import type { SharedWindow, WindowClaim, WindowRow } from '../base/windowclaim.js'
 import type { Db } from './database.js'
-import type { Session } from './transaction.js'
 import type { Warehouse } from './warehouse.js'
 
 /**
@@ -40,26 +40,31 @@ export function takeSql(db: Db, claim: WindowClaim): CompiledQuery<{ resets_at: 
     .compile()
 }
 
-async function take(session: Session, db: Db, claim: WindowClaim): Promise<WindowRow> {
-  const ask = async (asked: WindowClaim): Promise<{ resets_at: number; taken: number } | undefined> =>
-    (await session.run(takeSql(db, asked))).rows[0]
-  const granted = claim.used + claim.count <= claim.most ? await ask(claim) : undefined
+async function take(db: Db, claim: WindowClaim): Promise<WindowRow> {
+  const ask = async (asked: WindowClaim): Promise<WindowRow | undefined> => {
+    const [row] = (await db.executeQuery(takeSql(db, asked))).rows
+    return row && { resetsAt: Number(row.resets_at), taken: Number(row.taken), granted: asked.count }
+  }
+  const { used, count, most } = claim
+  const whole = used + count <= most ? await ask(claim) : undefined
+  if (whole) return whole
   // What the others have to know of a refused process: what it owes, and what the server has counted.
-  const row = granted ?? (await ask({ ...claim, count: 0, most: Number.MAX_SAFE_INTEGER }))
-  const { resets_at: resetsAt = claim.resetsAt, taken = claim.limit } = row ?? {}
-  return { resetsAt: Number(resetsAt), taken: Number(taken), isGranted: granted !== undefined }
+  const row = await ask({ ...claim, count: 0, most: Number.MAX_SAFE_INTEGER })
+  if (!row) throw new Bug('A claim to nothing was refused')
+  const left = Math.min(count, most - row.taken)
+  return (left > 0 ? await ask({ ...claim, count: left, owed: 0 }) : undefined) ?? row
 }
 
 /**
- * The row in this warehouse. It is written beside the rows of a run, in a transaction of its own that holds it for one
- * statement, and nothing is repeated while the database is away: the throttle goes on without it.
+ * The row in this warehouse. It is written beside the rows of a run, by statements of their own that nobody's commit
+ * waits for, and nothing is repeated while the database is away: the throttle goes on without it.
  */
 export function sharedWindow({ dialect }: Pick<Warehouse, 'dialect'>): SharedWindow {
   const { db, catalog } = dialect
   // A command that only reads may meet a warehouse of an older program, or none.
   let isThere = false
   return {
-    take: (claim) => dialect.transaction((session) => take(session, db, claim)),
+    take: (claim) => take(db, claim),
     find: async (rule) => {
       isThere ||= (await catalog.liveColumns()).some(({ table }) => table === 'sync_rate')
       if (!isThere) return undefined

@@ -16,12 +16,10 @@ export interface CopiedTables {
 }
 
 /**
- * What the warehouse makes again by itself: the lease, what is taken of the rate limit's window, tables that the views
- * need, and who listens: nobody to the copy.
+ * What the warehouse makes again by itself: the lease, tables that the views need, and who listens: nobody to the copy.
  */
 const madeAnew: ReadonlySet<string> = new Set([
   'sync_lease',
-  'sync_rate',
   'report_types',
   'report_near_days',
   'sync_listeners',
@@ -175,6 +173,8 @@ export function isNotCopied(
     const tenant = placeOf('tenant_id')
     return tenant === -1 ? () => false : (tuple) => !part.tenants.has(String(tuple[tenant]))
   }
+  // Nobody has taken anything of a rate-limit window for the copy.
+  if (name === 'sync_rate') return () => true
   if (name !== 'sync_meta') return () => false
   const place = columns.findIndex((column) => column.name === 'name')
   return (tuple) => ofThisPlace(tuple[place])

@@ -150,11 +150,11 @@ export class Siblings {
     if (answer === 'away') return
     if (kind === 'look') account.isShared ||= typeof answer === 'number' && answer >= claim.from
     if (typeof answer !== 'object') return
-    const { resetsAt, isGranted } = answer
+    const { resetsAt, granted } = answer
     account.resetsAt = resetsAt
-    account.owed = 0
-    if (!isGranted) account.refusedUntil = resetsAt
-    else account.left += claim.count
+    account.owed = Math.max(0, account.owed - claim.owed)
+    account.left += granted
+    if (granted < claim.count) account.refusedUntil = resetsAt
   }
 
   /** A request goes: whether all rules have it from a hundredth that was taken. */
