@@ -14,6 +14,7 @@ import type { ChooseRound } from '../engine/run/chosenround.js'
 import type { BesideWork, Dependencies, Writing } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.js'
 import type { JobWork } from '../engine/run/steps.js'
+import type { HasSiblings } from '../engine/source/rate/siblings.js'
 import type { Source } from '../engine/source/source.js'
 import type { Rules } from '../engine/warehouse/derived.js'
 import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
@@ -123,14 +124,26 @@ export interface CommandContext {
    */
   dependencies(
     warehouse: Warehouse,
-    how?: { readonly stamps?: Stamps; readonly observer?: Observer },
+    how?: { readonly stamps?: Stamps; readonly observer?: Observer; readonly siblings?: HasSiblings },
   ): Promise<Dependencies>
-  /** `most`: the most attempts per request, if that is fewer than configured. */
-  source(stamps: Stamps, most?: number): Promise<Source>
+  /** The same source each time: only the first call says how it is made. */
+  source(stamps: Stamps, how?: SourceUse): Promise<Source>
   /** The source, if anything has opened it. */
   readonly openedSource: Source | undefined
   /** Called when the command ends, before the warehouse is closed. */
   onClose(close: () => Promise<void>): void
+}
+
+/** How the source is used. */
+export interface SourceUse {
+  /** The most attempts per request, if that is fewer than configured. */
+  readonly most?: number
+  /**
+   * Whether other processes use the same rate limit for this warehouse, and the warehouse: they share its windows
+   * (docs/scale.md). Default: a run that holds the whole warehouse has none.
+   */
+  readonly siblings?: HasSiblings | undefined
+  readonly warehouse?: Warehouse | undefined
 }
 
 /** The identity of a piece of work, for features that are told its result. */

@@ -14,7 +14,7 @@ import { sourceAddress } from '../engine/config/sourceaddress.js'
 import { model, type Settings } from '../engine/model/registry.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
-import type { CursorChoice, Observer } from '../engine/run/runreport.js'
+import type { CursorChoice } from '../engine/run/runreport.js'
 import type { WaitNotice } from '../engine/source/rate/wait.js'
 import type { Source } from '../engine/source/source.js'
 import type { Change } from '../engine/warehouse/change.js'
@@ -22,12 +22,13 @@ import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
 import type { OpenOptions } from '../engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
-import type { CommandContext, Feature, Invocation } from './command.js'
+import type { CommandContext, Feature, Invocation, SourceUse } from './command.js'
 import { loadConfiguration, warnOfOpen } from './configuration.js'
 import { stateTablesOf } from './features.js'
 import { shardNamed } from './flags.js'
 import { createLog, levelOf, secretsOf } from './log.js'
 import { packageVersion } from './package.js'
+import { windowSharing } from './windowsharing.js'
 
 export class OpenContext implements CommandContext {
   readonly log: Logger
@@ -180,11 +181,12 @@ export class OpenContext implements CommandContext {
 
   async dependencies(
     warehouse: Warehouse,
-    { stamps, observer }: { readonly stamps?: Stamps; readonly observer?: Observer } = {},
+    { stamps, observer, siblings }: Parameters<CommandContext['dependencies']>[1] = {},
   ): Promise<Dependencies> {
     const { config, model, clock, log, invocation, shard } = this
     const { newestStamp } = await import('../engine/warehouse/runs.js')
     const given = stamps ?? new Stamps(clock, await newestStamp(warehouse))
+    const ofShard = shard && shard.of > 1 ? 'there' : undefined
     const besideWork = invocation.features.find((feature) => feature.besideWork)?.besideWork
     const beside = await besideWork?.(this, warehouse)
     const arrivals = invocation.features.find((feature) => feature.arrivals)?.arrivals
@@ -196,7 +198,7 @@ export class OpenContext implements CommandContext {
       config,
       model,
       warehouse,
-      source: (await this.source(given)).tagged(),
+      source: (await this.source(given, { siblings: siblings ?? ofShard, warehouse })).tagged(),
       clock,
       stamps: given,
       observer: {
@@ -220,7 +222,7 @@ export class OpenContext implements CommandContext {
     return this.#source
   }
 
-  async source(stamps: Stamps, most = Number.POSITIVE_INFINITY): Promise<Source> {
+  async source(stamps: Stamps, how: SourceUse = {}): Promise<Source> {
     if (this.#source) return this.#source
     const { createSource } = await import('../engine/source/client.js')
     const { secret, retry, concurrency, ...api } = this.config.api
@@ -228,9 +230,10 @@ export class OpenContext implements CommandContext {
       ...api,
       secret: secret.reveal(),
       connections: concurrency,
-      retry: { ...retry, attempts: Math.min(most, retry.attempts) },
+      retry: { ...retry, attempts: Math.min(how.most ?? retry.attempts, retry.attempts) },
       clock: this.clock,
       stamps,
+      sharing: await windowSharing(how),
       userAgent: `shopsync/${packageVersion()}`,
       onWait: (wait) => this.#tellWait(wait),
       onRetry: (info) => this.log.info(info, 'Trying again'),

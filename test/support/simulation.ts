@@ -1,5 +1,7 @@
 import { Budget, type RequestOutcome, type Ticket } from '../../src/engine/source/rate/budget.js'
+import { type Question, Siblings } from '../../src/engine/source/rate/siblings.js'
 import { randomFrom } from './random.js'
+import { SharedRow } from './sharedrow.js'
 
 export interface Scenario {
   /** Length of a window in ms, and its limit. */
@@ -21,6 +23,12 @@ export interface Scenario {
   readonly phase?: number
   /** Our processes with the same limit, each with its own throttle; default 1. */
   readonly processes?: number
+  /** The processes share windows by a row that takes so many ms to ask. Their clocks differ. */
+  readonly shared?: number
+  /** Kills the last process after that many windows. */
+  readonly killedAfter?: number
+  /** How many addresses the processes have, if the limit counts by address; default: it counts by partner. */
+  readonly addresses?: number
 }
 
 export interface Tally {
@@ -84,21 +92,26 @@ class Windows {
   readonly ours = new Map<number, number>()
   readonly refused = new Map<number, number>()
   readonly scenario: Scenario
+  /** By address; empty if the limit counts by partner. */
+  readonly #counters: Map<number, number>[]
 
   constructor(scenario: Scenario) {
     this.scenario = scenario
+    this.#counters = Array.from({ length: scenario.addresses ?? 0 }, () => new Map())
   }
 
   at(serverTime: number): number {
     return Math.floor((serverTime - (this.scenario.phase ?? 0)) / this.scenario.window)
   }
 
-  take(serverTime: number, mine: boolean): Pick<RequestOutcome, 'status' | 'rate' | 'date'> {
+  take(serverTime: number, mine: boolean, address = 0): Pick<RequestOutcome, 'status' | 'rate' | 'date'> {
     const { window, limit, rounding = 'floor', phase = 0 } = this.scenario
     const index = this.at(serverTime)
-    const used = this.used.get(index) ?? 0
+    const counter = this.#counters[address] ?? this.used
+    const used = counter.get(index) ?? 0
     const allowed = used < limit
-    if (allowed) this.used.set(index, used + 1)
+    if (allowed) counter.set(index, used + 1)
+    if (allowed && counter !== this.used) this.used.set(index, (this.used.get(index) ?? 0) + 1)
     if (mine) {
       this.ours.set(index, (this.ours.get(index) ?? 0) + 1)
       if (!allowed) this.refused.set(index, (this.refused.get(index) ?? 0) + 1)
@@ -108,9 +121,9 @@ class Windows {
       status: allowed ? 200 : 429,
       date: Math.floor(serverTime / 1000) * 1000,
       rate: {
-        key: 'partner',
+        key: this.#counters.length > 0 ? `10.0.0.${address}` : 'partner',
         limit,
-        remaining: limit - (this.used.get(index) ?? 0),
+        remaining: limit - (counter.get(index) ?? 0),
         reset: (rounding === 'floor' ? Math.floor(end) : Math.ceil(end)) * 1000,
       },
     }
@@ -126,7 +139,9 @@ export function simulate(scenario: Scenario): Tally {
   const first = world.server.at(begin + scenario.skew)
   world.clock = begin
   if (scenario.others > 0) world.other()
-  const clients = Array.from({ length: scenario.processes ?? 1 }, () => new Client(world))
+  const clients = Array.from({ length: scenario.processes ?? 1 }, (_, i) => new Client(world, i))
+  const { killedAfter, window } = scenario
+  if (killedAfter !== undefined) world.agenda.push(begin + killedAfter * window, () => clients.at(-1)?.kill())
   for (const client of clients) world.agenda.push(begin + 500 * world.random(), () => client.pump())
   world.run(begin + (scenario.windows + 3) * scenario.window)
   return tally(
@@ -142,6 +157,7 @@ class World {
   readonly random: () => number
   readonly server: Windows
   readonly agenda = new Agenda()
+  readonly row = new SharedRow()
   clock = 0
 
   constructor(scenario: Scenario) {
@@ -171,31 +187,49 @@ class World {
 class Client {
   readonly #world: World
   readonly #budget: Budget
+  /** What this process's clock shows more than the others'. */
+  readonly #ahead: number
+  readonly #address: number
   #wakeAt = Number.POSITIVE_INFINITY
   #known = false
+  #isKilled = false
   mostInflightUnknown = 0
 
-  constructor(world: World) {
+  constructor(world: World, index: number) {
     this.#world = world
-    const { connections, reserve } = world.scenario
-    this.#budget = new Budget({ connections, reserve, random: world.random })
+    const { connections, reserve, shared, addresses = 1 } = world.scenario
+    this.#ahead = shared === undefined ? 0 : index * 1337
+    this.#address = index % addresses
+    const siblings = shared === undefined ? undefined : new Siblings('there')
+    this.#budget = new Budget({ connections, reserve, random: world.random, siblings })
+  }
+
+  kill(): void {
+    this.#isKilled = true
+  }
+
+  get #now(): number {
+    return this.#world.clock + this.#ahead
   }
 
   pump(): void {
-    const { agenda } = this.#world
-    for (;;) {
-      const now = this.#world.clock
+    while (!this.#isKilled) {
+      const now = this.#now
       const decision = this.#budget.decide(now)
       if (decision.kind === 'send') this.#send(now)
       else {
-        if (decision.kind === 'wait' && decision.at !== this.#wakeAt) {
-          const at = Math.max(decision.at, now + 1)
-          this.#wakeAt = at
-          agenda.push(at, () => this.#wake(at))
-        }
+        if (decision.kind === 'ask') this.#ask(decision.question)
+        if (decision.kind === 'wait') this.#sleep(decision.at)
         return
       }
     }
+  }
+
+  #sleep(until: number): void {
+    const at = Math.max(until - this.#ahead, this.#world.clock + 1)
+    if (at === this.#wakeAt) return
+    this.#wakeAt = at
+    this.#world.agenda.push(at, () => this.#wake(at))
   }
 
   #wake(at: number): void {
@@ -204,17 +238,34 @@ class Client {
     this.pump()
   }
 
+  #ask(question: Question): void {
+    const { agenda, row, scenario, random } = this.#world
+    const way = ((scenario.shared ?? 0) / 2) * (0.7 + 0.6 * random())
+    this.#budget.asking(question, this.#now)
+    agenda.push(this.#world.clock + way, () => {
+      const answer = row.take(question.claim)
+      agenda.push(this.#world.clock + way, () => {
+        this.#budget.heard(question, answer, this.#now)
+        this.pump()
+      })
+    })
+  }
+
   #send(now: number): void {
     const { agenda, random, scenario, server } = this.#world
     const ticket: Ticket = this.#budget.send(now)
     if (!this.#known) this.mostInflightUnknown = Math.max(this.mostInflightUnknown, this.#budget.inflight)
     const latency = scenario.latency * (0.7 + 0.6 * random())
-    agenda.push(now + latency * (0.3 + 0.4 * random()), () => {
-      const answer = server.take(this.#world.clock + scenario.skew, true)
-      agenda.push(now + latency, () => {
+    const sentAt = this.#world.clock
+    agenda.push(sentAt + latency * (0.3 + 0.4 * random()), () => {
+      const answer = server.take(this.#world.clock + scenario.skew, true, this.#address)
+      agenda.push(sentAt + latency, () => {
+        if (this.#isKilled) return
         this.#known = true
-        const receivedAt = this.#world.clock
+        const receivedAt = this.#now
         this.#budget.settle(ticket, receivedAt, { ...answer, receivedAt, retryAfter: undefined })
+        const question = scenario.shared === undefined ? undefined : this.#budget.inPassing(receivedAt)
+        if (question) this.#ask(question)
         this.pump()
       })
     })
@@ -223,8 +274,8 @@ class Client {
 
 /** The requests of a window that our connections, at this latency, and the other clients can send at most. */
 export function sendable(scenario: Omit<Scenario, 'windows' | 'skew' | 'seed' | 'reserve'>): number {
-  const { limit, processes = 1, connections, window, latency, others } = scenario
-  return Math.min(limit, (processes * connections * window) / latency + others * limit)
+  const { limit, processes = 1, connections, window, latency, others, addresses = 1 } = scenario
+  return Math.min(limit * addresses, (processes * connections * window) / latency + others * limit)
 }
 
 function tally(scenario: Scenario, server: Windows, first: number, mostInflightUnknown: number): Tally {
@@ -236,7 +287,7 @@ function tally(scenario: Scenario, server: Windows, first: number, mostInflightU
   for (let index = first + 2; index < first + 2 + scenario.windows; index++) {
     const used = server.used.get(index) ?? 0
     use += used
-    least = Math.min(least, used / scenario.limit)
+    least = Math.min(least, used / scenario.limit / (scenario.addresses ?? 1))
     sentLater += server.ours.get(index) ?? 0
     refusedLater += server.refused.get(index) ?? 0
   }
@@ -247,7 +298,7 @@ function tally(scenario: Scenario, server: Windows, first: number, mostInflightU
     refused: sum(server.refused),
     sentLater,
     refusedLater,
-    use: use / scenario.windows / scenario.limit,
+    use: use / scenario.windows / scenario.limit / (scenario.addresses ?? 1),
     leastUse: least,
     useOfPossible: use / scenario.windows / possible,
     mostInflightUnknown,

@@ -228,6 +228,18 @@ export const stateTables = {
       ),
     },
   }),
+  sync_rate: define({
+    doc: 'What processes that share a rate limit have taken of its current window (docs/scale.md): one row per rule.',
+    key: ['rule'],
+    fields: {
+      rule: text(
+        'What the limit counts by: an IP address or a partner id, as X-Ratelimit-Matchkey names it.',
+      ),
+      resets_at: integer("When the window ends: seconds since 1970 by the API's clock."),
+      limit: integer('Requests allowed per window.'),
+      taken: integer('How many of them processes have taken, or others have used.'),
+    },
+  }),
   sync_meta: define({
     doc: 'What shopsync keeps about the tables: their version and the columns they had.',
     key: ['name'],

@@ -13,6 +13,7 @@ import { type ApiRequest, Exchange, type ExchangeOptions, type RequestInfo } fro
 import { type RetryInfo, type RetryLoop, withRetry } from './http/retry.js'
 import { Counter } from './http/traffic.js'
 import { checkCredential, parseTarget, Transport } from './http/transport.js'
+import type { WindowSharing } from './rate/siblings.js'
 import { type Permit, Throttle } from './rate/throttle.js'
 import { usualMaxWait, type WaitNotice } from './rate/wait.js'
 import { showAnswer } from './showrequest.js'
@@ -53,6 +54,8 @@ export interface SourceOptions {
   readonly random?: () => number
   /** The longest wait that we accept, in ms; default: one hour. */
   readonly maxWait?: number
+  /** The processes that share the rate limit's windows with this one. Absent: there are none. */
+  readonly sharing?: WindowSharing | undefined
   /** Called for every wait of more than a minute. */
   readonly onWait?: (wait: WaitNotice) => void
   readonly onRetry?: (info: RetryInfo) => void
@@ -93,6 +96,7 @@ export function createSource(options: SourceOptions): Source {
     pause: bounds,
     maxWait,
     onWait,
+    sharing: options.sharing,
   })
   const exchange = {
     wire,

@@ -1,8 +1,10 @@
 /* Tries every part that a sync needs. Used by `check`, and by `init` on the configuration it wrote. */
 import type { Int64 } from '../../../schema/resource.js'
+import type { Stamps } from '../../engine/base/clock.js'
 import { describeError } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
 import type { Observer } from '../../engine/run/runreport.js'
+import type { Source } from '../../engine/source/source.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
@@ -43,6 +45,12 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
   })
 }
 
+/** Opening the warehouse asks the database nothing; what is wrong with it has a trial of its own. */
+async function sourceBeside(context: CommandContext, stamps: Stamps): Promise<Source> {
+  const warehouse = await context.readingWarehouse().catch(() => undefined)
+  return context.source(stamps, { most: attempts, siblings: 'perhaps', warehouse })
+}
+
 async function examineParts(context: CommandContext, config: Config, observer: Observer): Promise<Trial[]> {
   const [
     {
@@ -68,7 +76,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   ])
   const { model, clock, invocation } = context
   const { signal } = invocation.signals
-  const source = await context.source(new Stamps(clock), attempts)
+  const source = await sourceBeside(context, new Stamps(clock))
   const tenants = config.sync.tenants === 'all' ? null : config.sync.tenants
   const nowMicros = (): bigint => clock.nowMicros()
   const except = [...config.sync.exceptTenants, ...(await forgottenIn(context))]

@@ -103,7 +103,7 @@ export class Hearing {
   ): Promise<Hearing> {
     checkListening(context, settings)
     const { clock, invocation, log } = context
-    const deps = await context.dependencies(warehouse)
+    const deps = await context.dependencies(warehouse, { siblings: 'perhaps' })
     await checkSourceIdentity(warehouse, deps.source.address)
     const inbox = await Inbox.open(warehouse, { clock, signal: invocation.signals.signal })
     context.onClose(() => inbox.close())

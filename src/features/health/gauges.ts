@@ -59,6 +59,8 @@ export interface WarehouseGauges {
   readonly incidents: ReadonlyMap<string, number>
   /** For how many seconds the writing run has held the lock, or the first of several shards; 0 if there is none. */
   readonly leaseSeconds: number
+  /** What is left of the windows that processes share now. */
+  readonly rates: readonly { readonly rule: string; readonly left: number }[]
 }
 
 /** Read-only. */
@@ -76,6 +78,7 @@ export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
       drift: await drifted(db),
       incidents: await incidentKinds(options, db),
       leaseSeconds: Math.max(0, Number(nowMicros - since) / 1e6),
+      rates: await sharedRates(db, nowMicros),
     }
   })
 }
@@ -146,6 +149,19 @@ async function drifted(db: Db): Promise<WarehouseGauges['drift']> {
     .groupBy(['resource', 'kind'])
     .execute()
   return rows.map(({ resource, kind, amount }) => ({ resource, kind, amount: Number(amount) }))
+}
+
+/** By our clock, which is close enough: a window that is over for a moment shows nothing wrong. */
+async function sharedRates(db: Db, nowMicros: bigint): Promise<WarehouseGauges['rates']> {
+  const rows = await db
+    .selectFrom('sync_rate')
+    .selectAll()
+    .where('resets_at', '>', Number(nowMicros / 1_000_000n))
+    .execute()
+  return rows.map(({ rule, limit, taken }) => ({
+    rule,
+    left: Math.max(0, Number(limit ?? 0) - Number(taken ?? 0)),
+  }))
 }
 
 /** Uses the same query as `status`: both agree on what is open. */

@@ -33,6 +33,10 @@ export const stateGauges = {
     help: 'How long the current run has held the lock; 0: no run.',
     labels: [],
   },
+  shopsync_rate_left: {
+    help: 'Requests left of a rate-limit window that several processes share now (docs/scale.md); the rule is the address or partner it counts by.',
+    labels: ['rule'],
+  },
 } as const
 
 /** Totals of events, in sync_event_counts. These and the following ones are shown if anyone has ever listened. */

@@ -186,6 +186,8 @@ function showState(registry: Registry, state: WarehouseGauges, options: MetricsO
   const incidents = gauge('shopsync_incidents_open')
   for (const [kind, amount] of state.incidents) incidents.set({ kind }, amount)
   gauge('shopsync_lease_age_seconds').set(state.leaseSeconds)
+  const rates = gauge('shopsync_rate_left')
+  for (const { rule, left } of state.rates) rates.set({ rule }, left)
 }
 
 const seconds = (time: string): number => Number(toMicros(time)) / 1e6

@@ -102,7 +102,10 @@ async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): P
       ranges: mode === 'backfill' ? rangesByFlags(context) : [],
     }
     // A plan stores nothing, so its stamps don't have to follow those of the warehouse, which may have no tables yet.
-    const deps = await context.dependencies(await context.readingWarehouse(), { stamps: new Stamps(clock) })
+    const deps = await context.dependencies(await context.readingWarehouse(), {
+      stamps: new Stamps(clock),
+      siblings: 'perhaps',
+    })
     const made = await shown(context, { stats: () => deps.source.stats() }, (shows) =>
       makePlan({ ...deps, observer: { ...deps.observer, ...shows } }, request, config.api.rateReserve),
     )

@@ -200,7 +200,7 @@ export async function compareWithSource(
 ): Promise<VerifyReport> {
   const warehouse = await context.readingWarehouse()
   await checkTables(warehouse)
-  const deps = await context.dependencies(warehouse)
+  const deps = await context.dependencies(warehouse, { siblings: 'perhaps' })
   using limited = timeLimit(timeLimitOf(context.invocation.options), deps)
   const { signal, timeLimited } = limited
   return await shown(context, { stats: () => deps.source.stats() }, (shows) => {

@@ -5,6 +5,7 @@
 import { plural } from '../../base/format.js'
 import type { RateReport } from '../http/headers.js'
 import { Concurrency } from './concurrency.js'
+import type { Answer, Moment, Question, Siblings } from './siblings.js'
 import { Skew } from './skew.js'
 import { concerns, usualMaxWait } from './wait.js'
 import { RateWindow, type RequestSpan } from './window.js'
@@ -19,19 +20,25 @@ export interface BudgetOptions {
   readonly pause?: { readonly baseMs: number; readonly maxMs: number }
   /** The longest wait that we accept, in ms; default: one hour. Beyond it, requests are refused with a Skip. */
   readonly maxWait?: number
+  /** The processes with which windows are shared. Absent: there are none. */
+  readonly siblings?: Siblings | undefined
 }
 
 /**
- * `send`: now. `wait`: not before `at` (in ms), unless a response comes first. `full`: not before a response has come.
+ * `send`: now. `wait`: not before `at` (in ms), unless a response comes first. `full`: not before a response has come, or
+ * an answer to a question. `ask`: not before the question is answered.
  */
 type Decision =
   | { readonly kind: 'send' }
+  | { readonly kind: 'ask'; readonly question: Question }
   | { readonly kind: 'wait'; readonly at: number; readonly why: string }
   | { readonly kind: 'full' }
 
 /** A request under way. */
 export interface Ticket {
   readonly sentAt: number
+  /** It comes from a share that was taken of the window. */
+  readonly isTaken: boolean
 }
 
 /** The parts of a response that concern the rate limit. */
@@ -110,15 +117,51 @@ export class Budget {
       const end = rule.endsAt ?? this.#unknownEnd(rule)
       if (end <= at) continue
       at = end
-      why = `the rate limit of ${plural(rule.limit, 'request')} is used up until then`
+      why = usedUp(rule)
     }
-    if (at === Number.NEGATIVE_INFINITY) return SEND
+    if (at === Number.NEGATIVE_INFINITY) return this.#beside(now)
     return at === Number.POSITIVE_INFINITY ? FULL : { kind: 'wait', at, why }
+  }
+
+  /** What remains to be decided with siblings, if the rules have room for a request. */
+  #beside(now: number): Decision {
+    const { siblings } = this.options
+    if (!siblings) return SEND
+    for (const moment of this.#moments(now)) {
+      const verdict = siblings.judge(moment)
+      if (verdict === 'answer') return FULL
+      if (verdict === 'go') continue
+      if ('at' in verdict) return { kind: 'wait', at: verdict.at, why: usedUp(moment.rule) }
+      return { kind: 'ask', question: verdict.ask }
+    }
+    return SEND
+  }
+
+  /** What to ask while no request waits for the answer. */
+  inPassing(now: number): Question | undefined {
+    for (const moment of this.#moments(now)) {
+      const question = this.options.siblings?.inPassing(moment)
+      if (question) return question
+    }
+    return undefined
+  }
+
+  asking(question: Question, now: number): void {
+    this.options.siblings?.asking(question, now)
+  }
+
+  heard(question: Question, answer: Answer, now: number): void {
+    this.options.siblings?.heard(question, answer, now)
+  }
+
+  #moments(now: number): Moment[] {
+    const shared = { now, inflight: this.#inflight, latency: this.#concurrency.latency }
+    return [...this.#rules].map(([key, rule]) => ({ key, rule, ...shared }))
   }
 
   send(now: number): Ticket {
     this.#inflight++
-    return { sentAt: now }
+    return { sentAt: now, isTaken: this.options.siblings?.spend(this.#rules) ?? true }
   }
 
   /** The request is over. Without an outcome it broke off, and the server may or may not have counted it. */
@@ -131,7 +174,7 @@ export class Budget {
     }
     const span = { sentAt: ticket.sentAt, receivedAt: outcome.receivedAt }
     if (outcome.date !== undefined) this.#skew.observe(outcome.date, span.sentAt, span.receivedAt)
-    this.#learn(span, outcome)
+    this.#learn(span, outcome, ticket)
     if (outcome.status === 429) {
       this.#refused(span, outcome)
       return
@@ -171,7 +214,7 @@ export class Budget {
     return tightest
   }
 
-  #learn(span: RequestSpan, outcome: RequestOutcome): void {
+  #learn(span: RequestSpan, outcome: RequestOutcome, { isTaken }: Ticket): void {
     const { rate } = outcome
     for (const [key, rule] of this.#rules) {
       rule.roll(outcome.receivedAt, this.#inflight)
@@ -184,7 +227,9 @@ export class Budget {
       rule = new RateWindow(this.#skew, this.options.reserve)
       this.#rules.set(rate.key, rule)
     }
+    rule.isShared = this.options.siblings?.share(rate.key, outcome.receivedAt) ?? false
     rule.observe(rate, span, this.#inflight, this.#concurrency.latency, outcome.status === 429)
+    if (!isTaken) this.options.siblings?.owe(rate.key, rule)
     for (const [key, other] of this.#rules) if (other.isForgotten(outcome.receivedAt)) this.#rules.delete(key)
   }
 
@@ -212,3 +257,6 @@ export class Budget {
     return this.#inflight > 0 ? Number.POSITIVE_INFINITY : rule.askAgainAt
   }
 }
+
+const usedUp = ({ limit }: RateWindow): string =>
+  `the rate limit of ${plural(limit, 'request')} is used up until then`

@@ -10,6 +10,7 @@ import type { Priority } from '../source.js'
 import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
 import type { Flow } from './flow.js'
 import { Queue } from './queue.js'
+import { askRow, type Question, Siblings, type WindowSharing } from './siblings.js'
 import { told, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
 
 /** The same before anything has been answered: nothing else shows yet that the program works. */
@@ -61,6 +62,7 @@ export class Throttle {
   readonly #maxWait: number
   /** Called once for every wait of more than a minute. */
   readonly #onWait: ((wait: WaitNotice) => void) | undefined
+  readonly #sharing: WindowSharing | undefined
   readonly #queue = new Queue<Waiter>()
   /** Pages that wait for the warehouse, oldest first. */
   readonly #held = new Set<Waiter>()
@@ -82,18 +84,23 @@ export class Throttle {
     rateReserve: reserve,
     maxWait = usualMaxWait,
     onWait,
+    sharing,
     ...limits
-  }: Omit<BudgetOptions, 'reserve' | 'random'> & {
+  }: Omit<BudgetOptions, 'reserve' | 'random' | 'siblings'> & {
     readonly clock: Clock
     /** See `BudgetOptions.reserve`. */
     readonly rateReserve: number
     readonly random?: () => number
     readonly onWait?: ((wait: WaitNotice) => void) | undefined
+    /** Absent: this process is the only one. */
+    readonly sharing?: WindowSharing | undefined
   }) {
     this.#clock = clock
     this.#maxWait = maxWait
     this.#onWait = onWait
-    this.#budget = new Budget({ ...limits, reserve, random, maxWait })
+    this.#sharing = sharing
+    const siblings = sharing && new Siblings(sharing.siblings)
+    this.#budget = new Budget({ ...limits, reserve, random, maxWait, siblings })
   }
 
   /** Local time in ms since the epoch. */
@@ -191,6 +198,7 @@ export class Throttle {
       const decision = this.#budget.decide(now)
       if (decision.kind !== 'send') {
         if (decision.kind === 'wait') this.#wait(decision, now)
+        if (decision.kind === 'ask') this.#ask(decision.question)
         return
       }
       const waiter = this.#queue.shift()
@@ -205,6 +213,8 @@ export class Throttle {
       if (!open) return
       open = false
       settle()
+      const question = this.#sharing && this.#budget.inPassing(this.now())
+      if (question) this.#ask(question)
       this.#pump()
       if (flow) this.#letGo()
     }
@@ -214,6 +224,15 @@ export class Throttle {
       release: (outcome) => once(() => this.#budget.settle(ticket, this.now(), outcome)),
       cancel: () => once(() => this.#budget.cancel(this.now())),
     }
+  }
+
+  #ask(question: Question): void {
+    if (!this.#sharing || this.#closed) return
+    this.#budget.asking(question, this.now())
+    askRow(this.#sharing.row, this.#clock, question, (answer) => {
+      this.#budget.heard(question, answer, this.now())
+      this.#pump()
+    })
   }
 
   #wait({ at, why }: { readonly at: number; readonly why: string }, now: number): void {

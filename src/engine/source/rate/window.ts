@@ -2,6 +2,7 @@
  * One rule of the rate limit: how many requests its current window still has for us, and when the window ends. Used by
  * budget.ts, one per rule that responses name (docs/api.md, Rate limit).
  */
+import type { WindowClaim } from '../../base/windowclaim.js'
 import type { RateReport } from '../http/headers.js'
 import { Headroom, OthersUsage } from './othersusage.js'
 import type { Skew } from './skew.js'
@@ -16,6 +17,9 @@ const ASK_AGAIN = 1000
 const LATEST_RESET = 10_000
 /** The accepted probability of a 429 if others use the same limit. */
 const RISK = 0.006
+
+/** A window as siblings know it. */
+type WindowName = Pick<WindowClaim, 'resetsAt' | 'isSaid' | 'from' | 'to' | 'used'>
 
 /** When a request was sent and when its response arrived. */
 export interface RequestSpan {
@@ -58,6 +62,9 @@ export class RateWindow {
   /** Requests sent in the previous window that hadn't been answered when this one began. */
   #stragglers = 0
 
+  /** Whether siblings take from a row, which gives everyone a share and counts what they use (siblings.ts). */
+  isShared = false
+
   constructor(
     private readonly skew: Skew,
     private readonly reserve: number,
@@ -69,6 +76,53 @@ export class RateWindow {
 
   get remaining(): number {
     return Math.max(0, this.#remaining - this.#untold.length)
+  }
+
+  /** How many requests of a window may be used. */
+  get usable(): number {
+    return this.#limit - Math.min(Math.ceil(this.#limit * this.reserve - 1e-9), this.#limit - 1)
+  }
+
+  /** When the window before this one ended, in seconds by the server's clock. */
+  get over(): number {
+    return this.#over / 1000
+  }
+
+  /** Whether the window is known to end later than another one. `resetsAt`: in seconds by the server's clock. */
+  isAfter(resetsAt: number): boolean {
+    return this.#reset !== undefined && this.#reset / 1000 > resetsAt + this.#slack
+  }
+
+  /** Our time from which a window that ends at `resetsAt` is certainly over. */
+  passes(resetsAt: number): number {
+    return this.skew.surely(resetsAt * 1000) + this.#late + MARGIN
+  }
+
+  /** By how many seconds two ends of the same window may differ. */
+  get #slack(): number {
+    return this.#length <= 2000 ? 0 : 1
+  }
+
+  /**
+   * The current window, as a row of all siblings knows it (WindowClaim). Before the first response has covered it, it
+   * gets the earliest end that it can have once that response is here: a later one than the true one would keep everybody
+   * waiting. undefined if responses name no end.
+   */
+  name(now: number, latency: number): WindowName | undefined {
+    if (this.#reset !== undefined) {
+      const resetsAt = Math.round(this.#reset / 1000)
+      const [from, to] = [resetsAt - this.#slack, resetsAt + this.#slack]
+      return { resetsAt, isSaid: true, from, to, used: this.#limit - this.#remaining }
+    }
+    if (this.told || !Number.isFinite(this.#over)) return undefined
+    const from = this.#nextSecond(now)
+    const latest = Number.isFinite(this.#length) ? (this.#over + this.#length) / 1000 : from
+    const resetsAt = Math.max(from, Math.min(this.#nextSecond(now + 3 * latency), Math.round(latest)))
+    return { resetsAt, isSaid: false, from, to: resetsAt, used: 0 }
+  }
+
+  #nextSecond(now: number): number {
+    return Math.floor(this.skew.atLeast(now) / 1000) + 1
   }
 
   /** How long a window lasts, in ms, based on two resets. undefined while only one was seen. */
@@ -83,7 +137,7 @@ export class RateWindow {
 
   /** Our time from which the next window can certainly be used. */
   get endsAt(): number | undefined {
-    return this.#reset === undefined ? undefined : this.skew.surely(this.#reset) + this.#late + MARGIN
+    return this.#reset === undefined ? undefined : this.passes(this.#reset / 1000)
   }
 
   /** When to ask again if no response says when the window ends. */
@@ -110,16 +164,17 @@ export class RateWindow {
 
   /** How many requests may be sent now, with `inflight` under way that take `latency` ms to be answered. */
   room(now: number, inflight: number, latency: number): number {
-    const reserved = Math.min(Math.ceil(this.#limit * this.reserve - 1e-9), this.#limit - 1)
-    const left = this.#remaining - this.#untold.length - reserved
+    const left = this.#remaining - this.#untold.length - (this.#limit - this.usable)
     const room = left - inflight
     if (room < 1) return this.#atLeastOne(room, now, inflight)
     const ahead = Math.max(0, now - this.#knownAt) + latency / 2
     const margin = Math.max(this.#others.margin(ahead, RISK), this.#headroom.spare(this.#limit))
-    const fair = this.told
-      ? Math.floor(left * this.#others.share(this.#ours))
-      : this.#headroom.opening + this.#stragglers
+    const fair = this.told ? this.#fair(left) : this.#headroom.opening + this.#stragglers
     return this.#atLeastOne(Math.min(room - margin, fair - inflight), now, inflight)
+  }
+
+  #fair(left: number): number {
+    return this.isShared ? left : Math.floor(left * this.#others.share(this.#ours))
   }
 
   /** An unknown window must be probed with one request, or it would stay unknown. */
@@ -152,7 +207,9 @@ export class RateWindow {
     else if (!late) this.#headroom.refused(span.sentAt < this.#toldAt ? this.#flying : undefined)
     this.#knownAt = Math.max(this.#knownAt, (span.sentAt + span.receivedAt) / 2)
     const used = this.#limit - report.remaining - this.#ours - this.#untold.length - inflight
-    this.#others.observe(used, span.receivedAt, Math.max(50, 2 * latency))
+    // What siblings use isn't use by others, and between two claims nobody here knows how much it is. Counting them as
+    // others would leave a part of every window unused. A refusal by true others costs less: headroom learns from it.
+    this.#others.observe(this.isShared ? 0 : used, span.receivedAt, Math.max(50, 2 * latency))
     this.#toldOf(span.sentAt)
   }
 

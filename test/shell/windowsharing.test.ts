@@ -1,0 +1,92 @@
+/** Commands beside a run that shares its rate-limit window take from its row (docs/scale.md, One rate window). */
+import { join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startListening } from '../support/listening.js'
+import { metricsOf } from '../support/metrics.js'
+import { type Place, place } from '../support/place.js'
+import { eventBody } from '../support/receiver.js'
+import { reopen } from '../support/warehouse.js'
+
+/** Of so long a window that no test meets its end. */
+const rate = { limit: 10_000, window: 43_200 }
+const resources = ['repair_orders', 'payments', 'customers']
+
+let here: Place
+beforeAll(async () => {
+  here = await place({ repairOrders: 6, tenants: 2, rate })
+  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
+})
+afterAll(() => here.remove())
+
+const rows = <T>(statement: string): T[] => {
+  const db = new BetterSqlite3(join(here.folder, 'data/warehouse.db'))
+  try {
+    const prepared = db.prepare<[], T>(statement)
+    if (prepared.reader) return prepared.all()
+    prepared.run()
+    return []
+  } finally {
+    db.close()
+  }
+}
+
+const taken = (): number | undefined => rows<{ taken: number }>('select taken from sync_rate')[0]?.taken
+
+/** As a shard of this warehouse would have left it. */
+const share = (resetsAt: number): void => {
+  rows('delete from sync_rate')
+  rows(`insert into sync_rate (rule, resets_at, "limit", taken) values ('42', ${resetsAt}, 10000, 5000)`)
+}
+const thisWindow = (): number => (Math.floor(Date.now() / 1000 / rate.window) + 1) * rate.window
+
+describe('a shared window', () => {
+  it('is of no concern to a single process', async () => {
+    expect((await here.run('sync')).code).toBe(0)
+    for (const words of [['verify'], ['plan', 'reconcile'], ['check']]) await here.run(...words)
+    expect(taken()).toBe(undefined)
+    share(thisWindow() - rate.window)
+    expect((await here.run('verify')).code).toBe(0)
+    expect(taken()).toBe(5000)
+  })
+
+  it.each([['verify'], ['plan', 'reconcile'], ['check']])('is shared by %s', async (...words) => {
+    share(thisWindow())
+    await here.run(...words)
+    // A hundredth, and the requests it had sent when it found the row.
+    expect(taken()).toBeGreaterThan(5100)
+    expect(taken()).toBeLessThan(5150)
+  })
+
+  it('is shared by a listener, and shown as a metric', async () => {
+    share(thisWindow())
+    const env = { API_SECRET: here.sandbox.secret }
+    const listening = await startListening(here.folder, env, ['--port', '0'])
+    const [tenant = 0] = here.sandbox.tenantIds
+    const [id = 0] = here.sandbox.store.ids(tenant, 'repair_orders')
+    // The first list that it asks for shows it the row.
+    for (let i = 0; taken() === 5000 && i < 100; i++) {
+      const body = eventBody({ tenant, record: id, id: `e${i}` })
+      await fetch(listening.url, { method: 'POST', headers: { 'x-api-secret': here.sandbox.secret }, body })
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+    expect(taken()).toBeGreaterThan(5100)
+    listening.run.kill('SIGTERM')
+    expect((await listening.run.ended).code).toBe(0)
+    const warehouse = await reopen({ url: `sqlite:${join(here.folder, 'data/warehouse.db')}`, schema: '' })
+    expect((await metricsOf(warehouse)).all('rate_left')).toMatchObject([
+      { labels: { rule: '42' }, value: rate.limit - (taken() ?? 0) },
+    ])
+    share(thisWindow() - rate.window)
+    expect((await metricsOf(warehouse)).all('rate_left')).toEqual([])
+    await warehouse.close()
+  })
+
+  it('stays behind when the warehouse is copied', async () => {
+    share(thisWindow())
+    expect((await here.run('copy', '--to', 'sqlite:./data/copy.db')).code).toBe(0)
+    const copy = new BetterSqlite3(join(here.folder, 'data/copy.db'), { readonly: true })
+    expect(copy.prepare('select * from sync_rate').all()).toEqual([])
+    copy.close()
+  })
+})
