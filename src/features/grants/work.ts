@@ -234,7 +234,8 @@ export async function takeFromReaders(
     const tenants = grant.tenants.filter((id) => String(id) !== String(tenantId))
     if (tenants.length === grant.tenants.length) continue
     const { kept } = await take(warehouse, store, { ...asReader(grant), tenants })
-    if (kept !== null) left ??= `The views of the role ${grant.role} still name the tenant: ${kept}. End what it has open`
+    if (kept !== null)
+      left ??= `The views of the role ${grant.role} still name the tenant: ${kept}. End what it has open`
   }
   return left
 }
