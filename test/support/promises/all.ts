@@ -8,6 +8,7 @@ import { privacy } from './privacy.js'
 import type { Promised } from './promise.js'
 import { readers } from './readers.js'
 import { service } from './service.js'
+import { shards } from './shards.js'
 import { unlisted } from './unlisted.js'
 
 /** Every promise with a test that fails without it; those of the laws have their own cases (laws.ts, year.ts). */
@@ -22,4 +23,5 @@ export const promises: readonly Promised[] = [
   ...readers,
   ...privacy,
   ...customers,
+  ...shards,
 ]
