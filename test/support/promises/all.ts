@@ -7,6 +7,7 @@ import { premises } from './premises.js'
 import { privacy } from './privacy.js'
 import type { Promised } from './promise.js'
 import { readers } from './readers.js'
+import { scale } from './scale.js'
 import { service } from './service.js'
 import { shards } from './shards.js'
 import { unlisted } from './unlisted.js'
@@ -24,4 +25,5 @@ export const promises: readonly Promised[] = [
   ...privacy,
   ...customers,
   ...shards,
+  ...scale,
 ]
