@@ -9,6 +9,7 @@ import type { Promised } from './promise.js'
 import { readers } from './readers.js'
 import { scale } from './scale.js'
 import { service } from './service.js'
+import { shards } from './shards.js'
 import { unlisted } from './unlisted.js'
 
 /** Every promise with a test that fails without it; those of the laws have their own cases (laws.ts, year.ts). */
@@ -23,5 +24,6 @@ export const promises: readonly Promised[] = [
   ...readers,
   ...privacy,
   ...customers,
+  ...shards,
   ...scale,
 ]
