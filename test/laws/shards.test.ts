@@ -117,6 +117,12 @@ describe('shards', () => {
     await commit(before)
   })
 
+  it('a shard of another number waits for those at work, whichever tenants it has', async () => {
+    await claim('0/2')
+    for (const name of ['0/1', '0/4', '1/3']) await expect(claim(name)).rejects.toMatchObject({ exitCode: 4 })
+    await claim('1/2')
+  })
+
   it('of claims of all names at once, none overlap', async () => {
     const names = ['run', '0/2', '1/2', '0/3', '1/3', '2/3']
     const claims = await Promise.allSettled(names.map((name) => claim(name)))

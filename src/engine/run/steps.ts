@@ -77,8 +77,9 @@ async function besideShards(run: RecordedRun): Promise<void> {
   await run.afterRecompute?.()
 }
 
-/** Milliseconds between two checks of the lease, which cost a few statements each. */
+/** Milliseconds between two checks of the lease, which cost a few statements each. A shard waits for moments. */
 const betweenLooks = 5000
+const betweenLooksOfShard = 1000
 
 /** Tries until the warehouse is free, or the job has waited long enough. */
 async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promise<WriterLease> {
@@ -94,7 +95,7 @@ async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promis
       if (isFirst) observer.waiting?.(error.message, left)
       // Shards end for a job that waits for all of them.
       if (error instanceof LeaseHeld && error.by === 'shards') await wantLease(deps.warehouse)
-      await clock.sleep(Math.min(left, betweenLooks), signal)
+      await clock.sleep(Math.min(left, deps.shard ? betweenLooksOfShard : betweenLooks), signal)
       if (signal.aborted) throw error
     }
   }

@@ -9,6 +9,7 @@ import type { Promised } from './promise.js'
 import { readers } from './readers.js'
 import { scale } from './scale.js'
 import { service } from './service.js'
+import { shards } from './shards.js'
 import { unlisted } from './unlisted.js'
 
 /** Every promise with a test that fails without it; those of the laws have their own cases (laws.ts, year.ts). */
@@ -24,4 +25,5 @@ export const promises: readonly Promised[] = [
   ...privacy,
   ...customers,
   ...scale,
+  ...shards,
 ]
