@@ -48,10 +48,6 @@ export async function readHolders(db: Db, nowMicros: bigint): Promise<StatusHold
     }))
 }
 
-/** The first of them. null if there is none. */
-export const readHolder = async (db: Db, nowMicros: bigint): Promise<StatusHolder | null> =>
-  (await readHolders(db, nowMicros))[0] ?? null
-
 /**
  * For how many milliseconds a run has been at work; null if none is. A run that still holds its lease is alive, and makes
  * progress: each request has a deadline, each wait a limit, and what it can't read ends as failed. So what it hasn't
