@@ -28,6 +28,7 @@ import {
   incidentKey,
 } from './incidentchanges.js'
 import type { Facts } from './incidents.js'
+import { type QuietList, quietLists } from './quietlists.js'
 import {
   type AlertMark,
   driftBetween,
@@ -55,8 +56,9 @@ export interface AlertStateSettings {
   readonly lateAfterMs: number
   /** undefined without targets. */
   readonly targets?: FreshnessSettings | undefined
-  /** Whether a rule names `behind_target`. */
+  /** Whether a rule names `behind_target`, and whether one names `quiet`. */
   readonly tellsBehind?: boolean
+  readonly tellsQuiet?: boolean
   /** How long resolved incidents are kept, in milliseconds. */
   readonly keepMs: number
 }
@@ -98,6 +100,9 @@ export async function updateIncidents<T>(
   const { targets, tellsBehind } = settings
   const behind =
     targets && tellsBehind ? await behindTargets(warehouse, targets, settings.clock.nowMicros()) : []
+  const quiet = settings.tellsQuiet
+    ? await warehouse.read((reader) => quietLists(reader, settings, settings.clock.nowMicros()))
+    : []
   return onIncidents(warehouse, async (session, before) => {
     const nowMicros = settings.clock.nowMicros()
     const known = await incidentsSince(db, session, keptFrom(nowMicros))
@@ -108,6 +113,7 @@ export async function updateIncidents<T>(
       holder,
       events,
       behind,
+      quiet,
       nowMicros,
     })
     const { rows, changed } = compareIncidents(known, facts, { ...after, isWanted })
@@ -127,11 +133,12 @@ interface Reading {
   readonly holder: StatusHolder | null
   readonly events: EventTroubles | UnreadableInbox | undefined
   readonly behind: readonly BehindTarget[]
+  readonly quiet: readonly QuietList[]
   readonly nowMicros: bigint
 }
 
 async function readFacts({ db }: Warehouse, session: Session, reading: Reading) {
-  const { settings, run, before, holder, events, behind, nowMicros } = reading
+  const { settings, run, before, holder, events, behind, quiet, nowMicros } = reading
   const now = fromMicros(nowMicros)
   const { runs, lastStamp } = await newestRuns(db, session)
   const own = new Set(run.reports.map(({ run_id }) => run_id))
@@ -179,6 +186,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     quarantine: await quarantineOf(db, session, from),
     events: events && !isUnreadable(events) ? wantedEvents(events, isWanted) : events,
     behind: behind.filter(({ resource }) => resources.has(resource)),
+    quiet,
     drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, read)),
   }
   return { facts, mark, isWanted }

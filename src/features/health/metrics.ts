@@ -176,6 +176,7 @@ function showState(registry: Registry, state: WarehouseGauges, options: MetricsO
   const cursors = gauge('shopsync_cursors')
   for (const [name, count] of state.states) cursors.set({ state: name }, count)
   gauge('shopsync_cursors_deletes_unchecked').set(state.deletesUnchecked)
+  gauge('shopsync_cursors_quiet').set(state.quiet)
   showTimes(gauge('shopsync_cursor_watermark_timestamp_seconds'), state, 'watermark')
   showTimes(gauge('shopsync_cursor_last_proven_timestamp_seconds'), state, 'last_success_at')
   const quarantine = gauge('shopsync_quarantine_values')

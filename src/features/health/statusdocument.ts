@@ -39,6 +39,7 @@ import {
 } from './cursorhealth.js'
 import type { Incident } from './incident.js'
 import { openIncidents } from './openincidents.js'
+import { type QuietList, quietLists } from './quietlists.js'
 import { readHealth } from './readhealth.js'
 
 /** The JSON document of `shopsync status`. */
@@ -80,6 +81,8 @@ export interface StatusReport {
   readonly failed_works: readonly FailedWork[]
   /** Incidents that aren't over. */
   readonly incidents: readonly Incident[]
+  /** Lists that bring nothing although they usually do, which may be the source's fault; absent if there are none. */
+  readonly quiet?: readonly QuietList[]
   /** What was heard from the source, or why that can't be read; absent if nobody ever listened. */
   readonly events?: EventsStatus | UnreadableInbox
   /** What `privacy` hides, and whether all of it is hidden; absent if it hides nothing. */
@@ -162,10 +165,8 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
   }
   const failed = await failedWorks(options.warehouse)
   const lateness = missing.has('sync_lateness') ? [] : await latenessStatus(options)
-  const events = await readEventsStatus(options.warehouse, options.nowMicros, {
-    tenants: options.tenants,
-    resources: options.named ?? null,
-  })
+  const named = { tenants: options.tenants, resources: options.named ?? null }
+  const events = await readEventsStatus(options.warehouse, options.nowMicros, named)
   const privacy = missing.has('sync_privacy')
     ? undefined
     : await options.warehouse.read(() => privacyStatus(options.warehouse))
@@ -188,6 +189,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     const cursors = await readHealth(db, asked, { ...options, runningMs: running })
     const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
     const lastRun = await readLastRun(db, lease)
+    const quiet = await quietLists(db, options, options.nowMicros)
     const found = {
       ...head,
       reason: isForgotten ? null : grantsReason(tenants, lastRun),
@@ -199,10 +201,8 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       lease,
       last_run: lastRun,
       failed_works: failed,
-      incidents: await openIncidents(options.warehouse, db, {
-        tenants: options.tenants,
-        resources: options.named ?? null,
-      }),
+      incidents: await openIncidents(options.warehouse, db, named),
+      ...(quiet.length > 0 && { quiet }),
       ...(customers && { forgotten_customers: customers }),
       ...(events && { events }),
       ...(privacy && { privacy }),

@@ -17,6 +17,7 @@ import { heardText } from './heardwords.js'
 import type { Incident } from './incident.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
 import { privacyText } from './privacywords.js'
+import { quietText } from './quietlists.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
 
 /** The status for people: freshness, the last run, each tenant and resource, then problems and the next step. */
@@ -48,6 +49,7 @@ export function statusText(
     troublesText(troubled),
     failing ? '' : unavailableText(report),
     incidentsText(report.incidents, now),
+    failing ? '' : quietText(report.quiet, tenantNames),
     stampsAhead(report),
     oddLists(report),
     refills(report),
