@@ -95,12 +95,12 @@ function playList(index: number, year: PlayedYear): PlayedList {
     const after = polled(polls, timeOf(hour), { news, unannounced: news, isWhole: news > 0 || end === 'ok' })
     usual = after.usual_news ?? usual
     polls = {
-      polledAt: after.polled_at,
+      polledAt: timeOf(hour),
       news: after.news ?? polls.news,
       unannounced: after.news_unannounced ?? polls.unannounced,
       hours: after.news_hours ?? polls.hours,
       quietSince: after.quiet_since ?? polls.quietSince ?? null,
-      quietPolls: after.quiet_polls ?? polls.quietPolls ?? 0,
+      quietPolls: Number(after.quiet_polls ?? polls.quietPolls ?? 0),
     }
     const quiet = quietList({
       ...{ tenant_id: 1, resource: 'notes', polled_at: polls.polledAt, usual_news: usual },

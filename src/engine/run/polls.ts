@@ -7,6 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { toMicros, toMillis } from '../base/timestamp.js'
 import type { Clocks } from '../list/clocks.js'
 import { unixEpoch } from '../list/cutpoint.js'
+import type { StateRows } from '../model/state.js'
 import type { Polls } from '../warehouse/cursors.js'
 import type { Version } from '../warehouse/versionbatch.js'
 
@@ -28,22 +29,15 @@ interface Found {
   readonly isWhole?: boolean
 }
 
-/** The columns of a cursor that a poll may change. */
-interface PolledColumns {
-  readonly polled_at: string
-  readonly news?: number
-  readonly news_unannounced?: number
-  readonly news_hours?: number
-  readonly quiet_since?: string
-  readonly quiet_polls?: number
-  readonly usual_news?: number
-}
-
 /**
  * The columns of a cursor after a poll that began at that time. Without `found`, the walk was a first load or a
  * rereading, which says nothing about how often the list changes.
  */
-export function polled(before: Polls | undefined, at: string, found?: Found): PolledColumns {
+export function polled(
+  before: Polls | undefined,
+  at: string,
+  found?: Found,
+): Partial<Omit<StateRows['sync_cursors'], 'tenant_id' | 'resource'>> {
   const polled_at = { polled_at: at }
   if (!found || !before || before.polledAt === null) return polled_at
   const passed = hoursBetween(before.polledAt, at)
@@ -62,11 +56,7 @@ export function polled(before: Polls | undefined, at: string, found?: Found): Po
 }
 
 /** Since when, and for how many polls, a list has brought nothing. */
-function quiet(
-  { quietSince = null, quietPolls = 0 }: Polls,
-  at: string,
-  { news, isWhole = true }: Found,
-): Pick<PolledColumns, 'quiet_since' | 'quiet_polls'> {
+function quiet({ quietSince = null, quietPolls = 0 }: Polls, at: string, { news, isWhole = true }: Found) {
   // A wrong clock may have set a time ahead of this poll.
   if (news > 0 || quietSince === null || quietSince > at) return { quiet_since: at, quiet_polls: 0 }
   return isWhole ? { quiet_polls: quietPolls + 1 } : {}

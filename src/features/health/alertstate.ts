@@ -185,7 +185,9 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     reports: run.reports,
     quarantine: await quarantineOf(db, session, from),
     events: events && !isUnreadable(events) ? wantedEvents(events, isWanted) : events,
-    behind: behind.filter(({ resource }) => resources.has(resource)),
+    behind: behind.filter(({ resource, tenant_id: id }) =>
+      id === null ? resources.has(resource) : isWanted(id, resource),
+    ),
     quiet,
     drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, read)),
   }

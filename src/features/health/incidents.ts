@@ -88,10 +88,10 @@ export function findIncidents(facts: Facts): KeptIncident[] {
   ]
 }
 
-const behindIncident = ({ resource, met, missed, target, since }: BehindTarget): KeptIncident =>
+const behindIncident = ({ met, missed, target, since, ...site }: BehindTarget): KeptIncident =>
   incidentOf(
     'behind_target',
-    { tenant_id: null, resource },
+    site,
     `${count(missed)} of ${plural(met + missed, 'change')} missed the target of ${durationText(target)}`,
     { since },
   )

@@ -106,7 +106,9 @@ function showTargets(
     new Gauge({ ...describe(name, targetGauges[name]), registers: [registry] })
   const target = gauge('shopsync_target_seconds')
   const oldest = gauge('shopsync_oldest_poll_seconds')
-  for (const { resource, target_seconds, oldest_poll_seconds } of freshness) {
+  for (const { resource, tenant_id, target_seconds, oldest_poll_seconds } of freshness) {
+    // A series for each tenant would be too many.
+    if (tenant_id !== undefined) continue
     target.set({ resource }, target_seconds)
     if (oldest_poll_seconds !== null) oldest.set({ resource }, oldest_poll_seconds)
   }

@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { count, plural } from '../../engine/base/format.js'
 import { addMicros, fromMicros, toMillis } from '../../engine/base/timestamp.js'
+import type { StateRows } from '../../engine/model/state.js'
 import { memoryHours } from '../../engine/run/polls.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
@@ -50,23 +51,18 @@ export function quietAfter(usualADay: number): number | undefined {
   return undefined
 }
 
-/** What the columns of a cursor tell: see sync_cursors. Canonical timestamps. */
-interface PolledRow {
-  readonly polled_at: string | null
-  readonly quiet_since: string | null
-  readonly quiet_polls: Int64 | null
-  readonly usual_news: number | null
-}
-
 /** undefined if the list isn't quiet. Time in which no poll succeeded says nothing, so the last poll's counts. */
-export function quietList<R extends PolledRow & Pick<QuietList, 'tenant_id' | 'resource'>>({
+export function quietList({
   tenant_id,
   resource,
   polled_at: polledAt,
   quiet_since,
   quiet_polls,
   usual_news,
-}: R): QuietList | undefined {
+}: Pick<
+  StateRows['sync_cursors'],
+  'tenant_id' | 'resource' | 'polled_at' | 'quiet_since' | 'quiet_polls' | 'usual_news'
+>): QuietList | undefined {
   const [polls, usual] = [Number(quiet_polls ?? 0), Number(usual_news ?? 0)]
   const after = quietAfter(usual)
   if (polledAt === null || quiet_since === null || after === undefined || polls < leastPolls) return undefined

@@ -2,6 +2,7 @@
 import { resources as declared } from '../../../schema/index.js'
 import type { Int64 } from '../../../schema/resource.js'
 import { toMillis } from '../../engine/base/timestamp.js'
+import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { CursorTask } from '../../engine/run/tenant.js'
 import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
@@ -77,8 +78,10 @@ export async function dueLists(
     now,
     atLeast,
     targetOf,
+    own,
     take,
   }: ListWaits & {
+    readonly own?: FreshnessSettings['own']
     readonly heard: Heard
     /** Canonical timestamp. */
     readonly now: string
@@ -102,8 +105,11 @@ export async function dueLists(
     const isAbsent = row.status === 'unavailable'
     if ((isAbsent || row.status === 'failed') && resting.has(nameOf(row))) return
     if (isAbsent) absent.push(task)
-    else if (row.at !== null) take(polledList(row, task, nowMs - toMillis(row.at), heard.waiting))
-    else if (Number(row.under_way) === 1) begun.push(task)
+    else if (row.at !== null) {
+      const ownTarget = own?.targetOf(row.resource, row.tenant_id)
+      const list = polledList(row, task, nowMs - toMillis(row.at), heard.waiting)
+      take(ownTarget === undefined ? list : { ...list, ownTarget: ownTarget / hourMs })
+    } else if (Number(row.under_way) === 1) begun.push(task)
     else failed.push(task)
   }
   for await (const rows of allLists(warehouse, heard.listening)) for (const row of rows) judge(row)

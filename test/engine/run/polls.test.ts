@@ -156,7 +156,10 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await quiet(warehouse)).toMatchObject({ since, polls: 2 })
     put(9, later(7 * 3600 + 60))
     await round()
-    expect(await quiet(warehouse)).toMatchObject({ since: expect.stringMatching(/^2026-03-01T08:00/), polls: 0 })
+    expect(await quiet(warehouse)).toMatchObject({
+      since: expect.stringMatching(/^2026-03-01T08:00/),
+      polls: 0,
+    })
   })
 
   it('a list of names counts its new names', async () => {
