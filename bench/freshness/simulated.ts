@@ -226,15 +226,9 @@ function poll(
     }
   }
   begin(list, minute)
-  if (!('news' in after)) return
-  list.news = after.news
-  list.hours = after.news_hours
-  list.polls = {
-    ...list.polls,
-    news: after.news,
-    unannounced: after.news_unannounced,
-    hours: after.news_hours,
-  }
+  list.news = after.news ?? list.news
+  list.hours = after.news_hours ?? list.hours
+  list.polls = { ...list.polls, news: list.news, unannounced: list.news, hours: list.hours }
 }
 
 /** A list that was read completely. */

@@ -296,7 +296,7 @@ export interface Feature {
     place?: RoundPlace,
   ): Promise<ChooseRound>
   /** In how many milliseconds a change to each resource must be in the warehouse; undefined without targets. */
-  targetTimes?(config: Config): Promise<((resource: string) => number) | undefined>
+  targetTimes?(config: Config): Promise<((resource: string, tenantId: Int64) => number) | undefined>
   /** Its warehouse beside the main one: erased, emptied and copied with it. */
   besides?(): Promise<Besides>
   /** What follows work that writes, unless a signal ended it: people are notified, files are written. */

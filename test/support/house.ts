@@ -178,7 +178,7 @@ export function boundedFigures(): Bounded[] {
     reach('engine/run/run.ts', 120, 146),
     reach('features/sync/command.ts', 230, 289),
     { what: 'pairs of features', now: pairsOfFeatures(), wanted: 35, bound: 36 },
-    { what: 'type names', now: typeNames().length, wanted: 780, bound: 863 },
+    { what: 'type names', now: typeNames().length, wanted: 780, bound: 864 },
     kinds('Cursor', 14, 22),
     kinds('Page', 12, 20),
     kinds('Run', 14, 19),

@@ -40,6 +40,7 @@ function rowsOf(path: string, schema: SettingSchema, isRequired = false): Row[] 
   const standIn = alike[path]
   const members = Object.entries(schema.properties ?? {})
   const own = { key: path, schema, isRequired }
+  const rest = schema.additionalProperties
   const shown = standIn === undefined ? members : members.filter(([, member]) => !isSection(member))
   const [alikeOne] = members.filter(([, member]) => isSection(member))
   if (members.length > 0)
@@ -48,8 +49,8 @@ function rowsOf(path: string, schema: SettingSchema, isRequired = false): Row[] 
         rowsOf(`${path}.${name}`, member, schema.required?.includes(name) ?? false),
       ),
       ...(standIn !== undefined && alikeOne ? rowsOf(`${path}.${standIn}`, alikeOne[1]) : []),
+      ...(path === 'targets' && typeof rest === 'object' ? rowsOf(`${path}.NAME`, rest) : []),
     ]
-  const rest = schema.additionalProperties
   if (/^privacy\./.test(path) && typeof rest === 'object') return rowsOf(`${path}.COLUMN`, rest)
   if (schema.items?.properties) return [own, ...rowsOf(`${path}[]`, schema.items)]
   return [own]

@@ -4,7 +4,10 @@
  */
 import { z } from 'zod'
 import { resources } from '../../../schema/index.js'
+import type { Int64 } from '../../../schema/resource.js'
+import { parseId } from '../base/int64.js'
 import { statusSection, statusSettings } from './attention.js'
+import { memberPath } from './configtext.js'
 import { parseDuration } from './duration.js'
 import { durationLeaf, section } from './leaf.js'
 import { type Problem, unknownKey, valueAt } from './problems.js'
@@ -12,6 +15,10 @@ import { configSection, settingsOf, type WithSections } from './section.js'
 
 /** Every resource without its own target. */
 const everyOther = '*'
+/** The key of the tenants with targets of their own. No resource has this name. */
+const tenantsKey = 'tenants'
+const tenantPattern = /^[1-9]\d{0,18}$/
+const tenantError = 'the id of a tenant, such as "101"'
 const shortest = 'PT1M'
 const longest = 'P30D'
 const targetError = `an ISO 8601 duration from ${shortest} to ${longest}, such as "PT15M"`
@@ -28,28 +35,63 @@ const target = z
   .transform((text) => parseDuration(text) ?? 0)
   .meta({ examples: ['PT15M'] })
 
-type Targets = Readonly<Record<string, number>>
-
-const isSet = (targets: Targets | undefined): targets is Targets =>
-  targets !== undefined && Object.keys(targets).length > 0
+/** In milliseconds, by resource or "*". */
+interface Targets {
+  readonly resources: Readonly<Record<string, number>>
+  readonly tenants: Readonly<Record<string, Targets['resources']>>
+}
 
 const names = Object.keys(resources)
+
+const byResource = z.record(z.string(), target, { error: 'an object such as {"*": "PT6H"}' })
+
+const shape = z
+  .object(
+    {
+      tenants: z
+        .record(z.string().regex(tenantPattern, { error: tenantError }), byResource, {
+          error: 'an object such as {"101": {"*": "PT5M"}}',
+        })
+        .optional()
+        .meta({
+          description:
+            'Targets of single tenants, by id and resource; "*": all resources of that tenant. They take precedence over those for all tenants.',
+          examples: [{ '101': { '*': 'PT5M' } }],
+        }),
+    },
+    { error: 'an object such as {"*": "PT6H"}' },
+  )
+  .catchall(target.describe('How soon a change of this resource should be in the warehouse: PT1M to P30D.'))
+  .optional()
+  .describe(
+    'How soon a change of a resource should be in the warehouse, by resource; "*": every resource without its own (docs/freshness.md). From PT1M to P30D. Without it: no targets.',
+  )
+
+function targetsOf(typed: z.output<typeof shape>): Targets {
+  const { tenants = {}, ...times } = typed ?? {}
+  return { resources: times as Targets['resources'], tenants }
+}
+
+/** All of them, with their paths. */
+const entries = ({ resources: times, tenants }: Targets): { path: string[]; time: number }[] => [
+  ...Object.entries(times).map(([name, time]) => ({ path: ['targets', name], time })),
+  ...Object.entries(tenants).flatMap(([tenant, own]) =>
+    Object.entries(own).map(([name, time]) => ({ path: ['targets', tenantsKey, tenant, name], time })),
+  ),
+]
 
 export const targetsSection = configSection({
   name: 'targets',
   after: 'status',
-  shape: z
-    .record(z.string(), target, { error: 'an object such as {"*": "PT6H"}' })
-    .optional()
-    .describe(
-      'How soon a change of a resource should be in the warehouse, by resource; "*": every resource without its own (docs/freshness.md). From PT1M to P30D. Without it: no targets.',
-    ),
-  problems: (targets) =>
-    Object.keys(targets ?? {})
-      .filter((name) => name !== everyOther && !names.includes(name))
-      .map((name) =>
-        unknownKey(`targets.${name}`, name, names, 'the name of a resource, or "*" for every other one'),
-      ),
+  shape,
+  read: targetsOf,
+  problems: (typed) =>
+    entries(targetsOf(typed)).flatMap(({ path }) => {
+      const name = path.at(-1) ?? ''
+      if (name === everyOther || names.includes(name)) return []
+      const expected = 'the name of a resource, or "*" for every other one'
+      return unknownKey(path.reduce(memberPath), name, names, expected)
+    }),
 })
 
 const atLeastText =
@@ -74,9 +116,9 @@ export const pollingSection = configSection({
     'With targets: what holds for every list, whatever its target (docs/freshness.md).',
   ),
   problems: (polling, { sections, raw }) => {
-    const targets = sections[targetsSection.name] as Targets | undefined
+    const targets = entries(targetsOf(sections[targetsSection.name] as z.output<typeof shape>))
     const status = sections[statusSection.name] as ReturnType<typeof statusSettings>
-    return isSet(targets) ? boundProblems(polling, targets, status, typedIn(raw)) : []
+    return targets.length > 0 ? boundProblems(polling, targets, status, typedIn(raw)) : []
   },
 })
 
@@ -118,13 +160,13 @@ function boundProblems(
     readonly atLeast: number
     readonly deletes?: number | undefined
   },
-  targets: Targets,
+  targets: ReturnType<typeof entries>,
   { staleAfter, deletesUncheckedAfter }: ReturnType<typeof statusSettings>,
   typed: ReturnType<typeof typedIn>,
 ): Problem[] {
   const problems: Problem[] = []
-  const [slowest, largest] = Object.entries(targets).reduce((a, b) => (b[1] > a[1] ? b : a))
-  const largestText = typed(['targets', slowest], largest)
+  const { path, time: largest } = targets.reduce((a, b) => (b.time > a.time ? b : a), { path: [''], time: 0 })
+  const largestText = typed(path, largest)
   if (atLeast < largest)
     problems.push({
       path: 'polling.atLeast',
@@ -154,8 +196,19 @@ function boundProblems(
 
 /** How fresh everything has to be. Durations in milliseconds. */
 export interface FreshnessSettings {
-  /** undefined: no change of the resource is counted, but its lists are still read within `atLeast`. */
-  targetOf(resource: string): number | undefined
+  /**
+   * Of a tenant's list; with null, of the lists of all tenants that have no target of their own. undefined: no change of
+   * the list is counted, but it is still read within `atLeast`.
+   */
+  targetOf(resource: string, tenantId: Int64 | null): number | undefined
+  /** Targets of single tenants; undefined where there are none. */
+  readonly own?:
+    | {
+        readonly tenants: readonly Int64[]
+        /** undefined: those of all tenants apply. */
+        targetOf(resource: string, tenantId: Int64): number | undefined
+      }
+    | undefined
   readonly atLeast: number
   readonly deletes: number
 }
@@ -163,30 +216,60 @@ export interface FreshnessSettings {
 const targetsIn = settingsOf(targetsSection)
 const pollingIn = settingsOf(pollingSection)
 
+const timeIn = (times: Targets['resources'] | undefined, resource: string): number | undefined =>
+  times && (Object.hasOwn(times, resource) ? times[resource] : times[everyOther])
+
+function ownTargets({ tenants }: Targets): FreshnessSettings['own'] {
+  const own = new Map(Object.entries(tenants).filter(([, times]) => Object.keys(times).length > 0))
+  if (own.size === 0) return undefined
+  return {
+    tenants: [...own.keys()].flatMap((id) => parseId(id) ?? []),
+    targetOf: (resource, tenantId) => timeIn(own.get(String(tenantId)), resource),
+  }
+}
+
 /** undefined without targets. */
 export function freshnessSettings(config: WithSections): FreshnessSettings | undefined {
-  const targets: Targets | undefined = targetsIn(config)
-  if (!isSet(targets)) return undefined
+  const targets = targetsIn(config)
+  if (entries(targets).length === 0) return undefined
   const { atLeast, deletes } = pollingIn(config)
+  const own = ownTargets(targets)
   return {
-    targetOf: (resource) => (Object.hasOwn(targets, resource) ? targets[resource] : targets[everyOther]),
+    targetOf: (resource, tenantId) =>
+      (tenantId === null ? undefined : own?.targetOf(resource, tenantId)) ??
+      timeIn(targets.resources, resource),
+    own,
     atLeast,
     deletes: deletes ?? statusSettings(config).deletesUncheckedAfter,
   }
 }
 
-/** In how many milliseconds a change to a resource must be in the warehouse; without a target of its own: `atLeast`. */
+/** In how many milliseconds a change to a list must be in the warehouse; without a target of its own: `atLeast`. */
 export const timesOf =
-  ({ targetOf, atLeast }: FreshnessSettings): ((resource: string) => number) =>
-  (resource) =>
-    targetOf(resource) ?? atLeast
+  ({ targetOf, atLeast }: Pick<FreshnessSettings, 'targetOf' | 'atLeast'>) =>
+  (resource: string, tenantId: Int64): number =>
+    targetOf(resource, tenantId) ?? atLeast
 
 /** undefined without targets. */
-export function timesIn(config: WithSections): ((resource: string) => number) | undefined {
+export function timesIn(config: WithSections): ReturnType<typeof timesOf> | undefined {
   const settings = freshnessSettings(config)
   return settings && timesOf(settings)
 }
 
-/** The resources that have a target of their own. */
-export const targetedResources = (config: WithSections): readonly string[] =>
-  Object.keys(targetsIn(config) ?? {}).filter((name) => name !== everyOther)
+/** The resources that have targets by name, with the settings that name them. */
+export const targetedResources = (
+  config: WithSections,
+): readonly { readonly resource: string; readonly path: string }[] =>
+  entries(targetsIn(config)).flatMap(({ path }) => {
+    const resource = path.at(-1) ?? ''
+    return resource === everyOther ? [] : { resource, path: path.reduce(memberPath) }
+  })
+
+/** Tenants with targets of their own that nobody grants: a typing error, or a customer who left. */
+export function targetsInVain(
+  config: WithSections,
+  { known, except }: { readonly known: Iterable<Int64>; readonly except: Iterable<Int64> },
+): readonly Int64[] {
+  const there = new Set([...known, ...except].map(String))
+  return freshnessSettings(config)?.own?.tenants.filter((id) => !there.has(String(id))) ?? []
+}

@@ -74,6 +74,11 @@ export const stateTables = {
       ),
       news_unannounced: number('Of these, the ones no event announced.'),
       news_hours: number('Hours between the polls that found them, weighted the same way.'),
+      quiet_since: timestamp(
+        'When the last poll that found something new began; before the first such poll, when polls were first counted.',
+      ),
+      quiet_polls: integer('Polls since then that were complete and found nothing.'),
+      usual_news: number('How many new and changed records a day polls had found until then.'),
       by_id_refused_at: timestamp(
         'When the source was last found not to answer by id for this list. For a week, single records are not requested; null if it answers or was never asked.',
       ),

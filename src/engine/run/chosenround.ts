@@ -2,6 +2,7 @@
  * A run on the cursors that are worth it now, instead of all. A feature chooses them (features/targets). This file has
  * what applies to every such round: it ends when its time is up, and whatever it leaves out isn't a failure.
  */
+import type { Int64 } from '../../../schema/resource.js'
 import { type CursorState, readCursorsOf } from '../warehouse/cursors.js'
 import { readMeta, storeMeta } from '../warehouse/meta.js'
 import { lastAuthorizations, readGranted } from '../warehouse/tenants.js'
@@ -26,8 +27,8 @@ export interface ChosenRound {
   }
   /** No cursor starts after this time, in ms since the epoch. */
   readonly endsAt: number
-  /** In how many ms a change to this resource must be in the warehouse. */
-  targetOf(resource: string): number
+  /** In how many ms a change to this list must be in the warehouse. */
+  targetOf(resource: string, tenantId: Int64): number
 }
 
 /**

@@ -118,8 +118,9 @@ export class Freshness {
   }
 
   /** The columns of a poll that began at that time. `keep` adds what its last page contained. */
-  polled(at: string) {
-    return polled(this.cursor.state?.polls, at, this.#arrivals && { news: 0, unannounced: 0 })
+  polled(at: string, { verdict }: WalkOutcome) {
+    const nothing = { news: 0, unannounced: 0, isWhole: verdict !== 'unproven' }
+    return polled(this.cursor.state?.polls, at, this.#arrivals && nothing)
   }
 
   /** The column of a first load, which also checks for deletions. */

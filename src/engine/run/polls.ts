@@ -7,11 +7,12 @@ import type { Int64 } from '../../../schema/resource.js'
 import { toMicros, toMillis } from '../base/timestamp.js'
 import type { Clocks } from '../list/clocks.js'
 import { unixEpoch } from '../list/cutpoint.js'
+import type { StateRows } from '../model/state.js'
 import type { Polls } from '../warehouse/cursors.js'
 import type { Version } from '../warehouse/versionbatch.js'
 
 /** After this many hours, a count has a third of its weight. */
-const memoryHours = 168
+export const memoryHours = 168
 /** A limit per poll, so a single import doesn't dominate for weeks. */
 const mostNews = 20
 /** The longest interval that counts: a clock that jumped ahead by years must not hide what is found afterwards. */
@@ -24,26 +25,41 @@ const rounded = (value: number): number => Math.round(value * 1e6) / 1e6
 interface Found {
   readonly news: number
   readonly unannounced: number
+  /** Whether the poll read all that it should; a verdict of `unproven` says that it may not have. Default: true. */
+  readonly isWhole?: boolean
 }
 
 /**
  * The columns of a cursor after a poll that began at that time. Without `found`, the walk was a first load or a
  * rereading, which says nothing about how often the list changes.
  */
-export function polled(before: Polls | undefined, at: string, found?: Found) {
+export function polled(
+  before: Polls | undefined,
+  at: string,
+  found?: Found,
+): Partial<Omit<StateRows['sync_cursors'], 'tenant_id' | 'resource'>> {
   const polled_at = { polled_at: at }
   if (!found || !before || before.polledAt === null) return polled_at
   const passed = hoursBetween(before.polledAt, at)
   // A wrong clock made the last poll; what this one found came in an unknown time, and would count as a rush for days.
-  if (passed < 0) return polled_at
-  const hours = Math.min(mostHours, passed)
-  const kept = Math.exp(-hours / memoryHours)
+  if (passed < 0) return { ...polled_at, ...quiet(before, at, found) }
+  const kept = Math.exp(-Math.min(mostHours, passed) / memoryHours)
+  const news = rounded(before.news * kept + found.news)
+  const news_hours = rounded(before.hours * kept + Math.min(mostHours, passed))
   return {
     ...polled_at,
-    news: rounded(before.news * kept + found.news),
-    news_unannounced: rounded(before.unannounced * kept + found.unannounced),
-    news_hours: rounded(before.hours * kept + hours),
+    ...{ news, news_hours, news_unannounced: rounded(before.unannounced * kept + found.unannounced) },
+    ...quiet(before, at, found),
+    // Of a list that has been polled for less than a week, an hour's rush would make a habit.
+    ...(found.news > 0 && { usual_news: rounded((24 * news) / Math.max(memoryHours, news_hours)) }),
   }
+}
+
+/** Since when, and for how many polls, a list has brought nothing. */
+function quiet({ quietSince = null, quietPolls = 0 }: Polls, at: string, { news, isWhole = true }: Found) {
+  // A wrong clock may have set a time ahead of this poll.
+  if (news > 0 || quietSince === null || quietSince > at) return { quiet_since: at, quiet_polls: 0 }
+  return isWhole ? { quiet_polls: quietPolls + 1 } : {}
 }
 
 /** A new or changed record. */

@@ -1,4 +1,5 @@
 /* What a run is given by the command line, and what it has once it holds the lease. */
+import type { Int64 } from '../../../schema/resource.js'
 import type { Shard } from '../base/shard.js'
 import type { Config } from '../config/config.js'
 import type { CursorHands } from './cursorhands.js'
@@ -44,8 +45,8 @@ export type WritingRun = Writing & Run
 export interface PlannedWork {
   readonly mode: Mode
   readonly hands: CursorHands
-  /** In a round: in how many ms a change to this resource must be in the warehouse. */
-  readonly targetOf: ((resource: string) => number) | undefined
+  /** In a round: in how many ms a change to this list must be in the warehouse. */
+  readonly targetOf: ((resource: string, tenantId: Int64) => number) | undefined
 }
 
 /**

@@ -103,7 +103,7 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
     remembered: storedMemory(memory),
     ...stampsAheadColumns(outcome),
     ...freshness?.columns(outcome),
-    ...(freshness ? freshness.polled(walk.startedAt) : polled(undefined, walk.startedAt)),
+    ...(freshness ? freshness.polled(walk.startedAt, outcome) : polled(undefined, walk.startedAt)),
     // If the list was empty here, no row here can be gone there: its first load has seen everything.
     ...(walk.isFirstLoad && freshness?.firstLoad(outcome)),
   })

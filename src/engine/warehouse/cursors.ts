@@ -137,6 +137,9 @@ export interface Polls {
   readonly news: number
   readonly unannounced: number
   readonly hours: number
+  /** When the last poll that found something began, and how many complete ones have found nothing since. */
+  readonly quietSince?: string | null
+  readonly quietPolls?: number
 }
 
 /** A cursor that no run has worked on. */
@@ -234,6 +237,8 @@ const pollsOfRow = (row: StateRows['sync_cursors']): Polls => ({
   news: Number(row.news ?? 0),
   unannounced: Number(row.news_unannounced ?? 0),
   hours: Number(row.news_hours ?? 0),
+  quietSince: row.quiet_since ?? null,
+  quietPolls: Number(row.quiet_polls ?? 0),
 })
 
 const jsonOf = (value: unknown): unknown => (value === null || value === undefined ? null : readJson(value))

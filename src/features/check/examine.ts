@@ -98,6 +98,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const keepIn = owner.length === 0 ? warehouse : undefined
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
+  const inVain = granted ? await examineTargetTenants(config, granted) : []
   const readers = warehouse ? await examineReaders(context, warehouse) : []
   const works = warehouse ? await checkWorks(warehouse) : []
   const forgotten = warehouse ? await checkForgotten(warehouse, forgottenFile(invocation)) : []
@@ -105,6 +106,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   return [
     ...trials,
     ...revoked,
+    ...inVain,
     ...ways,
     stored,
     ...tables,
@@ -164,13 +166,19 @@ async function examineTargets(context: CommandContext): Promise<Trial[]> {
   ])
   const { config } = context
   const { resources: synced } = config.sync
-  const targets = targetedResources(config).flatMap((resource): Trial[] => {
+  const targets = targetedResources(config).flatMap(({ resource, path }): Trial[] => {
     const isDisabled = config.resources[resource]?.enabled === false
     const isSynced = synced === 'all' || synced.includes(resource)
-    return isDisabled || !isSynced ? [{ of: 'target', resource, isDisabled, exitCode: 0 }] : []
+    return isDisabled || !isSynced ? [{ of: 'target', resource, path, isDisabled, exitCode: 0 }] : []
   })
   const names = await jobsDueInVain(context)
   return [...targets, ...names.map((job): Trial => ({ of: 'due job', job, ...dueInVain, exitCode: 1 }))]
+}
+
+async function examineTargetTenants(config: Config, granted: readonly Int64[]): Promise<Trial[]> {
+  const { targetsInVain } = await import('../../engine/config/targetsection.js')
+  const unknown = targetsInVain(config, { known: granted, except: config.sync.exceptTenants })
+  return unknown.map((tenantId) => ({ of: 'target tenant', tenantId, granted, exitCode: 0 }))
 }
 
 async function examineEvents({ options, signals }: Invocation): Promise<Trial[]> {

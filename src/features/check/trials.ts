@@ -68,7 +68,14 @@ type Facts =
   /** The last attempt at a snapshot or report failed. */
   | { readonly of: 'work'; readonly work: FailedWork }
   /** A resource with a target that runs don't sync. */
-  | { readonly of: 'target'; readonly resource: string; readonly isDisabled: boolean }
+  | {
+      readonly of: 'target'
+      readonly resource: string
+      readonly path: string
+      readonly isDisabled: boolean
+    }
+  /** A tenant with targets of its own that isn't granted. */
+  | { readonly of: 'target tenant'; readonly tenantId: Int64; readonly granted: readonly Int64[] }
   /** A scheduled job works on what is due, but there are no targets. */
   | { readonly of: 'due job'; readonly job: string; readonly found: string; readonly hint: string }
   /** A test message to a rule of alerts, or a call to a heartbeat. */

@@ -77,6 +77,7 @@ function words(trial: Trial, ok: boolean): Words {
     case 'work':
       return workWords(trial.work)
     case 'target':
+    case 'target tenant':
       return targetWords(trial)
     case 'due job':
       return { what: `job ${trial.job}`, found: trial.found, hint: trial.hint }
@@ -145,9 +146,17 @@ const workWords = ({ what, message, since, advice }: FailedWork): Words => ({
   hint: advice,
 })
 
-function targetWords({ resource, isDisabled }: Extract<Trial, { of: 'target' }>): Words {
-  const what = `targets.${resource}`
-  const remove = `Remove "${resource}" from targets`
+function targetWords(trial: Extract<Trial, { of: 'target' | 'target tenant' }>): Words {
+  if (trial.of === 'target tenant') {
+    const names = trial.granted.slice(0, 20).join(', ') || 'none'
+    return {
+      what: `targets.tenants.${trial.tenantId}`,
+      found: 'has no effect, because the tenant is not granted to this partner',
+      hint: `Granted tenants: ${names}. Correct the id, or remove it from targets.tenants`,
+    }
+  }
+  const { resource, isDisabled, path: what } = trial
+  const remove = `Remove "${resource}" from ${what.slice(0, what.lastIndexOf('.'))}`
   return isDisabled
     ? {
         what,

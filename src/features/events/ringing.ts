@@ -106,8 +106,8 @@ export class Ringing implements AsyncDisposable {
   #bestFirst(due: readonly DueCursor[], now: number): readonly DueCursor[] {
     const { targetOf } = this.settings
     if (!targetOf) return due
-    const worth = ({ resource, since, announced }: DueCursor): number =>
-      (announced * Math.max(1, now - toMillis(since))) / targetOf(resource)
+    const worth = ({ resource, tenantId, since, announced }: DueCursor): number =>
+      (announced * Math.max(1, now - toMillis(since))) / targetOf(resource, tenantId)
     return due.toSorted((a, b) => worth(b) - worth(a))
   }
 

@@ -1,4 +1,5 @@
 /* What rings may do, and what a process remembers about them. */
+import type { Int64 } from '../../../schema/resource.js'
 import { type CursorKey, cursorName } from '../../engine/warehouse/cursors.js'
 
 /** For how many milliseconds rings that were not used can be caught up on. */
@@ -78,8 +79,8 @@ export interface RingSettings {
   /** The share of each rate window that rings may use while planned work waits. */
   readonly requestShare: number
   /**
-   * With targets: in how many milliseconds a change to this resource must be in the warehouse. Rings then keep to that
+   * With targets: in how many milliseconds a change to this list must be in the warehouse. Rings then keep to that
    * share all the time, spread it over the window (RingPace), and start with what waits for longest, in targets.
    */
-  readonly targetOf?: ((resource: string) => number) | undefined
+  readonly targetOf?: ((resource: string, tenantId: Int64) => number) | undefined
 }

@@ -20,11 +20,18 @@ export const alertKinds = [
   'quarantine',
   'events',
   'behind_target',
+  'quiet',
 ] as const
 export type AlertKind = (typeof alertKinds)[number]
 
-/** What a rule without kinds reports. `behind_target` has to be named: a target may be impossible to meet. */
-const usualKinds = alertKinds.filter((kind) => kind !== 'behind_target')
+/** Kinds that a rule has to name: a target may be impossible to meet, and a quiet shop may be closed. */
+const namedKinds: readonly AlertKind[] = ['behind_target', 'quiet']
+
+/** What a rule without kinds reports. */
+const usualKinds = alertKinds.filter((kind) => !namedKinds.includes(kind))
+
+/** Kinds that are a suspicion: they are shown and reported, but while only such an incident is open, all is well. */
+export const isSuspicion = (kind: AlertKind): boolean => kind === 'quiet'
 
 /** Which problems are reported to whom: a command, or a webhook with or without a signing key. */
 export interface AlertRule {
@@ -59,7 +66,7 @@ const rule = z
         .min(1, { error: kindsError })
         .prefault(usualKinds)
         .describe(
-          'What this rule reports; everything by default. failed: a cursor or a whole run failed. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: deletions not checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values seen for the first time. quarantine: values that could not be stored. events: an event receiver that accepts none or has ended, events that wait, records that events announce but no list shows. behind_target: for an hour, most changes of a resource came later than its target; reported only to rules that name it.',
+          'What this rule reports; everything by default. failed: a cursor or a whole run failed. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: deletions not checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values seen for the first time. quarantine: values that could not be stored. events: an event receiver that accepts none or has ended, events that wait, records that events announce but no list shows. behind_target: for an hour, most changes of a resource came later than its target; reported only to rules that name it. quiet: a list has brought nothing new for three days or longer, although it usually brings at least 16 changes a day; reported only to rules that name it.',
         ),
       command: z
         .array(textLeaf('the program, then its arguments, such as ["/usr/local/bin/notify", "ops"]'), {

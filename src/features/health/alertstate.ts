@@ -36,6 +36,7 @@ import {
   incidentKey,
 } from './incidentchanges.js'
 import type { Facts } from './incidents.js'
+import { type QuietList, quietLists } from './quietlists.js'
 import {
   type AlertMark,
   driftBetween,
@@ -70,8 +71,9 @@ export interface AlertStateSettings {
   readonly lateAfterMs: number
   /** undefined without targets. */
   readonly targets?: FreshnessSettings | undefined
-  /** Whether a rule names `behind_target`. */
+  /** Whether a rule names `behind_target`, and whether one names `quiet`. */
   readonly tellsBehind?: boolean
+  readonly tellsQuiet?: boolean
   /** How long resolved incidents are kept, in milliseconds. */
   readonly keepMs: number
 }
@@ -116,6 +118,9 @@ export async function updateIncidents<T>(
   const { targets, tellsBehind } = settings
   const behind =
     targets && tellsBehind ? await behindTargets(warehouse, targets, settings.clock.nowMicros()) : []
+  const quiet = settings.tellsQuiet
+    ? await warehouse.read((reader) => quietLists(reader, settings, settings.clock.nowMicros()))
+    : []
   return onIncidents(warehouse, async (session, before) => {
     const nowMicros = settings.clock.nowMicros()
     const known = await incidentsSince(db, session, keptFrom(nowMicros))
@@ -124,6 +129,7 @@ export async function updateIncidents<T>(
       ...{ run, before, holders, shards },
       events,
       behind,
+      quiet,
       nowMicros,
     })
     const { rows, changed } = compareIncidents(known, facts, { ...after, isWanted })
@@ -145,11 +151,12 @@ interface Reading {
   readonly shards: readonly LastRun[]
   readonly events: EventTroubles | UnreadableInbox | undefined
   readonly behind: readonly BehindTarget[]
+  readonly quiet: readonly QuietList[]
   readonly nowMicros: bigint
 }
 
 async function readFacts({ db }: Warehouse, session: Session, reading: Reading) {
-  const { settings, run, before, holders, events, behind, nowMicros } = reading
+  const { settings, run, before, holders, events, behind, quiet, nowMicros } = reading
   const now = fromMicros(nowMicros)
   const { shard } = run
   const { runs, lastStamp } = await newestRuns(db, session, shard && shardName(shard))
@@ -199,7 +206,10 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     reports: run.reports,
     quarantine: await quarantineOf(db, session, from),
     events: events && !isUnreadable(events) ? wantedEvents(events, isWanted) : events,
-    behind: behind.filter(({ resource }) => resources.has(resource)),
+    behind: behind.filter(({ resource, tenant_id: id }) =>
+      id === null ? resources.has(resource) : isWanted(id, resource),
+    ),
+    quiet,
     drift:
       before === null
         ? []

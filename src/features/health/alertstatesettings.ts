@@ -4,7 +4,7 @@ import type { Config } from '../../engine/config/config.js'
 import { freshnessSettings } from '../../engine/config/targetsection.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { eventSettings } from '../events/settings.js'
-import { alertSettings } from './alertsettings.js'
+import { type AlertKind, alertSettings } from './alertsettings.js'
 import type { AlertStateSettings } from './alertstate.js'
 
 /** The configuration's settings for incidents: which cursors, and since when. */
@@ -12,7 +12,8 @@ export function alertStateSettings(config: Config, model: Model, clock: Clock): 
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
   const { tenants, exceptTenants, resources } = config.sync
   const enabled = model.list.filter((entry) => entry.enabled).map(({ name }) => name)
-  const isHeard = alertSettings(config).rules.some(({ on }) => on.includes('behind_target'))
+  const { rules } = alertSettings(config)
+  const isHeard = (kind: AlertKind): boolean => rules.some(({ on }) => on.includes(kind))
   return {
     clock,
     tenants: tenants === 'all' ? null : tenants,
@@ -22,7 +23,8 @@ export function alertStateSettings(config: Config, model: Model, clock: Clock): 
     deletesUncheckedAfterMs: deletesUncheckedAfter,
     lateAfterMs: eventSettings(config).lateAfter,
     targets: freshnessSettings(config),
-    tellsBehind: isHeard,
+    tellsBehind: isHeard('behind_target'),
+    tellsQuiet: isHeard('quiet'),
     keepMs: config.history.keep,
   }
 }

@@ -7,6 +7,7 @@ import { toJson } from '../../engine/base/printjson.js'
 import type { AlertKind, AlertSettings } from './alertsettings.js'
 import type { Incident } from './incident.js'
 import { toldIncident } from './openincidents.js'
+import { listName } from './quietlists.js'
 
 /* The body of an alert, and its id. */
 
@@ -110,6 +111,8 @@ export function adviceOf(
         : `Type shopsync events list ${named}`
     case 'behind_target':
       return 'Type shopsync plan to see what the rate limit allows; docs/freshness.md lists the options'
+    case 'quiet':
+      return 'Compare with the source: is the shop closed, or does the API serve old data? docs/operations.md, Alerts'
     default:
       return kind satisfies never
   }
@@ -151,7 +154,10 @@ function placeOf({ tenant_id, resource }: Incident, names: Speaker['tenantNames'
 /** What, which shop, since when, and what to do. For a resolved incident, only the first three. */
 function sentenceOf(type: 'opened' | 'resolved', incident: Incident, names: Speaker['tenantNames']): string {
   const found = withoutRequests(incident.message.replace(/^tenant \S+, [^:\s]+: /, ''))
-  const what = `${placeOf(incident, names)}: ${incident.kind.replaceAll('_', ' ')} since ${atMinute(incident.since)} UTC: ${found}`
+  const isQuiet = incident.kind === 'quiet'
+  const what = isQuiet
+    ? `${listName(incident, names)}: ${found}`
+    : `${placeOf(incident, names)}: ${incident.kind.replaceAll('_', ' ')} since ${atMinute(incident.since)} UTC: ${found}`
   return type === 'opened' && incident.advice !== '' ? `${what}. ${withoutRequests(incident.advice)}` : what
 }
 

@@ -7,7 +7,7 @@ import { toMicros } from '../../engine/base/timestamp.js'
 import { readHolders, runningMs } from '../../engine/run/lastrun.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import { wantedCursors } from '../../engine/warehouse/wantedcursors.js'
-import { alertKinds } from './alertsettings.js'
+import { alertKinds, isSuspicion } from './alertsettings.js'
 import {
   alikeCursors,
   type CursorHealth,
@@ -20,6 +20,7 @@ import {
   uncheckedSince,
 } from './cursorhealth.js'
 import { openIncidents } from './openincidents.js'
+import { quietLists } from './quietlists.js'
 import type { StatusOptions } from './statusdocument.js'
 
 export interface GaugesOptions
@@ -50,6 +51,8 @@ export interface WarehouseGauges {
   readonly states: ReadonlyMap<CursorHealth['state'], number>
   /** Cursors whose deletions were not checked for a long time. */
   readonly deletesUnchecked: number
+  /** Lists that bring nothing although they usually do. */
+  readonly quiet: number
   /** For tenants that are granted and wanted. */
   readonly times: readonly CursorTimes[]
   /** Values, items and records in quarantine. */
@@ -74,6 +77,7 @@ export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
       .sort((a, b) => (a < b ? -1 : 1))
     return {
       ...(await readCursorGauges(db, options, { ...options, runningMs: running })),
+      quiet: (await quietLists(db, options, nowMicros)).length,
       quarantine: await quarantined(db),
       drift: await drifted(db),
       incidents: await incidentKinds(options, db),
@@ -166,7 +170,8 @@ async function sharedRates(db: Db, nowMicros: bigint): Promise<WarehouseGauges['
 
 /** Uses the same query as `status`: both agree on what is open. */
 async function incidentKinds({ warehouse, tenants }: GaugesOptions, db: Db): Promise<Map<string, number>> {
-  const kinds = new Map<string, number>(alertKinds.map((kind) => [kind, 0]))
+  const shown = alertKinds.filter((kind) => !isSuspicion(kind))
+  const kinds = new Map<string, number>(shown.map((kind) => [kind, 0]))
   for (const { kind } of await openIncidents(warehouse, db, { tenants, resources: null }))
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
   return kinds

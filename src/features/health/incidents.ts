@@ -23,6 +23,7 @@ import {
 } from './cursorhealth.js'
 import { eventIncidents } from './eventincidents.js'
 import { foundIncident, type Incident, type KeptIncident } from './incident.js'
+import { type QuietList, quietWords } from './quietlists.js'
 
 /** What incidents follow from. */
 export interface Facts {
@@ -52,6 +53,8 @@ export interface Facts {
   readonly events: EventTroubles | UnreadableInbox | undefined
   /** Resources that miss their targets; empty if no rule reports them. */
   readonly behind: readonly BehindTarget[]
+  /** Lists that bring nothing although they usually do; empty if no rule reports them. */
+  readonly quiet: readonly QuietList[]
 }
 
 /** Reasons why a cursor didn't finish. Every other reason is a verdict: something may be missing. */
@@ -81,13 +84,14 @@ export function findIncidents(facts: Facts): KeptIncident[] {
     ...driftIncidents(facts.drift, now),
     ...eventIncidents(facts.events, facts.rule.nowMicros),
     ...facts.behind.map(behindIncident),
+    ...facts.quiet.map((list) => incidentOf('quiet', list, quietWords(list), { since: list.since })),
   ]
 }
 
-const behindIncident = ({ resource, met, missed, target, since }: BehindTarget): KeptIncident =>
+const behindIncident = ({ met, missed, target, since, ...site }: BehindTarget): KeptIncident =>
   incidentOf(
     'behind_target',
-    { tenant_id: null, resource },
+    site,
     `${count(missed)} of ${plural(met + missed, 'change')} missed the target of ${durationText(target)}`,
     { since },
   )

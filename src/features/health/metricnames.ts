@@ -9,6 +9,10 @@ export const stateGauges = {
     help: 'Cursors whose deletions were not checked for status.deletesUncheckedAfter.',
     labels: [],
   },
+  shopsync_cursors_quiet: {
+    help: 'Cursors that bring nothing new although they usually do, as `shopsync status` shows them.',
+    labels: [],
+  },
   shopsync_cursor_watermark_timestamp_seconds: {
     help: 'Every record whose updated_at is at or before it is in the warehouse; without tenant: the oldest of all tenants.',
     labels: ['tenant', 'resource'],

@@ -106,7 +106,9 @@ function showTargets(
     new Gauge({ ...describe(name, targetGauges[name]), registers: [registry] })
   const target = gauge('shopsync_target_seconds')
   const oldest = gauge('shopsync_oldest_poll_seconds')
-  for (const { resource, target_seconds, oldest_poll_seconds } of freshness) {
+  for (const { resource, tenant_id, target_seconds, oldest_poll_seconds } of freshness) {
+    // A series for each tenant would be too many.
+    if (tenant_id !== undefined) continue
     target.set({ resource }, target_seconds)
     if (oldest_poll_seconds !== null) oldest.set({ resource }, oldest_poll_seconds)
   }
@@ -176,6 +178,7 @@ function showState(registry: Registry, state: WarehouseGauges, options: MetricsO
   const cursors = gauge('shopsync_cursors')
   for (const [name, count] of state.states) cursors.set({ state: name }, count)
   gauge('shopsync_cursors_deletes_unchecked').set(state.deletesUnchecked)
+  gauge('shopsync_cursors_quiet').set(state.quiet)
   showTimes(gauge('shopsync_cursor_watermark_timestamp_seconds'), state, 'watermark')
   showTimes(gauge('shopsync_cursor_last_proven_timestamp_seconds'), state, 'last_success_at')
   const quarantine = gauge('shopsync_quarantine_values')

@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { isSuspicion } from './alertsettings.js'
 import type { Incident } from './incident.js'
 import { openIncidentRows } from './sql.js'
 
@@ -15,7 +16,8 @@ export const toldIncident = (incident: Incident): Incident => {
 }
 
 /**
- * Open incidents of the chosen tenants and resources, oldest first. Incidents of the whole run are always included.
+ * Open incidents of the chosen tenants and resources, oldest first. Incidents of the whole run are always included;
+ * suspicions never are: `status` shows quiet lists, reported or not (quietlists.ts).
  * `status`, the report, `/ready` and the metrics all use this: while it isn't empty, none of them reports that all is
  * well.
  */
@@ -38,6 +40,7 @@ export async function openIncidents(
   if (!(await warehouse.has('sync_alerts'))) return []
   const rows = await openIncidentRows(db)
   return rows
+    .filter(({ kind }) => !isSuspicion(kind))
     .filter(({ tenant_id }) => tenant_id === null || (tenants?.includes(tenant_id) ?? true))
     .filter(({ resource }) => resource === null || (resources?.includes(resource) ?? true))
     .map(toldIncident)

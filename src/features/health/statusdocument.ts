@@ -40,6 +40,7 @@ import {
 } from './cursorhealth.js'
 import type { Incident } from './incident.js'
 import { openIncidents } from './openincidents.js'
+import { type QuietList, quietLists } from './quietlists.js'
 import { readHealth } from './readhealth.js'
 
 /** The JSON document of `shopsync status`. */
@@ -85,6 +86,8 @@ export interface StatusReport {
   readonly failed_works: readonly FailedWork[]
   /** Incidents that aren't over. */
   readonly incidents: readonly Incident[]
+  /** Lists that bring nothing although they usually do, which may be the source's fault; absent if there are none. */
+  readonly quiet?: readonly QuietList[]
   /** What was heard from the source, or why that can't be read; absent if nobody ever listened. */
   readonly events?: EventsStatus | UnreadableInbox
   /** What `privacy` hides, and whether all of it is hidden; absent if it hides nothing. */
@@ -169,10 +172,8 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
   }
   const failed = await failedWorks(options.warehouse)
   const lateness = missing.has('sync_lateness') ? [] : await latenessStatus(options)
-  const events = await readEventsStatus(options.warehouse, options.nowMicros, {
-    tenants: options.tenants,
-    resources: options.named ?? null,
-  })
+  const named = { tenants: options.tenants, resources: options.named ?? null }
+  const events = await readEventsStatus(options.warehouse, options.nowMicros, named)
   const privacy = missing.has('sync_privacy')
     ? undefined
     : await options.warehouse.read(() => privacyStatus(options.warehouse))
@@ -196,6 +197,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     const cursors = await readHealth(db, asked, { ...options, runningMs: running, runningOf })
     const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
     const runs = await runsOf(db, leases)
+    const quiet = await quietLists(db, options, options.nowMicros)
     const found = {
       ...head,
       reason: isForgotten ? null : grantsReason(tenants, runs.last_run),
@@ -206,10 +208,8 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       forgotten: forgotten.size,
       ...runs,
       failed_works: failed,
-      incidents: await openIncidents(options.warehouse, db, {
-        tenants: options.tenants,
-        resources: options.named ?? null,
-      }),
+      incidents: await openIncidents(options.warehouse, db, named),
+      ...(quiet.length > 0 && { quiet }),
       ...(customers && { forgotten_customers: customers }),
       ...(events && { events }),
       ...(privacy && { privacy }),

@@ -16,6 +16,7 @@ import { heardText } from './heardwords.js'
 import type { Incident } from './incident.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
 import { privacyText } from './privacywords.js'
+import { quietText } from './quietlists.js'
 import { lastRun, lease, lostRun, shardsText } from './runwords.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
 
@@ -49,6 +50,7 @@ export function statusText(
     troublesText(troubled),
     failing ? '' : unavailableText(report),
     incidentsText(report.incidents, now),
+    failing ? '' : quietText(report.quiet, tenantNames),
     stampsAhead(report),
     oddLists(report),
     refills(report),

@@ -3,6 +3,7 @@
  * `Date` in the response that contained it, minus its `updated_at`: a single clock.
  */
 import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
 import { addMicros } from '../../engine/base/timestamp.js'
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { Arrived, Run } from '../../engine/run/tenant.js'
@@ -24,7 +25,7 @@ export const countingDelays = async (
 
 /** Counts each change by its target. */
 export function countDelays(
-  { targetOf }: Pick<FreshnessSettings, 'targetOf'>,
+  { targetOf, own }: Pick<FreshnessSettings, 'targetOf' | 'own'>,
   {
     announcements,
     keep,
@@ -38,33 +39,33 @@ export function countDelays(
   const prune = (db: Db, resource: string, now: string): CompiledQuery[] => {
     if (keep === undefined || pruned.has(resource)) return []
     pruned.add(resource)
-    return [removeDelays(db, resource, addMicros(now, BigInt(-keep) * 1000n))]
+    return removeDelays(db, resource, addMicros(now, BigInt(-keep) * 1000n))
   }
   return async (cursor, { delays, first }): Promise<Arrived> => {
     const resource = cursor.resource.name
-    const target = targetOf(resource)
+    const { tenantId } = cursor.key
+    const target = targetOf(resource, tenantId)
+    const isOwn = own?.targetOf(resource, tenantId) !== undefined
     const hour = `${cursor.now().slice(0, 13)}:00:00.000000Z`
     const met = delays.filter((delay) => delay <= (target ?? 0)).length
     const counted = { resource, hour, met, missed: delays.length - met }
+    const { db } = cursor.warehouse
+    const entered = isOwn ? addTenantDelays(db, { tenant_id: tenantId, ...counted }) : addDelays(db, counted)
     return {
       unannounced: announcements ? await announcements.lacking(cursor, first) : first.length,
       statements:
-        target === undefined
-          ? []
-          : [...addDelays(cursor.warehouse.db, counted), ...prune(cursor.warehouse.db, resource, hour)],
+        target === undefined ? [] : [entered, ...addTotals(db, counted), ...prune(db, resource, hour)],
     }
   }
 }
 
-const removeDelays = (db: Db, resource: string, before: string): CompiledQuery =>
-  withDelays(db)
-    .deleteFrom('sync_delays')
-    .where('resource', '=', resource)
-    .where('hour', '<', before)
-    .compile()
+const removeDelays = (db: Db, resource: string, before: string): CompiledQuery[] =>
+  (['sync_delays', 'sync_tenant_delays'] as const).map((table) =>
+    withDelays(db).deleteFrom(table).where('resource', '=', resource).where('hour', '<', before).compile(),
+  )
 
-/** Adds to a resource's hour, and to its totals for the metrics. */
-function addDelays(
+/** Adds to a resource's hour. */
+const addDelays = (
   db: Db,
   delays: {
     readonly resource: string
@@ -72,9 +73,8 @@ function addDelays(
     readonly met: number
     readonly missed: number
   },
-): CompiledQuery[] {
-  const { resource, met, missed } = delays
-  const added = withDelays(db)
+): CompiledQuery =>
+  withDelays(db)
     .insertInto('sync_delays')
     .values(delays)
     .onConflict((conflict) =>
@@ -84,6 +84,25 @@ function addDelays(
       })),
     )
     .compile()
+
+/** Adds to the hour of a list with a target of its own. */
+const addTenantDelays = (
+  db: Db,
+  delays: Parameters<typeof addDelays>[1] & { readonly tenant_id: Int64 },
+): CompiledQuery =>
+  withDelays(db)
+    .insertInto('sync_tenant_delays')
+    .values(delays)
+    .onConflict((conflict) =>
+      conflict.columns(['tenant_id', 'resource', 'hour']).doUpdateSet((eb) => ({
+        met: eb('sync_tenant_delays.met', '+', eb.ref('excluded.met')),
+        missed: eb('sync_tenant_delays.missed', '+', eb.ref('excluded.missed')),
+      })),
+    )
+    .compile()
+
+/** Adds to a resource's totals for the metrics. */
+function addTotals(db: Db, { resource, met, missed }: Parameters<typeof addDelays>[1]): CompiledQuery[] {
   const totals = [
     { met: 'true', value: met },
     { met: 'false', value: missed },
@@ -92,5 +111,5 @@ function addDelays(
     ...{ metric: 'shopsync_changes_total', part: '', value: total.value },
     labels: { resource, met: total.met },
   }))
-  return [added, ...addToCounters(db, entries)]
+  return addToCounters(db, entries)
 }

@@ -4,7 +4,8 @@
  */
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Config } from '../../engine/config/config.js'
-import { type FreshnessSettings, timesOf } from '../../engine/config/targetsection.js'
+import { type FreshnessSettings, targetsInVain, timesOf } from '../../engine/config/targetsection.js'
+import type { Granted } from '../../engine/run/askauthorizations.js'
 import type { ChooseRound } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
@@ -46,12 +47,14 @@ export function syncRound(
     const now = fromMicros(BigInt(round.now) * 1000n)
     const announcements = await Announcements.there(context, await context.readyWarehouse())
     const heard = await heardOf(announcements, now)
+    warnInVain(run, granted)
     const rules = rulesOf(settings, round, { wanted, totals: await totalsOf(run.warehouse, heard) })
     if (isWhole(choice, context.config)) await keepRoom(run.warehouse, settings, roomOfAll(rules, wanted))
     const { budget, endsAt } = await pollsOf(run, round, { wanted, settings, place })
     const best = new RoundChoice<DueList>({ ...rules, budget })
     const unread = await dueLists(run.warehouse, wanted, {
-      ...{ heard, now, atLeast: settings.atLeast, targetOf: timesOf(settings), shard: run.shard },
+      ...{ heard, now, atLeast: settings.atLeast, own: settings.own, targetOf: timesOf(settings) },
+      shard: run.shard,
       take: (list) => best.take(list),
     })
     const chosen = best.chosen(unread)
@@ -62,6 +65,18 @@ export function syncRound(
       targetOf: timesOf(settings),
     }
   }
+}
+
+/** As for an unknown tenant in sync.tenants, but nothing else of the round depends on it. */
+function warnInVain({ config, observer }: WritingRun, { granted, revoked, missing, reason }: Granted): void {
+  if (reason !== null) return
+  const { exceptTenants: except } = config.sync
+  const unknown = targetsInVain(config, { known: [...granted, ...revoked, ...missing], except })
+  if (unknown.length > 0)
+    observer.warning?.('targets.tenants names a tenant that is not granted, or was forgotten', {
+      tenant_id: unknown,
+      hint: 'Correct its id, or remove it from targets.tenants',
+    })
 }
 
 /** Whether these are all lists of the configuration: a round over some of them knows nothing of the others. */
@@ -128,7 +143,7 @@ function rulesOf(
   const lists = Math.max(0, tenants.length * resources.length - Math.round(unavailable * share))
   return {
     lists,
-    targetOf: (resource) => (settings.targetOf(resource) ?? settings.atLeast) / hourMs,
+    targetOf: (resource) => (settings.targetOf(resource, null) ?? settings.atLeast) / hourMs,
     meanOf: meanRates(totals),
     bound: boundOf(settings.atLeast / hourMs, { lists, windowAnHour: perHour }),
     windowAnHour: perHour,

@@ -3,6 +3,7 @@ import { resources as declared } from '../../../schema/index.js'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Shard } from '../../engine/base/shard.js'
 import { toMillis } from '../../engine/base/timestamp.js'
+import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { CursorTask } from '../../engine/run/tenant.js'
 import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
@@ -78,9 +79,11 @@ export async function dueLists(
     now,
     atLeast,
     targetOf,
+    own,
     shard,
     take,
   }: ListWaits & {
+    readonly own?: FreshnessSettings['own']
     readonly heard: Heard
     readonly shard?: Shard | undefined
     /** Canonical timestamp. */
@@ -105,8 +108,11 @@ export async function dueLists(
     const isAbsent = row.status === 'unavailable'
     if ((isAbsent || row.status === 'failed') && resting.has(nameOf(row))) return
     if (isAbsent) absent.push(task)
-    else if (row.at !== null) take(polledList(row, task, nowMs - toMillis(row.at), heard.waiting))
-    else if (Number(row.under_way) === 1) begun.push(task)
+    else if (row.at !== null) {
+      const ownTarget = own?.targetOf(row.resource, row.tenant_id)
+      const list = polledList(row, task, nowMs - toMillis(row.at), heard.waiting)
+      take(ownTarget === undefined ? list : { ...list, ownTarget: ownTarget / hourMs })
+    } else if (Number(row.under_way) === 1) begun.push(task)
     else failed.push(task)
   }
   for await (const rows of allLists(warehouse, heard.listening, shard)) for (const row of rows) judge(row)

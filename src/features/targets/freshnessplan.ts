@@ -2,8 +2,10 @@
  * What `plan` predicts: the share of the changes that can be in time under the rate limit, and what a higher limit
  * would achieve. And how fresh each resource was, for `status`.
  */
+
+import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
-import type { FreshnessSettings } from '../../engine/config/targetsection.js'
+import { type FreshnessSettings, timesOf } from '../../engine/config/targetsection.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
@@ -11,7 +13,7 @@ import type { WantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { type DueList, dueLists, nothingHeard } from './duelists.js'
 import { boundOf, changeRate, meanRates } from './pollranking.js'
 import { type ExpectedList, forecastShare, requestsForAll, requestsForShare } from './shareforecast.js'
-import { delaysSince, oldestPolls } from './sql.js'
+import { delaysSince, lastPolls, oldestPolls } from './sql.js'
 import { neededForBound } from './stretchedbound.js'
 
 const hourMs = 3_600_000
@@ -29,9 +31,10 @@ export interface FreshnessPlan {
   readonly window: number | null
   /** Share of the changes, 0 to 1; null if no limit is known, or if no list has a target. */
   readonly share: number | null
-  /** Those with a target. */
+  /** Those with a target. A tenant with a target of its own is apart from the others. */
   readonly resources: readonly {
     readonly resource: string
+    readonly tenant_id?: Int64
     readonly target_seconds: number
     readonly share: number | null
   }[]
@@ -62,29 +65,26 @@ async function expectedLists(
   const tenants = (await knownTenants(warehouse)).filter(
     ({ tenantId, revokedAt }) => revokedAt === null && isWanted(tenantId),
   )
-  const targetOf = (resource: string): number => settings.targetOf(resource) ?? settings.atLeast
   const polled: DueList[] = []
   const unread = await dueLists(
     warehouse,
     { resources, tenants: tenants.map(({ tenantId }) => tenantId) },
     {
-      ...{ heard: nothingHeard, now: fromMicros(nowMicros), atLeast: settings.atLeast, targetOf },
+      ...{ heard: nothingHeard, now: fromMicros(nowMicros), atLeast: settings.atLeast },
+      targetOf: timesOf(settings),
       take: (list) => void polled.push(list),
     },
   )
   const meanOf = meanRates(polled)
-  const target = (resource: string): number => targetOf(resource) / hourMs
+  const expected = (tenantId: Int64, resource: string, rate: number): ExpectedList => ({
+    ...{ resource, rate, target: timesOf(settings)(resource, tenantId) / hourMs },
+    ...(settings.own?.targetOf(resource, tenantId) !== undefined && { tenantId }),
+  })
   return [
-    ...polled.map((list) => ({
-      resource: list.resource,
-      rate: changeRate(list, meanOf(list.resource)),
-      target: target(list.resource),
-    })),
-    ...unread.map(({ resource: { name } }) => ({
-      resource: name,
-      rate: meanOf(name),
-      target: target(name),
-    })),
+    ...polled.map((list) =>
+      expected(list.task.tenantId, list.resource, changeRate(list, meanOf(list.resource))),
+    ),
+    ...unread.map(({ tenantId, resource: { name } }) => expected(tenantId, name, meanOf(name))),
   ]
 }
 
@@ -97,31 +97,34 @@ export async function planFreshness(
   const { window } = planned
   const atLeast = settings.atLeast / hourMs
   const bound = boundOf(atLeast, { lists: lists.length, windowAnHour: window })
-  const isJudged = ({ resource }: ExpectedList): boolean => settings.targetOf(resource) !== undefined
+  const isJudged = ({ resource, tenantId }: ExpectedList): boolean =>
+    settings.targetOf(resource, tenantId ?? null) !== undefined
   const judged = lists.filter(isJudged)
   const forecast = window === undefined ? undefined : forecastShare(lists, window, { bound })
   const share = (some: readonly ExpectedList[]): number | null => {
-    if (!forecast || some.length === 0) return null
-    const all = some.reduce((sum, { rate }) => sum + rate, 0)
-    const met = some.reduce(
-      (sum, { resource, rate }) => sum + rate * (forecast.byResource.get(resource) ?? 1),
-      0,
-    )
-    return all === 0 ? 1 : met / all
+    return forecast && some.length > 0 ? forecast.shareOf(some) : null
   }
-  const names = [...new Set(judged.map(({ resource }) => resource))]
+  const groups = new Map<string, ExpectedList[]>()
+  for (const list of judged) {
+    const name = `${list.resource} ${list.tenantId ?? ''}`
+    const group = groups.get(name)
+    if (group) group.push(list)
+    else groups.set(name, [list])
+  }
   return {
     lists: lists.length,
     needed_for_most: Math.ceil(requestsForShare(lists, mostChanges, { bound: atLeast, isJudged })),
     needed_for_all: Math.ceil(requestsForAll(lists, { bound: atLeast })),
     window: window === undefined ? null : Math.floor(window),
     share: share(judged),
-    resources: names
-      .map((resource) => ({
-        resource,
-        target_seconds: (settings.targetOf(resource) ?? 0) / 1000,
-        share: share(judged.filter((list) => list.resource === resource)),
-      }))
+    resources: [...groups.values()]
+      .flatMap((group) => {
+        const [one] = group
+        if (!one) return []
+        const { resource, tenantId, target } = one
+        const whose = tenantId === undefined ? {} : { tenant_id: tenantId }
+        return [{ resource, ...whose, target_seconds: Math.round(target * 3600), share: share(group) }]
+      })
       .toSorted((a, b) => a.target_seconds - b.target_seconds),
     longest_wait_seconds: Math.round(bound * 3600),
     stretched: bound > atLeast,
@@ -132,6 +135,8 @@ export async function planFreshness(
 /** How fresh a resource was: part of the document of `status`. */
 export interface ResourceFreshnessStatus {
   readonly resource: string
+  /** Only that tenant's list, which has a target of its own. Absent: the lists of all tenants without one. */
+  readonly tenant_id?: Int64
   readonly target_seconds: number
   /** New and changed records of the last 24 hours that were stored within the target, and those stored later. */
   readonly met: number
@@ -146,35 +151,68 @@ const dayMicros = 86_400_000_000n
 /** The hour of a moment. */
 export const hourOf = (moment: string): string => `${moment.slice(0, 13)}:00:00.000000Z`
 
+/** A resource, or a tenant's list with a target of its own. */
+const nameOf = (resource: string, tenantId?: Int64): string => `${resource} ${tenantId ?? ''}`
+
+/** Resources whose tenants all have targets of their own, as where one tenant is asked for, are left out. */
 export async function readFreshness(
   warehouse: Reader,
-  { targetOf }: Pick<FreshnessSettings, 'targetOf'>,
-  { resources, tenants, exceptTenants, nowMicros }: WantedCursors & { readonly nowMicros: bigint },
+  { targetOf, own }: Pick<FreshnessSettings, 'targetOf' | 'own'>,
+  wanted: WantedCursors & { readonly nowMicros: bigint },
 ): Promise<ResourceFreshnessStatus[]> {
+  const { resources, tenants, nowMicros } = wanted
   const now = fromMicros(nowMicros)
-  const delays = new Map(
-    (await delaysSince(warehouse, hourOf(fromMicros(nowMicros - dayMicros)))).map((row) => [
-      row.resource,
-      row,
-    ]),
-  )
-  const oldest = await oldestPolls(warehouse, { resources, tenants, exceptTenants })
-  const polls = new Map(oldest.map(({ resource, at }) => [resource, at]))
+  const counted = await delaysSince(warehouse, hourOf(fromMicros(nowMicros - dayMicros)))
+  const delays = new Map(counted.map((row) => [nameOf(row.resource, row.tenant_id), row]))
+  const polls = await pollsOf(warehouse, own, wanted)
+  const entry = (resource: string, target: number, tenantId?: Int64): ResourceFreshnessStatus => {
+    const { met = 0, missed = 0 } = delays.get(nameOf(resource, tenantId)) ?? {}
+    const at = polls.get(nameOf(resource, tenantId)) ?? null
+    return {
+      resource,
+      ...(tenantId !== undefined && { tenant_id: tenantId }),
+      target_seconds: target / 1000,
+      ...{ met, missed },
+      oldest_poll_at: at,
+      oldest_poll_seconds: at === null ? null : Math.max(0, toMillis(now) - toMillis(at)) / 1000,
+    }
+  }
+  const special = own?.tenants.filter((id) => tenants?.includes(id) ?? true) ?? []
   return resources.flatMap((resource) => {
-    const target = targetOf(resource)
-    if (target === undefined) return []
-    const { met = 0, missed = 0 } = delays.get(resource) ?? {}
-    const at = polls.get(resource) ?? null
-    const seconds = at === null ? null : Math.max(0, toMillis(now) - toMillis(at)) / 1000
-    return [
-      {
-        resource,
-        target_seconds: target / 1000,
-        met,
-        missed,
-        oldest_poll_at: at,
-        oldest_poll_seconds: seconds,
-      },
-    ]
+    const others = targetOf(resource, null)
+    const theirs = special.flatMap((tenantId) => {
+      const target = polls.has(nameOf(resource, tenantId)) ? own?.targetOf(resource, tenantId) : undefined
+      return target === undefined ? [] : [entry(resource, target, tenantId)]
+    })
+    const isAlone = tenants?.every((id) => own?.targetOf(resource, id) !== undefined) ?? false
+    return others === undefined || (isAlone && theirs.length > 0)
+      ? theirs
+      : [entry(resource, others), ...theirs]
   })
+}
+
+/** The oldest last poll of each resource, and of each list with a target of its own. */
+async function pollsOf(
+  warehouse: Reader,
+  own: FreshnessSettings['own'],
+  { resources, tenants, exceptTenants }: WantedCursors,
+): Promise<ReadonlyMap<string, string | null>> {
+  const special = own?.tenants ?? []
+  const oldest = await oldestPolls(warehouse, {
+    ...{ resources, tenants, exceptTenants: [...exceptTenants, ...special] },
+  })
+  const polls = new Map(oldest.map(({ resource, at }) => [nameOf(resource), at]))
+  if (special.length === 0) return polls
+  const named = special.filter((id) => tenants?.includes(id) ?? true)
+  for (const { tenant_id, resource, at } of await lastPolls(warehouse, {
+    resources,
+    tenants: named,
+    exceptTenants,
+  })) {
+    const isOwn = own?.targetOf(resource, tenant_id) !== undefined
+    const name = nameOf(resource, isOwn ? tenant_id : undefined)
+    const known = polls.get(name)
+    if (known === undefined || known === null || (at !== null && at < known)) polls.set(name, at)
+  }
+  return polls
 }

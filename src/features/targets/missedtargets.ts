@@ -1,4 +1,5 @@
-/* Resources that missed their targets for an hour: what the alert `behind_target` reports. */
+/* Resources, and lists with targets of their own, that missed their targets for an hour: what the alert `behind_target` reports. */
+import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
@@ -7,6 +8,8 @@ import { delaysSince } from './sql.js'
 
 export interface BehindTarget {
   readonly resource: string
+  /** Only that tenant's list, which has a target of its own; null: the lists of all tenants without one. */
+  readonly tenant_id: Int64 | null
   readonly met: number
   readonly missed: number
   /** The target, in milliseconds. */
@@ -27,17 +30,20 @@ const isBehind = ({ met, missed }: { readonly met: number; readonly missed: numb
  */
 export async function behindTargets(
   warehouse: Reader,
-  { targetOf }: Pick<FreshnessSettings, 'targetOf'>,
+  { targetOf, own }: Pick<FreshnessSettings, 'targetOf' | 'own'>,
   nowMicros: bigint,
 ): Promise<BehindTarget[]> {
   const now = fromMicros(nowMicros)
   const since = hourOf(fromMicros(nowMicros - hourMicros))
-  const lately = new Map((await delaysSince(warehouse, hourOf(now))).map((row) => [row.resource, row]))
-  return (await delaysSince(warehouse, since)).flatMap(({ resource, met, missed }) => {
-    const target = targetOf(resource)
-    const late = lately.get(resource) ?? { met: 0, missed: 0 }
+  const nameOf = (row: { readonly resource: string; readonly tenant_id?: Int64 }): string =>
+    `${row.resource} ${row.tenant_id ?? ''}`
+  const lately = new Map((await delaysSince(warehouse, hourOf(now))).map((row) => [nameOf(row), row]))
+  return (await delaysSince(warehouse, since)).flatMap((row) => {
+    const { resource, tenant_id = null, met, missed } = row
+    const target = tenant_id === null ? targetOf(resource, null) : own?.targetOf(resource, tenant_id)
+    const late = lately.get(nameOf(row)) ?? { met: 0, missed: 0 }
     const lastHour = { met: met - late.met, missed: missed - late.missed }
     if (target === undefined || !isBehind(lastHour) || !isBehind({ met, missed })) return []
-    return [{ resource, met, missed, target, since }]
+    return [{ resource, tenant_id, met, missed, target, since }]
   })
 }

@@ -16,6 +16,8 @@ export interface PolledList {
   /** Events that wait for a walk of it: how many, and the sum of their ages. */
   readonly events: number
   readonly eventAges: number
+  /** The target of its tenant, where that isn't its resource's. */
+  readonly ownTarget?: number | undefined
 }
 
 /** Changes per hour over all lists of a resource: the expectation for a list that is still unknown. */
@@ -63,6 +65,7 @@ export function boundOf(
 }
 
 export interface ChoiceRules {
+  /** Of the lists of all tenants without one of their own. */
   targetOf(resource: string): number
   /** See `boundOf`. */
   readonly bound: number
@@ -78,6 +81,12 @@ export interface ChoiceRules {
   /** See `meanRates`. */
   meanOf(resource: string): number
 }
+
+/** A tenant's own target comes before its resource's. */
+export const targetIn = (
+  { resource, ownTarget }: Pick<PolledList, 'resource' | 'ownTarget'>,
+  targetOf: (resource: string) => number,
+): number => ownTarget ?? targetOf(resource)
 
 /** How finely `Deadlines` tells waits apart. */
 const parts = 200
@@ -160,7 +169,7 @@ export class RoundChoice<L extends PolledList> {
     this.#budget = budget
     this.#deadlines = new Deadlines(bound, windowAnHour, rules.windowEndsIn)
     this.#others = new Highest(budget, (list) =>
-      scoreOf(list, changeRate(list, meanOf(list.resource)), targetOf(list.resource)),
+      scoreOf(list, changeRate(list, meanOf(list.resource)), targetIn(list, targetOf)),
     )
     // Events and checks may have taken the other half already: what is left all goes to these lists then.
     const half = Math.ceil(Math.max(budget, (windowAnHour ?? 0) * (rules.lasts ?? 0)) / 2)
@@ -168,7 +177,7 @@ export class RoundChoice<L extends PolledList> {
   }
 
   take(list: L): void {
-    if (!isCandidate(list, this.rules.targetOf(list.resource))) return
+    if (!isCandidate(list, targetIn(list, this.rules.targetOf))) return
     if (!this.#deadlines.isNear(list.waited)) {
       this.#others.take(list)
       return

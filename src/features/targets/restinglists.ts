@@ -2,7 +2,7 @@
  * Lists that failed, or weren't offered, so recently that another try can wait: it would cost requests, and likely fail
  * again.
  */
-
+import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import type { Shard } from '../../engine/base/shard.js'
 import { toMillis } from '../../engine/base/timestamp.js'
@@ -29,7 +29,7 @@ const notFailing: ReadonlySet<string | null> = new Set<Reason>([
 export interface ListWaits {
   /** No list waits longer between two polls. */
   readonly atLeast: number
-  targetOf(resource: string): number
+  targetOf(resource: string, tenantId: Int64): number
 }
 
 /**
@@ -41,10 +41,11 @@ export async function restingLists(
   nowMs: number,
   { atLeast, targetOf, shard }: ListWaits & { readonly shard: Shard | undefined },
 ): Promise<ReadonlySet<string>> {
-  const rests = (await readFailed(warehouse, shard)).filter(({ resource, status, at, reason }) => {
+  const failed = await readFailed(warehouse, shard)
+  const rests = failed.filter(({ tenant_id, resource, status, at, reason }) => {
     if (notFailing.has(reason)) return false
     const since = at === null ? Number.POSITIVE_INFINITY : nowMs - toMillis(at)
-    const again = Math.min(latestAgainMs, Math.max(soonestAgainMs, targetOf(resource) / 4))
+    const again = Math.min(latestAgainMs, Math.max(soonestAgainMs, targetOf(resource, tenant_id) / 4))
     return since >= 0 && since < (status === 'unavailable' ? atLeast : again)
   })
   return new Set(rests.map(({ tenant_id, resource }) => cursorName({ tenantId: tenant_id, resource })))

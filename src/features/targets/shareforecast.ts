@@ -4,9 +4,13 @@
  * hours.
  */
 
+import type { Int64 } from '../../../schema/resource.js'
+
 /** A list, with its expected values. */
 export interface ExpectedList {
   readonly resource: string
+  /** Whose target it is, where the tenant has its own. */
+  readonly tenantId?: Int64 | undefined
   /** Changes per hour. */
   readonly rate: number
   readonly target: number
@@ -55,18 +59,12 @@ export function forecastShare(
 ): {
   /** Share of the changes, 0 to 1. */
   readonly share: number
-  /** The same for each resource. */
-  readonly byResource: ReadonlyMap<string, number>
+  /** The same for some of the lists. */
+  shareOf(some: readonly ExpectedList[]): number
 } {
   const theta = whereAtMost(requestsAnHour, (one) => requestsFor(lists, one, bound))
-  const groups = new Map<string, ExpectedList[]>()
-  for (const list of lists) {
-    const group = groups.get(list.resource)
-    if (group) group.push(list)
-    else groups.set(list.resource, [list])
-  }
-  const byResource = new Map([...groups].map(([name, group]) => [name, shareAt(group, theta, bound)]))
-  return { share: shareAt(lists, theta, bound), byResource }
+  const shareOf = (some: readonly ExpectedList[]): number => shareAt(some, theta, bound)
+  return { share: shareOf(lists), shareOf }
 }
 
 /**

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Shard } from '../../engine/base/shard.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
+import type { Db } from '../../engine/warehouse/database.js'
 import { isOfShard } from '../../engine/warehouse/shardsql.js'
 import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { withDelays } from './tables.js'
@@ -150,10 +151,15 @@ export const uncheckedLists = (
   shard?: Shard,
 ): AsyncGenerator<readonly CheckRow[]> => inParts((after) => readChecks(warehouse, since, { after, shard }))
 
-/** The outcome of changes since that hour, by resource. */
-export async function delaysSince(warehouse: Reader, hour: string) {
-  const rows = await warehouse.read((db) =>
-    withDelays(db)
+/** The outcome of changes since that hour: by resource, and by list for tenants with targets of their own. */
+export async function delaysSince(
+  warehouse: Reader,
+  hour: string,
+): Promise<{ resource: string; tenant_id?: Int64; met: number; missed: number }[]> {
+  const read = <T>(work: (db: ReturnType<typeof withDelays>) => Promise<T>): Promise<T> =>
+    warehouse.read((db) => work(withDelays(db)))
+  const rows = await read((db) =>
+    db
       .selectFrom('sync_delays')
       .where('hour', '>=', hour)
       .groupBy('resource')
@@ -161,16 +167,36 @@ export async function delaysSince(warehouse: Reader, hour: string) {
       .select((eb) => [eb.fn.sum<number>('met').as('met'), eb.fn.sum<number>('missed').as('missed')])
       .execute(),
   )
-  return rows.map(({ resource, met, missed }) => ({ resource, met: Number(met), missed: Number(missed) }))
+  const own = await read((db) =>
+    db
+      .selectFrom('sync_tenant_delays')
+      .where('hour', '>=', hour)
+      .groupBy(['tenant_id', 'resource'])
+      .select(['tenant_id', 'resource'])
+      .select((eb) => [eb.fn.sum<number>('met').as('met'), eb.fn.sum<number>('missed').as('missed')])
+      .execute(),
+  )
+  return [...rows, ...own].map((row) => ({ ...row, met: Number(row.met), missed: Number(row.missed) }))
 }
 
-/** The oldest last poll, by resource, among the lists that are polled: wanted, granted and offered by the source. */
+/** The lists that are polled: wanted, granted and offered by the source. */
+const polledLists = (db: Db, wanted: WantedCursors) =>
+  wantedCursors(db, wanted).where((eb) =>
+    eb.or([eb('status', '<>', 'unavailable'), eb('status', 'is', null)]),
+  )
+
+/** Their oldest last poll, by resource. */
 export const oldestPolls = (warehouse: Reader, wanted: WantedCursors) =>
   warehouse.read((db) =>
-    wantedCursors(db, wanted)
-      .where((eb) => eb.or([eb('status', '<>', 'unavailable'), eb('status', 'is', null)]))
+    polledLists(db, wanted)
       .groupBy('resource')
       .select('resource')
       .select((eb) => eb.fn.min<string | null>('polled_at').as('at'))
       .execute(),
+  )
+
+/** Their last polls, each. */
+export const lastPolls = (warehouse: Reader, wanted: WantedCursors) =>
+  warehouse.read((db) =>
+    polledLists(db, wanted).select(['tenant_id', 'resource', 'polled_at as at']).execute(),
   )

@@ -1,4 +1,5 @@
 /* The text of `plan` and `status` about targets. */
+import type { Int64 } from '../../../schema/resource.js'
 import { atMinute, count, plural, span } from '../../engine/base/format.js'
 import { durationText } from '../../engine/config/targetsection.js'
 import type { Rate } from '../../engine/source/rate/knownrate.js'
@@ -6,6 +7,15 @@ import { type FreshnessPlan, mostChanges, type ResourceFreshnessStatus } from '.
 import type { StretchedBound } from './stretchedbound.js'
 
 const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)}%`
+
+/** A resource, or the list of a tenant with a target of its own. */
+const nameOf = ({
+  resource,
+  tenant_id,
+}: {
+  readonly resource: string
+  readonly tenant_id?: Int64
+}): string => (tenant_id === undefined ? resource : `${resource} of tenant ${tenant_id}`)
 
 /** How many resources are named one by one. */
 const namedResources = 3
@@ -24,7 +34,7 @@ export function freshnessPlanText(plan: FreshnessPlan, rate: Rate | null): strin
   if (window === null) return `${needs}\nNo rate limit is known: every list is polled when it is due.`
   const named = resources.slice(0, namedResources).map((one) => {
     const target = durationText(one.target_seconds * 1000)
-    return `${one.resource} ${target} ${percent(one.share ?? 0)}`
+    return `${nameOf(one)} ${target} ${percent(one.share ?? 0)}`
   })
   const more = resources.length - named.length
   const list = [...named, ...(more > 0 ? [`${more} more: --json`] : [])].join(', ')
@@ -50,16 +60,34 @@ export const stretchedText = ({
 }: StretchedBound): string =>
   `✗ Polling each of ${plural(lists, 'list')} within polling.atLeast needs a rate limit of ${plural(needed_for_bound, 'request')} an hour, and there are ${count(window)}: some lists wait ${span(longest_wait_seconds * 1000)}. Set a longer polling.atLeast, or ask the source's operator for a larger limit.`
 
+/** How many lists with targets of their own are shown, the worst first. */
+const shownOwn = 10
+
+/** Those that missed most, by their share; then those that have waited longest. */
+const worstFirst = (resources: readonly ResourceFreshnessStatus[]): readonly ResourceFreshnessStatus[] => {
+  const share = ({ met, missed }: ResourceFreshnessStatus): number =>
+    met + missed === 0 ? 1 : met / (met + missed)
+  const wait = ({ oldest_poll_seconds: age, target_seconds }: ResourceFreshnessStatus): number =>
+    (age ?? 0) / target_seconds
+  return resources.toSorted((a, b) => share(a) - share(b) || wait(b) - wait(a))
+}
+
 /** How fresh each resource was in the last 24 hours. */
 export function freshnessStatusText(resources: readonly ResourceFreshnessStatus[] | undefined): string {
   if (!resources || resources.length === 0) return ''
-  const lines = resources.map(({ resource, target_seconds, met, missed, oldest_poll_at: oldest }) => {
+  const own = resources.filter(({ tenant_id }) => tenant_id !== undefined)
+  const all = resources.filter(({ tenant_id }) => tenant_id === undefined)
+  const shown = own.length > shownOwn ? worstFirst(own).slice(0, shownOwn) : own
+  const lines = [...all, ...shown].map(({ target_seconds, met, missed, oldest_poll_at: oldest, ...list }) => {
     const share =
       met + missed === 0
         ? 'no changes'
         : `${percent(met / (met + missed))} of ${plural(met + missed, 'change')} in time`
     const poll = oldest === null ? 'never polled' : `oldest poll ${atMinute(oldest)}`
-    return `  ${resource} ${durationText(target_seconds * 1000)}: ${share}, ${poll}`
+    return `  ${nameOf(list)} ${durationText(target_seconds * 1000)}: ${share}, ${poll}`
   })
-  return ['Targets, last 24 hours:', ...lines].join('\n')
+  const more = own.length - shown.length
+  const rest =
+    more > 0 ? [`  … and ${plural(more, 'more list')} of single tenants: shopsync status --json`] : []
+  return ['Targets, last 24 hours:', ...lines, ...rest].join('\n')
 }

@@ -40,6 +40,11 @@ async function polls(warehouse: Warehouse, resource = 'notes') {
   }
 }
 
+async function quiet(warehouse: Warehouse) {
+  const [row] = await rowsOf(warehouse, 'sync_cursors')
+  return { since: row?.quiet_since, polls: Number(row?.quiet_polls), usual: Number(row?.usual_news) }
+}
+
 const kept = (hours: number): number => Math.exp(-hours / 168)
 
 describe.each(warehouses())('$name', (kind) => {
@@ -120,6 +125,43 @@ describe.each(warehouses())('$name', (kind) => {
     expect(hours).toBeCloseTo(26 * kept(1) + 1, 5)
   })
 
+  it('complete polls that find nothing count since the last one that found something', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    const round = async (): Promise<string> => {
+      wait(1)
+      return String(only(await sync(sandbox, warehouse, options))?.completeness)
+    }
+    await sync(sandbox, warehouse, options)
+    put(6, later(3000))
+    await round()
+    // In an hour, three of them; but in a week no more.
+    const usual = (24 * 3) / 168
+    for (const id of [7, 8]) put(id, later(3600 + id))
+    await round()
+    const since = later(2 * 3600)
+    expect(await quiet(warehouse)).toMatchObject({ since, polls: 0, usual: expect.closeTo(usual, 2) })
+    await round()
+    expect(await quiet(warehouse)).toMatchObject({ since, polls: 1, usual: expect.closeTo(usual, 2) })
+    sandbox.script([{ when: { tenant: 1, resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+    await round()
+    sandbox.script([{ when: { nth: 1 }, before: { kind: 'poison', tenant: 1, resource: 'notes', ids: [8] } }])
+    expect(await round()).toBe('unproven')
+    expect(await quiet(warehouse)).toMatchObject({ since, polls: 1 })
+    sandbox.script([{ when: { nth: 1 }, before: { kind: 'heal', tenant: 1, resource: 'notes' } }])
+    await round()
+    expect(await quiet(warehouse)).toMatchObject({ since, polls: 2 })
+    wait(1)
+    await sync(sandbox, warehouse, { ...options, mode: 'full' })
+    expect(await quiet(warehouse)).toMatchObject({ since, polls: 2 })
+    put(9, later(7 * 3600 + 60))
+    await round()
+    expect(await quiet(warehouse)).toMatchObject({
+      since: expect.stringMatching(/^2026-03-01T08:00/),
+      polls: 0,
+    })
+  })
+
   it('a list of names counts its new names', async () => {
     prepare(1)
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash'])
@@ -167,5 +209,10 @@ describe.each(warehouses())('$name', (kind) => {
 
 it('a poll before the last one, under a clock that was set back, counts nothing', () => {
   const before = { polledAt: later(3600), news: 1, unannounced: 1, hours: 5 }
-  expect(polled(before, later(0), { news: 2, unannounced: 0 })).toEqual({ polled_at: later(0) })
+  const found = { news: 2, unannounced: 0 }
+  const quietFrom = { quiet_since: later(0), quiet_polls: 0 }
+  expect(polled(before, later(0), found)).toEqual({ polled_at: later(0), ...quietFrom })
+  // Nothing is quiet since a time that has not come.
+  const ahead = { ...before, quietSince: later(1800), quietPolls: 2 }
+  expect(polled(ahead, later(0), { ...found, news: 0 })).toEqual({ polled_at: later(0), ...quietFrom })
 })

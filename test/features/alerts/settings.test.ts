@@ -39,7 +39,7 @@ describe('alerts', () => {
     ]
     const [all, stale] = read({ rules }).rules
     expect(all).toMatchObject({
-      on: alertKinds.filter((kind) => kind !== 'behind_target'),
+      on: alertKinds.filter((kind) => !['behind_target', 'quiet'].includes(kind)),
       after: 0,
       command: ['mail'],
       webhook: undefined,

@@ -97,7 +97,8 @@ test('the text shows each fault once, with its remedy', async () => {
 })
 
 test("a target of a resource that isn't synced is mentioned, and isn't a fault", async () => {
-  const targets = { notes: 'PT1H', payments: 'PT1H', shops: 'PT6H', '*': 'P1D' }
+  const tenants = { 101: { gp_exceptions: 'PT1H' } }
+  const targets = { notes: 'PT1H', payments: 'PT1H', shops: 'PT6H', '*': 'P1D', tenants }
   const sync = { resources: ['notes', 'vehicles', 'shops'] }
   here.configure({ targets, sync, resources: { shops: { enabled: false } } })
   const { code, stdout } = await here.run('check')
@@ -112,6 +113,7 @@ test("a target of a resource that isn't synced is mentioned, and isn't a fault",
   expect(checks.filter(({ what }) => what.startsWith('targets')).map(({ ok, hint }) => [ok, hint])).toEqual([
     [true, 'Remove "payments" from targets, or add it to sync.resources'],
     [true, 'Remove "shops" from targets, or "enabled": false under resources.shops'],
+    [true, 'Remove "gp_exceptions" from targets.tenants.101, or add it to sync.resources'],
   ])
 })
 

@@ -40,6 +40,26 @@ describe('exit 2, and what to type', () => {
       /unknown key "zzz", expected the name of a resource, or "\*" for every other one\. The nearest known key is "[a-z_]+"/,
     ],
     [
+      "a tenant's target under a minute",
+      { targets: { tenants: { 101: { notes: 'PT1S' } } } },
+      /targets\.tenants\.101\.notes.*found "PT1S", expected an ISO 8601 duration from PT1M to P30D/,
+    ],
+    [
+      "a tenant's resource that is none",
+      { targets: { tenants: { 101: { note: 'PT5M' } } } },
+      /targets\.tenants\.101\.note.*unknown key "note".*nearest known key is "notes"/,
+    ],
+    [
+      'a tenant that is none',
+      { targets: { tenants: { main: { notes: 'PT5M' } } } },
+      /targets\.tenants.*the key "main", expected the id of a tenant, such as "101"/,
+    ],
+    [
+      "a list may wait for less than a tenant's target",
+      { targets: { notes: 'PT5M', tenants: { 101: { '*': 'P2D' } } } },
+      /found "P1D", expected at least the largest target, P2D\. Type "polling": \{"atLeast": "P2D"\}/,
+    ],
+    [
       'a setting that is none',
       { targets: quarter, polling: { atleast: 'P1D' } },
       /unknown key "atleast".*"atLeast"/,
@@ -80,6 +100,7 @@ describe('exit 2, and what to type', () => {
   it.each<[string, Sections]>([
     ['nothing', {}],
     ['polling without targets binds nothing', { polling: { atLeast: 'P20D', deletes: 'P20D' } }],
+    ['no tenants', { targets: { tenants: {} }, polling: { atLeast: 'P20D' } }],
     ['targets alone', { targets: { ...quarter, '*': 'PT6H' } }],
     [
       'a long bound, with what goes with it',

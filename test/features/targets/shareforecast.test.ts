@@ -22,15 +22,16 @@ describe('the share within target', () => {
   it('distributes requests by the root of rate and target', () => {
     // Intervals of √(θτ/λ): 1 : 2, so 3 requests per hour read one list every half hour and the other every hour.
     const lists = [list(4, 0.25, 'busy'), list(1, 0.25, 'quiet')]
-    const { share, byResource } = forecastShare(lists, 3, bound)
-    expect(byResource.get('busy')).toBeCloseTo(0.5)
-    expect(byResource.get('quiet')).toBeCloseTo(0.25)
+    const { share, shareOf } = forecastShare(lists, 3, bound)
+    expect(shareOf(lists.slice(0, 1))).toBeCloseTo(0.5)
+    expect(shareOf(lists.slice(1))).toBeCloseTo(0.25)
     expect(share).toBeCloseTo((4 * 0.5 + 1 * 0.25) / 5)
   })
 
   it('reads no list more rarely than the bound', () => {
-    const { byResource } = forecastShare([list(5, 0.25, 'busy'), list(0.0001, 12, 'idle')], 4, bound)
-    expect(byResource.get('idle')).toBeCloseTo(0.5)
+    const idle = list(0.0001, 12, 'idle')
+    const { shareOf } = forecastShare([list(5, 0.25, 'busy'), idle], 4, bound)
+    expect(shareOf([idle])).toBeCloseTo(0.5)
   })
 })
 

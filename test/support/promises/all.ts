@@ -2,6 +2,7 @@ import { claims } from './claims.js'
 import { copy } from './copy.js'
 import { customers } from './customers.js'
 import { events } from './events.js'
+import { freshness } from './freshness.js'
 import { metrics } from './metrics.js'
 import { premises } from './premises.js'
 import { privacy } from './privacy.js'
@@ -21,6 +22,7 @@ export const promises: readonly Promised[] = [
   ...copy,
   ...events,
   ...metrics,
+  ...freshness,
   ...readers,
   ...privacy,
   ...customers,

@@ -69,8 +69,8 @@ function targetsHtml({ targets, stretched }: OperationsData): Piece {
     id: 'targets',
     title: 'Targets, last 24 hours',
     heads: ['resource', ' target', 'changes', ' on time', ' oldest poll'],
-    rows: targets.map(({ resource, target_seconds, met, missed, oldest_poll_at }) =>
-      rowHtml(resource, [
+    rows: targets.map(({ resource, tenant_id, target_seconds, met, missed, oldest_poll_at }) =>
+      rowHtml(tenant_id === undefined ? resource : `${resource} of tenant ${tenant_id}`, [
         wordsCell(span(target_seconds * 1000)),
         numberCell(met + missed),
         onTimeCell(met, met + missed),
