@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { z } from 'zod'
 import type { Int64 } from '../../schema/resource.js'
 import type { Clock, Stamps } from '../engine/base/clock.js'
+import type { Shard } from '../engine/base/shard.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
 import type { Secret } from '../engine/config/secret.js'
 import type { ConfigSection } from '../engine/config/section.js'
@@ -95,6 +96,8 @@ export interface CommandContext {
   writeLog: (text: string) => void
   /** The tenants and resources that the flags choose, or else the configuration. */
   readonly choice: CursorChoice
+  /** The part of the tenants that --shard names. */
+  readonly shard: Shard | undefined
   /** Stops if --tenant names a forgotten tenant: commands that only read would find nothing about it. */
   refuseForgotten(): Promise<void>
   /** The same, and also if the warehouse doesn't know the tenant: an empty answer would look as if all were well. */
@@ -137,6 +140,12 @@ export interface WorkName {
   readonly onRecord: boolean
   /** The job's own, in addition to the configuration's. */
   readonly heartbeat?: Secret | undefined
+  /** A shard's run judges its own tenants only, and calls no heartbeat: it can't know how the others end. */
+  readonly shard?: Shard | undefined
+  /** It does what the shards of a job leave out, and hears of no tenant. */
+  readonly isWhole?: boolean
+  /** The exit code that heartbeats are told instead; null: they aren't called. */
+  readonly beats?: (exitCode: number) => number | null
 }
 
 /** A piece of work that has ended. */
@@ -207,6 +216,8 @@ export interface StepKind {
   readonly takesDue?: true
   /** A job with only such steps doesn't create a warehouse. */
   readonly onlyCompares?: true
+  /** Its steps concern the whole warehouse: shards of a job leave them to `run JOB --whole`. */
+  readonly isWhole?: true
   /** The first setting that doesn't fit, what is expected instead, and what to type unless it is the setting's example. */
   misfit?(step: StepSettings): readonly [setting: string, expected: string, hint?: string] | undefined
   /** Checks what can be checked. All steps of a job are prepared before the first of them writes anything. */
@@ -292,4 +303,11 @@ export const timeLimitOption: Option = {
   flags: '--time-limit <duration>',
   description:
     'stop cleanly after this long, such as PT45M; the next run starts with what has waited longest',
+}
+
+/** The flag of every command that may do a part of the tenants. */
+export const shardOption: Option = {
+  flags: '--shard <i/n>',
+  description:
+    'only the tenants of this shard, such as 0/8: one of several runs on as many machines (docs/scale.md)',
 }

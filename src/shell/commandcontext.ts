@@ -8,7 +8,8 @@ import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, Stop } from '../engine/base/errors.js'
 import { joinedNames, shortRequests, span } from '../engine/base/format.js'
-import type { Config, LogLevel } from '../engine/config/config.js'
+import { type Shard, shardName } from '../engine/base/shard.js'
+import type { Config } from '../engine/config/config.js'
 import { privacyKey } from '../engine/config/privacysection.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
 import { model, type Settings } from '../engine/model/registry.js'
@@ -25,7 +26,8 @@ import { chosenByFlags } from './chosenbyflags.js'
 import type { CommandContext, Feature, Invocation } from './command.js'
 import { loadConfiguration, type OpenFile } from './configuration.js'
 import { stateTablesOf } from './features.js'
-import { createLog, secretsOf } from './log.js'
+import { shardNamed } from './flags.js'
+import { createLog, levelOf, secretsOf } from './log.js'
 import { packageVersion } from './package.js'
 
 export class OpenContext implements CommandContext {
@@ -56,6 +58,10 @@ export class OpenContext implements CommandContext {
 
   get choice(): CursorChoice {
     return chosenByFlags(this.config, this.invocation.options)
+  }
+
+  get shard(): Shard | undefined {
+    return shardNamed(this.invocation.options.shard)
   }
 
   async refuseForgotten(): Promise<void> {
@@ -108,6 +114,7 @@ export class OpenContext implements CommandContext {
   async #open(how: Pick<OpenOptions, 'existing' | 'makesFolder'>): Promise<Warehouse> {
     const { openWarehouse } = await import('../engine/warehouse/openwarehouse.js')
     const { url, schema, pooler } = this.config.warehouse
+    const { shard } = this
     const readRules = this.invocation.features.find((feature) => feature.readRules)?.readRules
     const warehouse = await openWarehouse({
       url: url.reveal(),
@@ -117,6 +124,7 @@ export class OpenContext implements CommandContext {
       clock: this.clock,
       signal: this.invocation.signals.signal,
       rowSettings: await this.rowSettings(),
+      ...(shard && shard.of > 1 && { sharedBy: `--shard ${shardName(shard)}` }),
       ...(readRules && { readRules: (writing, tenantId) => readRules(this, writing, tenantId) }),
       ...how,
     })
@@ -172,7 +180,7 @@ export class OpenContext implements CommandContext {
     warehouse: Warehouse,
     { stamps, observer }: { readonly stamps?: Stamps; readonly observer?: Observer } = {},
   ): Promise<Dependencies> {
-    const { config, model, clock, log, invocation } = this
+    const { config, model, clock, log, invocation, shard } = this
     const { newestStamp } = await import('../engine/warehouse/runs.js')
     const given = stamps ?? new Stamps(clock, await newestStamp(warehouse))
     const besideWork = invocation.features.find((feature) => feature.besideWork)?.besideWork
@@ -182,6 +190,7 @@ export class OpenContext implements CommandContext {
     return {
       ...(beside && { beside }),
       ...(arrived && { arrived }),
+      ...(shard && { shard }),
       config,
       model,
       warehouse,
@@ -245,12 +254,6 @@ export class OpenContext implements CommandContext {
       )
     }
   }
-}
-
-function levelOf({ globals, out, io }: Invocation, config: Config): LogLevel {
-  if (globals.logLevel) return globals.logLevel
-  if (out.quiet) return 'error'
-  return config.log.level ?? (io.stderr.isTTY ? 'warn' : 'info')
 }
 
 /** Calls `use` with a context for the configuration that the command line names. */

@@ -22,7 +22,7 @@ export function runOnce(
   purpose: (context: CommandContext) => Purpose | Promise<Purpose>,
 ): Promise<number> {
   return withContext(invocation, (context) =>
-    withFollowing(context, { job: null, onRecord: true }, async (note) => {
+    withFollowing(context, { job: null, onRecord: true, shard: context.shard }, async (note) => {
       const report = await execute(context, { ...(await purpose(context)), ...context.choice, job: null })
       // call.ts reports where an interrupted run resumes.
       if (invocation.signals.signal.aborted) return 1
@@ -186,6 +186,7 @@ export const reportOfNothing = (
   done: Pick<RunReport, 'run_id' | 'job' | 'mode' | 'started_at' | 'finished_at'> &
     Partial<Pick<RunReport, 'rows_upserted'>>,
 ): RunReport => ({
+  shard: null,
   status: 'ok',
   requests: 0,
   rate_limited: 0,

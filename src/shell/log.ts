@@ -3,6 +3,7 @@ import { visible } from '../engine/base/escape.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
 import { isFault, readPostgresAddress } from '../engine/config/postgresaddress.js'
 import { Secret } from '../engine/config/secret.js'
+import type { Invocation } from './command.js'
 
 /** Values that no line may contain, whatever message they came from. */
 export function secretsOf(config: Config): string[] {
@@ -73,3 +74,10 @@ function forPeople(line: string): string {
 
 const plain = (value: unknown): string =>
   typeof value === 'string' && /^[\w.:/-]*$/.test(value) ? value : JSON.stringify(value)
+
+/** How much of it is written. */
+export function levelOf({ globals, out, io }: Invocation, config: Config): LogLevel {
+  if (globals.logLevel) return globals.logLevel
+  if (out.quiet) return 'error'
+  return config.log.level ?? (io.stderr.isTTY ? 'warn' : 'info')
+}

@@ -21,7 +21,7 @@ export const runTables = {
       ),
       job: text('Name of the job file; null if there was none.'),
       mode: text(
-        "`sync`, `full`, `backfill`, `reconcile`, `job`, or `events`: an hour of walks made due by events, which isn't a run of its own.",
+        "`sync`, `full`, `backfill`, `reconcile`, `job`, `whole` (what the shards of a job leave to it), or `events`: an hour of walks made due by events, which isn't a run of its own.",
       ),
       status: text('`running`, `ok`, `partial`, `failed`, or `interrupted`.'),
       started_at: timestamp('Start.'),
@@ -35,6 +35,10 @@ export const runTables = {
       rate_limited: integer('Responses with status 429.'),
       retries: integer('Requests that were retried.'),
       ...counts,
+      shard: text('The part of the tenants that it worked on, such as `3/8`; null: the whole warehouse.'),
+      planned_at: timestamp(
+        'The instant for which a schedule started it: runs of one job and one such instant are a round; null if nobody planned it.',
+      ),
       host: text('Host it ran on.'),
       pid: integer('Its process id.'),
       error: text('Why it stopped; null if it did not.'),

@@ -200,10 +200,10 @@ export const stateTables = {
     },
   }),
   sync_lease: define({
-    doc: 'Which process may write: one row while a run is in progress.',
+    doc: 'Which processes may write: one row for the whole warehouse, and one for each shard that was ever claimed.',
     key: ['name'],
     fields: {
-      name: text('Always `run`.'),
+      name: text('`run`: the whole warehouse. `I/N`, such as `3/8`: the tenants of that shard.'),
       token: integer('Fencing token. Every claim takes a higher one, and every commit checks it.'),
       owner: text('Run id of the holder; null if nobody holds it.'),
       host: text('Host the holder runs on.'),
@@ -212,7 +212,7 @@ export const stateTables = {
       claimed_at: timestamp('Since when.'),
       expires_at: timestamp('When others may take it. The holder moves this forward while it is alive.'),
       wanted_at: timestamp(
-        'When a waiting process last asked a listener to give it back; null if nobody is waiting.',
+        'When a waiting process last asked for it. Row `run`: shards and listeners then end their turns. Row of a shard: a listener does. null if nobody is waiting.',
       ),
       stamps_from: timestamp(
         "Later than every `_synced_at` so far, and earlier than every one of this holder's, whatever the clocks of both show.",
@@ -222,6 +222,9 @@ export const stateTables = {
       ),
       forgotten: integer(
         'How often `sync_forgotten_records` has changed: a page that was prepared before a change is prepared again. null: never.',
+      ),
+      row_settings: text(
+        'Digests of the settings that shape the rows of the holder, by name: shards that work at the same time are compared by them.',
       ),
     },
   }),

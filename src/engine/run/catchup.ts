@@ -46,13 +46,15 @@ async function recomputeDerived({
   clock,
   observer,
   signal,
+  shard,
   afterRecompute,
-}: Pick<Writing, 'warehouse' | 'model' | 'clock' | 'observer' | 'signal' | 'afterRecompute'>): Promise<
-  readonly Recomputed[]
-> {
+}: Pick<
+  Writing,
+  'warehouse' | 'model' | 'clock' | 'observer' | 'signal' | 'shard' | 'afterRecompute'
+>): Promise<readonly Recomputed[]> {
   const progress = (table: string, tenantId: Int64, records: number): void =>
     observer.step?.(`recomputing ${table} of tenant ${tenantId}, ${plural(records, 'record')}`, 0, 0)
-  const how = { signal, at: () => now({ clock }), progress }
+  const how = { signal, shard, at: () => now({ clock }), progress }
   const done = await recompute(warehouse, model, how).catch((error) => {
     // If a signal ended the work, the next run continues.
     if (signal.aborted) return []
@@ -72,6 +74,18 @@ async function recomputeDerived({
     )
   if (done.length > 0) await afterRecompute?.()
   return done
+}
+
+/**
+ * What a shard needs before its claim: values move in the rows of all tenants, which takes the whole warehouse. Costs two
+ * reads if nothing has to move.
+ */
+export async function migrateBeforeShard(deps: Dependencies): Promise<void> {
+  if (!deps.shard || !(await hasPendingMoves(deps.warehouse))) return
+  const whole = { ...deps, shard: undefined }
+  await using lease = await openLease(whole, 'migrate')
+  await migrateColumns({ ...whole, ...lease })
+  lease.throwIfLost()
 }
 
 /** Lets the configuration store what the warehouse has hidden so far (warehouse/hiding.ts). */
@@ -113,15 +127,20 @@ export async function migrateStored(
   return done
 }
 
+/** What is beside the rows is of all tenants: what shards leave of it, `run JOB --whole` does. */
+const besideRows = async (run: Writing): Promise<void> => {
+  if (!run.shard) await run.besideRows?.(run)
+}
+
 /** Recomputes what follows from stored records if the rules have changed. */
 export async function beforeCursors(run: Writing): Promise<void> {
-  await run.besideRows?.(run)
+  await besideRows(run)
   await recomputeDerived(run)
 }
 
 /** Recomputes if a new zone came with the records. A run that is ending leaves that to the next one. */
 export async function afterCursors(run: Writing): Promise<void> {
-  await run.besideRows?.(run)
+  await besideRows(run)
   if (run.signal.aborted) return
   await run.warehouse.learnRules()
   await recomputeDerived(run)

@@ -1,5 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
+import { hasTenant } from '../base/shard.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { cursorName } from '../warehouse/cursors.js'
 import { refuseForgotten } from '../warehouse/tenants.js'
@@ -13,8 +14,18 @@ import type { Run } from './tenant.js'
 import { type CursorTask, keyOf, stateOf } from './tenant.js'
 import { isFirstLoad, zonesFirst } from './zonesfirst.js'
 
-/** The selected tenants, granted or not. Throws Stop for a tenant that is unknown or excluded. */
-export function chooseTenants(
+/** The selected tenants, granted or not: of a shard, its own. Throws Stop for a tenant that is unknown or excluded. */
+export const chooseTenants = (
+  run: Pick<Dependencies, 'config' | 'observer' | 'shard'>,
+  choice: CursorChoice,
+  authorizations: Granted,
+): readonly Int64[] => {
+  const all = chooseAmongAll(run, choice, authorizations)
+  return run.shard ? all.filter((tenantId) => hasTenant(run.shard, tenantId)) : all
+}
+
+/** The same without regard to the shard. */
+export function chooseAmongAll(
   { config, observer }: Pick<Dependencies, 'config' | 'observer'>,
   choice: CursorChoice,
   authorizations: Granted,
@@ -81,7 +92,7 @@ export function chooseResources(
  * time limit that ends every run, the same cursors would starve. Shops come before whatever waits for their zones.
  */
 export function planTasks(
-  run: Pick<Dependencies, 'besideRows' | 'config' | 'observer'> & Pick<Run, 'cursors'>,
+  run: Pick<Dependencies, 'besideRows' | 'config' | 'observer' | 'shard'> & Pick<Run, 'cursors'>,
   choice: CursorChoice,
   {
     resources,

@@ -54,7 +54,7 @@ export async function readOnlyRun(
     ...deps,
     warehouse: deps.warehouse.reading(),
     source: wholeLists(deps.source, beginning),
-    cursors: isNew ? new Map() : await readCursors(deps.warehouse),
+    cursors: isNew ? new Map() : await readCursors(deps.warehouse, deps.shard),
     lateness: latenessOf(
       (await deps.warehouse.has('sync_lateness')) ? await readLateness(deps.warehouse, now(deps)) : [],
     ),

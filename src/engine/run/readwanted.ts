@@ -17,9 +17,9 @@ import { type CursorRun, now, TenantRuns } from './tenant.js'
 const mostLookups = 100
 
 export async function readWanted(run: WritingRun): Promise<void> {
-  const { warehouse, model } = run
+  const { warehouse, model, shard } = run
   if (run.signal.aborted) return
-  const all = await wantedRecords(warehouse)
+  const all = await wantedRecords(warehouse, shard)
   if (all.length === 0) return
   await readForgottenRecords(warehouse)
   const tenants = new TenantRuns(run)

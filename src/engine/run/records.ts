@@ -4,6 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { describeError } from '../base/errors.js'
+import { shardName } from '../base/shard.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
 import { addToCounters, setCounters } from '../warehouse/counters.js'
 import { moveCursor } from '../warehouse/cursors.js'
@@ -31,7 +32,7 @@ const cursorsAtOnce = 200
  * even if the clock has been set back since. Unknown fields that have columns by now are known and no longer drift.
  */
 export async function recordStart(
-  { warehouse, model, stamps, runId, startedAt }: Writing & { readonly startedAt: string },
+  { warehouse, model, stamps, runId, startedAt, shard, plannedAt }: Writing & { readonly startedAt: string },
   { job, mode }: Pick<RunRequest, 'job' | 'mode'>,
 ): Promise<void> {
   const newest = await newestOrphanStamp(warehouse)
@@ -45,6 +46,8 @@ export async function recordStart(
     host: hostname(),
     pid: process.pid,
     token: warehouse.token,
+    shard: shard ? shardName(shard) : null,
+    planned_at: plannedAt ?? null,
   }
   const known = model.list.flatMap(({ name, promoted }) => {
     const names = Object.keys(promoted)
@@ -124,7 +127,10 @@ export async function recordEnd(
     stamps,
     runId,
     stats,
-  }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps'> & Pick<WritingRun, 'runId' | 'stats'>,
+    shard,
+    plannedAt,
+  }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps' | 'shard' | 'plannedAt'> &
+    Pick<WritingRun, 'runId' | 'stats'>,
   report: RunReport,
   {
     status,
@@ -141,6 +147,8 @@ export async function recordEnd(
     reason: report.reason,
     ...{ requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined },
     error: error === null ? null : describeError(error),
+    shard: shard ? shardName(shard) : null,
+    planned_at: plannedAt ?? null,
   }
   const { db } = warehouse
   const { added, found } = entriesOf({ report, outcome: status, traffic: source.stats(), stats, cursors })

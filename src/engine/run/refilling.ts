@@ -63,7 +63,7 @@ export async function workOnAll(
     },
   }
   const ends = await workOnCursors({ ...run, observer }, chosen, newsFirst(begin, refilled, ended))
-  const cursors = await readCursors(run.warehouse)
+  const cursors = await readCursors(run.warehouse, run.shard)
   run.hands?.readAnew(cursors)
   const now = { ...run, cursors }
   const left = (task: CursorTask): number => remaining(stateOf(now, task), 'refill_walk')

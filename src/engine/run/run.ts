@@ -24,7 +24,7 @@ import {
   firstAuthorizations,
   recordAuthorizations,
 } from './askauthorizations.js'
-import { afterCursors, beforeCursors, learnZones, migrateColumns } from './catchup.js'
+import { afterCursors, beforeCursors, learnZones, migrateBeforeShard, migrateColumns } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
 import {
   type ChooseRound,
@@ -55,6 +55,7 @@ import { Beginning, wholeLists } from './wholelists.js'
 export async function runSync(deps: Dependencies, request: StepRequest): Promise<RunReport> {
   // A wrong choice is refused before anything is claimed.
   chooseResources(deps, request)
+  await migrateBeforeShard(deps)
   await using lease = await openLease(deps, request.job ?? request.mode)
   await checkSourceIdentity(deps.warehouse, deps.source.address)
   const report = await runOnRecord(deps, lease, request, (run) => runStep(run, request))
@@ -72,13 +73,13 @@ export interface StepRequest extends RunRequest {
 /** The work of a run, or of one step of a job. `recorded` is already on record. */
 export async function runStep(recorded: RecordedRun, request: StepRequest, step = 1): Promise<RunReport> {
   const startedAt = now(recorded)
-  const { warehouse, signal, asked, stamps } = recorded
+  const { warehouse, signal, asked, shard, stamps } = recorded
   const resources = chooseResources(recorded, request)
   // Every request under way listens to the signal.
   setMaxListeners(0, signal)
-  await migrateColumns(recorded)
+  if (!shard) await migrateColumns(recorded)
   const { round } = request
-  const cursors = round ? new Map<string, CursorState>() : await readCursors(warehouse)
+  const cursors = round ? new Map<string, CursorState>() : await readCursors(warehouse, shard)
   const { run, ask } = await openRun(recorded, cursors)
   // A long walk is ahead: start preparing for it while the source is queried for the tenants.
   if (request.mode === 'full' || (request.mode === 'sync' && !round && cursors.size === 0))
@@ -147,7 +148,7 @@ async function workOnChosen(
   }: { readonly resources: readonly ResourceModel[]; readonly authorizations: Authorizations },
 ): Promise<RunEnd> {
   await takeSource(run, authorizations)
-  const turns = run.timeLimited ? await lastTurns(run.warehouse, request.mode) : undefined
+  const turns = run.timeLimited ? await lastTurns(run.warehouse, request.mode, run.shard) : undefined
   const chosen = planTasks(run, request, { resources, authorizations, turns })
   await beforeCursors(run)
   const ends = await workBeside(run, request, undefined, () => workOnAll(run, request, chosen, request.begin))

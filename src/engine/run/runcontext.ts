@@ -1,4 +1,5 @@
 /* What a run is given by the command line, and what it has once it holds the lease. */
+import type { Shard } from '../base/shard.js'
 import type { Config } from '../config/config.js'
 import type { CursorHands } from './cursorhands.js'
 import type { Mode } from './runreport.js'
@@ -26,6 +27,10 @@ export interface Dependencies
   readonly timeLimited?: boolean
   /** When it fires for that reason, in ms since the epoch. */
   readonly endsAt?: number
+  /** The part of the tenants that it works on, beside runs of the other parts. undefined: the whole warehouse. */
+  readonly shard?: Shard | undefined
+  /** The instant for which a schedule started it. undefined if nobody planned it. */
+  readonly plannedAt?: string | undefined
 }
 
 /** A run that writes, under its lease. */

@@ -1,6 +1,7 @@
 /* The result of a run: the document that it prints, made from the ends of its cursors. Used by run.ts. */
 import { Retry, Skip, Stop } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
+import { shardName } from '../base/shard.js'
 import { cursorName } from '../warehouse/cursors.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
 import type { CursorEnd } from './cursor.js'
@@ -18,12 +19,12 @@ export interface RunEnd {
 
 /** Counts the run's values in quarantine, each value once, however many responses showed it. */
 export async function withQuarantine(
-  { warehouse }: Pick<WritingRun, 'warehouse'>,
+  { warehouse, shard }: Pick<WritingRun, 'warehouse' | 'shard'>,
   end: RunEnd,
   since: string,
 ): Promise<RunEnd> {
   if (end.quarantined === 0) return end
-  const counts = await quarantinedSince(warehouse, since)
+  const counts = await quarantinedSince(warehouse, since, shard)
   const ends = end.ends.map((one) => ({ ...one, quarantined: counts.get(cursorName(keyOf(one.task))) ?? 0 }))
   return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
 }
@@ -42,7 +43,7 @@ export const rowsIn = <N extends 'rows_upserted' | 'rows_deleted'>(
 ): number => reports.reduce((total, report) => total + report[name], 0)
 
 export function reportOf(
-  run: Pick<WritingRun, 'source' | 'clock' | 'runId'>,
+  run: Pick<WritingRun, 'source' | 'clock' | 'runId' | 'shard'>,
   request: Pick<RunRequest, 'job' | 'mode'>,
   startedAt: string,
   { ends, reason, quarantined }: RunEnd,
@@ -53,6 +54,7 @@ export function reportOf(
     run_id: run.runId,
     job: request.job,
     mode: request.mode,
+    shard: run.shard ? shardName(run.shard) : null,
     status: statusOf(ends, reason),
     started_at: startedAt,
     finished_at: now(run),

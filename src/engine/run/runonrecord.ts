@@ -83,7 +83,8 @@ async function recordDone(
 ): Promise<void> {
   const status = report.reason === 'interrupted' ? 'interrupted' : report.status
   await recordEnd({ ...run, warehouse }, report, { status, error: null, cursors: report.cursors })
-  await pruneHistory(run)
+  // Of all tenants: `run JOB --whole` does it.
+  if (!run.shard) await pruneHistory(run)
 }
 
 async function recordFailure(

@@ -15,6 +15,7 @@ export type Mode =
   | 'snapshot'
   | 'report'
   | 'job'
+  | 'whole'
   | 'events'
 
 /** The mode as a person types it. */
@@ -71,6 +72,8 @@ export interface RunReport {
   readonly run_id: string
   readonly job: string | null
   readonly mode: Mode
+  /** The part of the tenants that it worked on, such as `3/8`; null: all. */
+  readonly shard: string | null
   readonly status: 'ok' | 'partial' | 'failed'
   readonly started_at: string
   readonly finished_at: string

@@ -3,11 +3,12 @@
  * cursors, a comparison, a snapshot, a report. Features make the steps (their step.ts).
  */
 import { isExpected, Stop } from '../base/errors.js'
-import type { Reader } from '../warehouse/cursors.js'
+import { shardName } from '../base/shard.js'
 import { openLease, type WriterLease } from '../warehouse/openlease.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
 import { hasRunSince } from '../warehouse/runs.js'
 import { checkSourceIdentity } from '../warehouse/sourceidentity.js'
+import { migrateBeforeShard } from './catchup.js'
 import { type Ending, endingOf, type TimeLimit, timeLimit } from './ending.js'
 import type { Dependencies } from './runcontext.js'
 import { rowsIn } from './runend.js'
@@ -32,7 +33,10 @@ export interface JobWork {
 
 export interface JobPlan {
   readonly name: string
-  readonly steps: readonly JobWork[]
+  /** undefined in place of steps that this run leaves out: those of the whole warehouse, or all others. */
+  readonly steps: readonly (JobWork | undefined)[]
+  /** It does what its shards leave out. */
+  readonly isWhole?: boolean
   /** Milliseconds that the steps may take together, from when the warehouse is claimed. undefined: no limit. */
   readonly timeLimit: number | undefined
   /** Milliseconds that the job waits for another run to end. */
@@ -47,17 +51,29 @@ export interface JobPlan {
  * Runs a job. Throws whatever ended the job as a whole; the exit code is 4 if another run holds the warehouse too long.
  */
 export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
+  await migrateBeforeShard(deps)
   await using lease = await waitForLease(deps, plan)
   await checkStillDue(deps, plan)
-  if (plan.steps.some(({ asksSource }) => asksSource))
+  if (plan.steps.some((work) => work?.asksSource))
     await checkSourceIdentity(deps.warehouse, deps.source.address)
-  const report = await runOnRecord(deps, lease, { job: plan.name, mode: 'job' }, async (run) => {
+  const planned = { ...deps, plannedAt: plan.plannedAt }
+  const purpose = { job: plan.name, mode: modeOf(plan) }
+  const report = await runOnRecord(planned, lease, purpose, async (run) => {
+    if (plan.isWhole) await besideShards(run)
     using limited = timeLimit(plan.timeLimit, deps)
     const cut = await new Steps(run, plan, limited).carryOut()
     return reportOfJob(run, plan, cut)
   })
   lease.throwIfLost()
   return report
+}
+
+const modeOf = ({ isWhole }: JobPlan): 'whole' | 'job' => (isWhole ? 'whole' : 'job')
+
+/** Days, names and views are of all tenants: its shards have left them as they were. */
+async function besideShards(run: RecordedRun): Promise<void> {
+  await run.besideRows?.(run)
+  await run.afterRecompute?.()
 }
 
 /** Milliseconds between two checks of the lease, which cost one statement each. */
@@ -87,9 +103,11 @@ export class AlreadyRan extends Stop {}
  * Two schedulers of one warehouse wait for each other's lock. Without this check, the second one would do all the work
  * again.
  */
-async function checkStillDue(deps: Dependencies, { name, plannedAt }: JobPlan): Promise<void> {
+async function checkStillDue(deps: Dependencies, plan: JobPlan): Promise<void> {
+  const { name, plannedAt } = plan
   if (plannedAt === undefined) return
-  if (!(await hasRunSince(deps.warehouse, name, { since: plannedAt, now: now(deps) }))) return
+  const slot = { job: name, mode: modeOf(plan), shard: deps.shard }
+  if (!(await hasRunSince(deps.warehouse, slot, { since: plannedAt, now: now(deps) }))) return
   throw new AlreadyRan(`Another program already ran ${name}, which was due at ${plannedAt}`, {
     exitCode: 4,
     hint: 'Run only one shopsync schedule per warehouse',
@@ -112,6 +130,7 @@ class Steps {
   async carryOut(): Promise<Ending | null> {
     const left: number[] = []
     for (const [i, work] of this.plan.steps.entries()) {
+      if (!work) continue
       if (this.#isOver(work)) {
         if (!work.isDue || this.run.asked.aborted) left.push(i + 1)
       } else await this.#one(work, i + 1)
@@ -159,16 +178,17 @@ class Steps {
 
 /** The result of all steps: a job's document has the form of a run's. */
 async function reportOfJob(
-  { runId, source, warehouse, clock, startedAt, done }: RecordedRun,
-  { name }: JobPlan,
+  { runId, source, warehouse, clock, startedAt, done, shard }: RecordedRun,
+  plan: JobPlan,
   cut: Ending | null,
 ): Promise<RunReport> {
   const { requests, rateLimited, retries } = source.stats()
   return {
     run_id: runId,
-    job: name,
-    mode: 'job',
-    status: statusOfJob(done, cut),
+    job: plan.name,
+    mode: modeOf(plan),
+    shard: shard ? shardName(shard) : null,
+    status: plan.steps.some((work) => work) ? statusOfJob(done, cut) : 'ok',
     started_at: startedAt,
     finished_at: now({ clock }),
     requests,
@@ -176,7 +196,7 @@ async function reportOfJob(
     retries,
     rows_upserted: rowsIn(done, 'rows_upserted'),
     rows_deleted: rowsIn(done, 'rows_deleted'),
-    quarantined: await quarantinedBy(warehouse, done, startedAt),
+    quarantined: await quarantinedBy({ warehouse, shard }, done, startedAt),
     reason: cut ?? done.find(({ reason }) => reason !== null)?.reason ?? null,
     cursors: done.flatMap(({ cursors }) => cursors),
   }
@@ -190,10 +210,14 @@ function statusOfJob(done: readonly RunReport[], cut: Ending | null): RunReport[
 }
 
 /** A value that several steps have met is in quarantine once. */
-async function quarantinedBy(warehouse: Reader, done: readonly RunReport[], since: string): Promise<number> {
+async function quarantinedBy(
+  { warehouse, shard }: Pick<RecordedRun, 'warehouse' | 'shard'>,
+  done: readonly RunReport[],
+  since: string,
+): Promise<number> {
   const met = done.reduce((sum, { quarantined }) => sum + quarantined, 0)
   if (met === 0) return 0
-  const counts = await quarantinedSince(warehouse, since)
+  const counts = await quarantinedSince(warehouse, since, shard)
   return Math.min(
     met,
     [...counts.values()].reduce((sum, count) => sum + count, 0),

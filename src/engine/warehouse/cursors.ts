@@ -1,7 +1,9 @@
-import type { CompiledQuery, Insertable, Updateable } from 'kysely'
+import { type CompiledQuery, type Insertable, sql, type Updateable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import type { Shard } from '../base/shard.js'
 import type { StateRows } from '../model/state.js'
 import { type Db, readJson } from './database.js'
+import { isOfShard } from './shardsql.js'
 
 interface WalkKey extends CursorKey {
   /**
@@ -157,10 +159,13 @@ export interface Reader {
   read<T>(work: (db: Db) => Promise<T>): Promise<T>
 }
 
-/** Every cursor's state, by `cursorName`. */
-export async function readCursors(warehouse: Reader): Promise<Map<string, CursorState>> {
+/** The state of every cursor, or of those of a shard, by `cursorName`. */
+export async function readCursors(warehouse: Reader, shard?: Shard): Promise<Map<string, CursorState>> {
   // All columns, because commands that only read may meet warehouses of an older program, which lack some.
-  const rows = await warehouse.read((db) => db.selectFrom('sync_cursors').selectAll().execute())
+  const rows = await warehouse.read((db) => {
+    const all = db.selectFrom('sync_cursors').selectAll()
+    return (shard ? all.where(isOfShard(sql.ref('tenant_id'), shard)) : all).execute()
+  })
   return new Map(
     rows.map((row) => [cursorName({ tenantId: row.tenant_id, resource: row.resource }), stateOfRow(row)]),
   )

@@ -9,12 +9,14 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import type { Shard } from '../base/shard.js'
 import type { FlatPage } from '../model/flatten/batch.js'
 import { historyName } from '../model/historytable.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { CursorKey, Reader } from './cursors.js'
 import { type Db, readJson, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
+import { isOfShard } from './shardsql.js'
 import type { EncodedPage } from './versionbatch.js'
 
 type Source = Reader & {
@@ -129,17 +131,17 @@ export async function forgottenSince(
 }
 
 /** Records that aren't forgotten any more, and whose values have to be requested. */
-export const wantedRecords = (warehouse: Reader) =>
-  warehouse.read((db) =>
-    db
+export const wantedRecords = (warehouse: Reader, shard?: Shard) =>
+  warehouse.read((db) => {
+    const wanted = db
       .selectFrom('sync_forgotten_records')
       .select(['tenant_id', 'resource', 'record_id'])
       .where('state', '=', 'wanted')
       .orderBy('tenant_id')
       .orderBy('resource')
       .orderBy('record_id')
-      .execute(),
-  )
+    return (shard ? wanted.where(isOfShard(sql.ref('tenant_id'), shard)) : wanted).execute()
+  })
 
 /** The records were read. Those by which others are forgotten stay on record. */
 export const settleWanted = (

@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../base/clock.js'
 import { Bug, Retry, Stop } from '../base/errors.js'
+import type { Shard } from '../base/shard.js'
 import { addMicros, fromMicros, toMicros } from '../base/timestamp.js'
 import { isOfTable } from './classify.js'
 import type { Reader } from './cursors.js'
@@ -46,6 +47,8 @@ export interface LeaseRequest {
   readonly stamps?: Stamps | undefined
   /** The warehouse may be an older program's, or have no table but the lease, as `copy` finds or makes them. */
   readonly isBare?: boolean | undefined
+  /** The part of the tenants that is claimed. undefined: the whole warehouse. */
+  readonly shard?: Shard | undefined
   /** What shapes the rows that the holder stores. undefined if it stores none. */
   readonly rowSettings?: RowSettings | undefined
 }

@@ -13,8 +13,14 @@ import { namesAfter, namesMemory } from './recordnames.js'
 import type { Session } from './transaction.js'
 import type { Warehouse } from './warehouse.js'
 
-/** Incremented when older programs can no longer use a warehouse. Additions don't count. 0.2.0 was the first with 3. */
-const schemaVersion = 3
+/**
+ * Incremented when older programs can no longer use a warehouse. Additions don't count. 4: several processes write at a
+ * time, each with a lease of its own.
+ */
+const schemaVersion = 4
+
+/** That of 0.2.0. Warehouses from there on are upgraded. */
+const oldestVersion = 3
 
 const digest = (tables: readonly Table[]): string =>
   createHash('sha256').update(JSON.stringify(tables)).digest('hex')
@@ -31,8 +37,8 @@ async function readMeta(
 
 function refuseOtherVersions(meta: ReadonlyMap<string, string | null>, where: string): void {
   const found = Number(meta.get('schema_version') ?? schemaVersion)
-  if (found === schemaVersion) return
-  if (found < schemaVersion)
+  if (found >= oldestVersion && found <= schemaVersion) return
+  if (found < oldestVersion)
     throw new Stop(
       `The warehouse ${where} was made by a version before 0.2.0 (its tables are of version ${found}); expected one made by 0.2.0 or later`,
       { exitCode: 2, hint: 'Name a new warehouse in warehouse.url and type shopsync sync' },

@@ -1,6 +1,7 @@
 /* How a command becomes the only writer of a warehouse, and waits for a listener that is. */
 import { randomBytes } from 'node:crypto'
 import type { Clock, Stamps } from '../base/clock.js'
+import type { Shard } from '../base/shard.js'
 import { fromMicros } from '../base/timestamp.js'
 import { eraseTraces, type Hidden, hideStored } from './hiding.js'
 import {
@@ -96,6 +97,7 @@ export async function openLease(
     signal,
     stamps,
     isBare,
+    shard,
     shapesRows = !isBare,
   }: {
     readonly warehouse: Warehouse
@@ -108,6 +110,8 @@ export async function openLease(
     readonly stamps?: Stamps
     /** The warehouse may be an older program's, or have no table but the lease. */
     readonly isBare?: boolean
+    /** The part of the tenants that is claimed. undefined: the whole warehouse. */
+    readonly shard?: Shard | undefined
     /**
      * false: it stores no row that the configuration shapes. Such work neither fails because of another configuration nor
      * makes its own the one that others must have.
@@ -118,7 +122,7 @@ export async function openLease(
 ): Promise<WriterLease> {
   const runId = newRunId(clock)
   const rowSettings = shapesRows ? warehouse.rowSettings : undefined
-  const request = { runId, command, leaseMs, stamps, isBare, rowSettings }
+  const request = { runId, command, leaseMs, stamps, isBare, shard, rowSettings }
   const lease = await claim({ warehouse, clock, signal }, request)
   const held = warehouse.under(lease, runId)
   let hidden: Hidden = { done: [], left: null }

@@ -19,6 +19,8 @@ export interface OpenOptions {
   readonly rowSettings?: RowSettings
   /** For commands that only read: a missing warehouse isn't created; an empty one takes its place. */
   readonly existing?: boolean
+  /** What asks for several machines at a time, as it was typed. Throws Stop if a warehouse of this kind can't have them. */
+  readonly sharedBy?: string
   /** SQLite: a missing folder is made. Otherwise it is a mistake in the address. */
   readonly makesFolder?: boolean
   /** Postgres: after how many milliseconds without a response a connection is checked; default 30,000. */
@@ -38,9 +40,12 @@ export async function openDialect({
   pooler,
   existing,
   makesFolder,
+  sharedBy,
 }: Omit<OpenOptions, 'model'>): Promise<Dialect> {
   if (url.startsWith('sqlite:'))
-    return (await import('./sqlite/dialect.js')).sqliteDialect(url, { threadFrom, existing, makesFolder })
+    return (await import('./sqlite/dialect.js')).sqliteDialect(url, {
+      ...{ threadFrom, existing, makesFolder, sharedBy },
+    })
   if (/^postgres(ql)?:\/\//.test(url))
     return (await import('./postgres/dialect.js')).postgresDialect(url, schema, { silentMs, pooler })
   throw new Stop(`warehouse.url starts with ${JSON.stringify(url.split(':')[0])}`, {

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import type { Shard } from '../base/shard.js'
 import type { QuarantineEntry } from '../model/flatten/batch.js'
 import { type CursorKey, cursorColumns, cursorName, type Reader } from './cursors.js'
 import type { Db } from './database.js'
+import { isOfShard } from './shardsql.js'
 import type { BatchStamp } from './versionbatch.js'
 
 /** Entries per statement: 8 parameters each, far below the limits of both databases. */
@@ -87,15 +89,16 @@ export const forgetUnseen = (db: Db, resource: string, before: string): Compiled
 export async function quarantinedSince(
   warehouse: Reader,
   since: string,
+  shard?: Shard,
 ): Promise<ReadonlyMap<string, number>> {
-  const rows = await warehouse.read((db) =>
-    db
+  const rows = await warehouse.read((db) => {
+    const seen = db
       .selectFrom('sync_quarantine')
       .select((eb) => ['tenant_id', 'resource', eb.fn.countAll<Int64>().as('n')])
       .where('last_seen_at', '>=', since)
       .groupBy(['tenant_id', 'resource'])
-      .execute(),
-  )
+    return (shard ? seen.where(isOfShard(sql.ref('tenant_id'), shard)) : seen).execute()
+  })
   return new Map(
     rows.map(({ tenant_id, resource, n }) => [cursorName({ tenantId: tenant_id, resource }), Number(n)]),
   )

@@ -10,10 +10,11 @@
  *             or settings have changed again.
  * finished:   all rows were computed with that rule and those settings.
  */
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, type Expression, type SqlBool, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { inParts } from '../base/parts.js'
+import type { Shard } from '../base/shard.js'
 import type { DerivedModel, Model, ResourceModel } from '../model/resourcemodel.js'
 import type { StateRows } from '../model/state.js'
 import type { Reader } from './cursors.js'
@@ -21,6 +22,7 @@ import { rootTable } from './database.js'
 import { deriveStored, type Rules } from './derived.js'
 import type { Dialect } from './dialect.js'
 import type { Transact } from './pendingmoves.js'
+import { isOfShard } from './shardsql.js'
 import type { Session } from './transaction.js'
 
 /** Records per transaction. */
@@ -102,7 +104,9 @@ interface DerivedWarehouse extends Reader {
 export const readOutdated = (
   warehouse: Omit<DerivedWarehouse, 'transaction'>,
   model: Model,
-): Promise<Outdated[]> => warehouse.read(() => outdated(warehouse.dialect, model, warehouse.rules))
+  shard?: Shard,
+): Promise<Outdated[]> =>
+  warehouse.read(() => outdated(warehouse.dialect, model, { rules: warehouse.rules, shard }))
 
 /**
  * Whether rows of some tenant were computed with another version of a rule, or are just being recomputed: a reader of
@@ -151,12 +155,19 @@ export async function countRecords(
   return records
 }
 
-async function outdated(dialect: Dialect, model: Model, rules: Rules): Promise<Outdated[]> {
+async function outdated(
+  dialect: Dialect,
+  model: Model,
+  { rules, shard }: { readonly rules: Rules; readonly shard: Shard | undefined },
+): Promise<Outdated[]> {
   const { db } = dialect
   const all = model.list.flatMap((resource) => resource.derived.map((derived) => ({ resource, derived })))
   if (all.length === 0) return []
-  const states = await db.selectFrom('sync_derived').selectAll().execute()
-  const tenants = (await db.selectFrom('tenants').select('tenant_id').execute()).map((row) => row.tenant_id)
+  const ours = <T>(all: T & { where(of: Expression<SqlBool>): T }): T =>
+    shard ? all.where(isOfShard(sql.ref('tenant_id'), shard)) : all
+  const states = await ours(db.selectFrom('sync_derived').selectAll()).execute()
+  const rows = await ours(db.selectFrom('tenants').select('tenant_id')).execute()
+  const tenants = rows.map((row) => row.tenant_id)
   const found: Outdated[] = []
   for (const of of all) found.push(...(await outdatedOf(dialect, rules, of, { tenants, states })))
   return found
@@ -234,7 +245,15 @@ async function recomputeOne(
 export async function recompute(
   warehouse: DerivedWarehouse,
   model: Model,
-  { signal, ...heard }: Pick<Recomputing, 'at' | 'progress'> & { readonly signal: AbortSignal },
+  {
+    signal,
+    shard,
+    ...heard
+  }: Pick<Recomputing, 'at' | 'progress'> & {
+    readonly signal: AbortSignal
+    /** The tenants to do it for. undefined: all. */
+    readonly shard?: Shard | undefined
+  },
 ): Promise<Recomputed[]> {
   const { dialect, rules } = warehouse
   const transact: Transact = (work) => {
@@ -242,7 +261,7 @@ export async function recompute(
     return warehouse.transaction(work)
   }
   const how = { dialect, rules, transact, ...heard }
-  const all = await readOutdated(warehouse, model)
+  const all = await readOutdated(warehouse, model, shard)
   const empty = all.filter(({ hasRecords }) => !hasRecords)
   if (empty.length > 0) {
     const finished = empty.map(({ derived: { declared }, tenantId }) => ({

@@ -1,10 +1,12 @@
 /* The statements that record runs in sync_runs and sync_run_cursors. The run executes them under its lease. */
 import { type CompiledQuery, type Insertable, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import { type Shard, shardName } from '../base/shard.js'
 import { toMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
 import { type CursorKey, cursorName, type Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
+import { isOfShard } from './shardsql.js'
 
 /**
  * The order of runs: the number under which each was recorded. Ordered by time, a run under a clock that was once wrong
@@ -105,25 +107,86 @@ export const highestOfRuns = (db: Dialect['db']) =>
     ])
     .compile()
 
-/** Whether a run of that name began between then and now and ended, however it ended. */
+/** Which of a job's runs for one instant: each of its shards has one, and so has what they leave to the whole. */
+export interface RoundSlot {
+  readonly job: string
+  readonly mode: string
+  readonly shard: Shard | undefined
+}
+
+/**
+ * Whether the slot's run for that instant began between then and now, or was planned for it, and ended, however it ended.
+ * A shard whose work a limit or an error cut short goes on in the same round.
+ */
 export async function hasRunSince(
   warehouse: Reader,
-  job: string,
+  { job, mode, shard }: RoundSlot,
   { since, now }: { readonly since: string; readonly now: string },
 ): Promise<boolean> {
-  const found = await warehouse.read((db) =>
-    db
+  const found = await warehouse.read((db) => {
+    const ended = db
       .selectFrom('sync_runs')
       .select('run_id')
       .where('job', '=', job)
-      .where('started_at', '>=', since)
-      // A run that began later than now was recorded under a wrong clock.
-      .where('started_at', '<=', now)
+      .where('mode', '=', mode)
+      .where((eb) =>
+        eb.or([
+          // A run that began later than now was recorded under a wrong clock.
+          eb.and([eb('started_at', '>=', since), eb('started_at', '<=', now)]),
+          eb('planned_at', '=', since),
+        ]),
+      )
       .where('status', 'not in', ['running', 'interrupted'])
-      .limit(1)
-      .execute(),
-  )
+    const its = shard
+      ? ended
+          .where('shard', '=', shardName(shard))
+          .where('error', 'is', null)
+          .where((eb) => eb(eb.fn.coalesce('reason', eb.val('')), '<>', 'time_limit'))
+      : ended.where('shard', 'is', null)
+    return its.limit(1).execute()
+  })
   return found.length > 0
+}
+
+/** The last run of a job's shard in a round. */
+export interface ShardRun {
+  readonly shard: Shard
+  /** null: none has begun. */
+  readonly run_id: string | null
+  readonly status: string | null
+  readonly started_at: string | null
+}
+
+/**
+ * The last runs of a job's shards: of those planned for an instant, or of those that began since then and for which nobody
+ * planned one. N is that of the newest of them. Empty if there is none.
+ */
+export async function shardsOfRound(
+  warehouse: Reader,
+  job: string,
+  { plannedAt, since }: { readonly plannedAt?: string | undefined; readonly since: string },
+): Promise<ShardRun[]> {
+  const rows = await warehouse.read((db) => {
+    const runs = db
+      .selectFrom('sync_runs')
+      .select(['run_id', 'status', 'started_at', 'shard'])
+      .where('job', '=', job)
+      .where('shard', 'is not', null)
+    const its =
+      plannedAt === undefined
+        ? runs.where('started_at', '>=', since)
+        : runs.where('planned_at', '=', plannedAt)
+    return its.orderBy(bySeq, 'desc').execute()
+  })
+  const of = Number(rows[0]?.shard?.split('/')[1] ?? 0)
+  return Array.from({ length: of }, (_, index) => {
+    const shard = { index, of }
+    const last = rows.find((row) => row.shard === shardName(shard))
+    return {
+      shard,
+      ...{ run_id: last?.run_id ?? null, status: last?.status ?? null, started_at: last?.started_at ?? null },
+    }
+  })
 }
 
 /**
@@ -211,9 +274,13 @@ export const storeRunCursors = (
  * The last run of a mode that worked on a cursor, by `cursorName`, as a text that sorts by when runs were recorded. The
  * steps of a job have their own modes.
  */
-export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<string, string>> {
-  const rows = await warehouse.read((db) =>
-    db
+export async function lastTurns(
+  warehouse: Reader,
+  mode: string,
+  shard?: Shard,
+): Promise<Map<string, string>> {
+  const rows = await warehouse.read((db) => {
+    const turns = db
       .selectFrom('sync_run_cursors as c')
       .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
       .select(['c.tenant_id', 'c.resource'])
@@ -224,8 +291,8 @@ export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<st
       .where((eb) => eb(eb.fn.coalesce('c.mode', 'r.mode'), '=', mode))
       .where('c.requests', '>', 0)
       .groupBy(['c.tenant_id', 'c.resource'])
-      .execute(),
-  )
+    return (shard ? turns.where(isOfShard(sql.ref('c.tenant_id'), shard)) : turns).execute()
+  })
   return new Map(
     rows.map(({ tenant_id, resource, seq, at }) => [
       cursorName({ tenantId: tenant_id, resource }),

@@ -1,4 +1,10 @@
-import { type Command, choiceOptions, type Feature, timeLimitOption } from '../../shell/command.js'
+import {
+  type Command,
+  choiceOptions,
+  type Feature,
+  shardOption,
+  timeLimitOption,
+} from '../../shell/command.js'
 import { commandNamed } from '../../shell/features.js'
 
 const backfillCommand: Command = {
@@ -31,6 +37,7 @@ read in full.`,
     },
     ...choiceOptions,
     timeLimitOption,
+    shardOption,
     { flags: '--dry-run', description: 'show the cost and write nothing' },
   ],
   run: async (invocation) => {

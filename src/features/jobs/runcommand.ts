@@ -1,4 +1,5 @@
-import { type Command, timeLimitOption } from '../../shell/command.js'
+import { Stop } from '../../engine/base/errors.js'
+import { type Command, shardOption, timeLimitOption } from '../../shell/command.js'
 
 export const runCommand: Command = {
   name: 'run',
@@ -6,14 +7,23 @@ export const runCommand: Command = {
   help: `
 Looks for the file in jobs/ below the working directory, then among the jobs that come with shopsync (hourly, nightly,
 weekly-verify, backfill, due). schema/job.schema.json describes its settings. Its "schedule" tells shopsync schedule when
-it is due; cron needs a line of its own.`,
+it is due; cron needs a line of its own.
+
+On several machines (Postgres), each does one shard: --shard 0/8 to --shard 7/8. What concerns the whole warehouse, such as
+a snapshot, a report and the heartbeat, follows with --whole once all shards have ended (docs/scale.md).`,
   examples: [
     ['shopsync run hourly', 'what is new'],
     ['shopsync run nightly --time-limit PT4H', 'stops cleanly after four hours; the next run continues'],
     ['0 * * * *  cd /srv/shopsync && shopsync run hourly --quiet', 'a line of a crontab'],
+    ['shopsync run nightly --shard 0/8', 'the first of eight parts, each on a machine of its own'],
+    ['shopsync run nightly --whole', 'after all of them: the snapshot, the report and the heartbeat'],
   ],
   argument: { name: 'job', description: 'name of the job, such as hourly', names: 'jobs' },
-  options: [timeLimitOption],
+  options: [
+    timeLimitOption,
+    shardOption,
+    { flags: '--whole', description: 'only what shards leave out, after all of them' },
+  ],
   run: async (invocation) => {
     const [{ withContext }, { carryOutJob }, { readJob }, { aroundJobs, jobFolders }] = await Promise.all([
       import('../../shell/commandcontext.js'),
@@ -21,6 +31,8 @@ it is due; cron needs a line of its own.`,
       import('./jobfile.js'),
       import('./jobfile.js'),
     ])
+    const { shard, whole } = invocation.options
+    if (shard !== undefined && whole) refuseBoth()
     return withContext(invocation, async (context) => {
       const around = await aroundJobs(invocation, context.config.api.allowInsecure)
       const folders = jobFolders(invocation.io)
@@ -28,4 +40,14 @@ it is due; cron needs a line of its own.`,
       return carryOutJob(context, job)
     })
   },
+}
+
+function refuseBoth(): never {
+  throw new Stop(
+    'Found --shard and --whole, expected one of them: what concerns the whole comes after all shards',
+    {
+      exitCode: 2,
+      hint: 'Type --shard for each part, then --whole',
+    },
+  )
 }

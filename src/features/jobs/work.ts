@@ -19,24 +19,35 @@ import { exitCodeOf, timeLimitOf, withFollowing } from '../../shell/execute.js'
 import { stepsOf } from '../../shell/features.js'
 import { runTroubles } from '../../shell/runsummary.js'
 import type { Job } from './jobfile.js'
+import { leftOutText, type ShardsEnded, shardsEnded } from './shards.js'
 
 /**
  * Runs a job, prints the outcome, and reports what needs attention. `plannedAt`: the instant for which a scheduler
  * starts it.
  */
-export const carryOutJob = (
-  context: CommandContext,
-  job: Job & Pick<JobPlan, 'plannedAt'>,
-): Promise<number> =>
-  withFollowing(context, { job: job.name, onRecord: true, heartbeat: job.heartbeat }, (note) =>
-    carryOutSteps(context, job, note),
-  )
+export function carryOutJob(context: CommandContext, job: Job & Pick<JobPlan, 'plannedAt'>): Promise<number> {
+  const { shard, invocation } = context
+  const isWhole = invocation.options.whole === true
+  let shards: ShardsEnded | undefined
+  const beats = (exitCode: number): number | null =>
+    shards && shards.problems.length > 0 ? null : Math.max(exitCode, shards?.exitCode ?? 0)
+  const name = { job: job.name, onRecord: true, heartbeat: job.heartbeat, shard, isWhole, beats }
+  return withFollowing(context, name, async (note) => {
+    const exitCode = await carryOutSteps(context, job, note)
+    if (!isWhole) return exitCode
+    shards = await shardsEnded(context, await context.readyWarehouse(), job)
+    for (const problem of shards.problems) invocation.out.trouble(problem)
+    return shards.problems.length > 0 ? 1 : exitCode
+  })
+}
 
 async function carryOutSteps(
   context: CommandContext,
   job: Job & Pick<JobPlan, 'plannedAt'>,
   note: (report: RunReport) => void,
 ): Promise<number> {
+  const { shard } = context
+  const isWhole = context.invocation.options.whole === true
   const { out, signals } = context.invocation
   const tell: TellStep = (report, text) => {
     // call.ts prints where an interrupted run resumes.
@@ -51,19 +62,23 @@ async function carryOutSteps(
     if (!kind) throw new Bug(`No step ${command}`)
     return kind
   }
-  const steps: JobWork[] = []
+  const steps: (JobWork | undefined)[] = []
+  const isLeft = (step: JobStep): boolean =>
+    (shard !== undefined && kindOf(step).isWhole === true) || (isWhole && !kindOf(step).isWhole)
   const next = nextInstants(context, job)
   for (const [i, step] of job.steps.entries()) {
     const place = { job: job.name, next, earlier: job.steps.slice(0, i), later: job.steps.slice(i + 1) }
-    steps.push(await kindOf(step).prepare(context, { ...step, ...place }, tell))
+    steps.push(isLeft(step) ? undefined : await kindOf(step).prepare(context, { ...step, ...place }, tell))
   }
+  const left = job.steps.flatMap((step, i) => (isLeft(step) ? [{ step: i + 1, command: step.command }] : []))
+  if (left.length > 0) out.print(`${leftOutText(job.name, left, isWhole)}\n`)
   const onlyCompares = job.steps.every((step) => kindOf(step).onlyCompares)
   const timeLimit = timeLimitOf(context.invocation.options) ?? job.timeLimit
   const deps = await context.dependencies(await warehouseOf(context, onlyCompares))
   const waiting = (who: string, milliseconds: number): void =>
     context.log.info({ job: job.name }, `Waiting up to ${span(milliseconds)}. ${who}`)
   const observer = { ...deps.observer, waiting }
-  const plan: JobPlan = { ...job, steps, timeLimit }
+  const plan: JobPlan = { ...job, steps, timeLimit, isWhole }
   const report = await runJob({ ...deps, observer }, plan).catch(async (error: unknown) => {
     if (isLocked(error)) out.complain(await lockTroubles(context, job))
     throw error

@@ -1,5 +1,11 @@
 /* The commands `reconcile` and `verify`: one comparison, which the first repairs and the second only reports. */
-import { type Command, choiceOptions, type Feature, timeLimitOption } from '../../shell/command.js'
+import {
+  type Command,
+  choiceOptions,
+  type Feature,
+  shardOption,
+  timeLimitOption,
+} from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 
 const reconcileCommand: Command = {
@@ -20,6 +26,7 @@ cursor fails. --accept-deletes confirms that the records were really deleted.`,
   options: [
     ...choiceOptions,
     timeLimitOption,
+    shardOption,
     { flags: '--full', description: 'list every id instead of counting' },
     { flags: '--accept-deletes', description: 'mark records as deleted, however many are gone' },
   ],
@@ -59,6 +66,7 @@ field, at the cost of one request each.`,
   options: [
     ...choiceOptions,
     timeLimitOption,
+    shardOption,
     { flags: '--full', description: 'list every id instead of counting' },
     {
       flags: '--sample <n>',

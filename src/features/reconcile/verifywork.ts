@@ -2,6 +2,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { count, plural } from '../../engine/base/format.js'
 import { type Reason, reasons } from '../../engine/base/reasons.js'
+import { shardName } from '../../engine/base/shard.js'
 import { verdict } from '../../engine/list/verdict.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
 import {
@@ -49,6 +50,8 @@ export interface VerifiedCursor extends Partial<Verified> {
 /** The document of `verify`. */
 export interface VerifyReport {
   readonly mode: 'verify'
+  /** The part of the tenants that was compared, such as `3/8`; null: all. */
+  readonly shard: string | null
   /** `equal`: for every synced cursor, the warehouse has the source's records, up to what it claims. */
   readonly status: 'equal' | 'differs' | 'failed'
   readonly started_at: string
@@ -117,6 +120,7 @@ async function compareAll(deps: Dependencies, choice: CursorChoice, options: Ver
   const failed = isAny('failed') || isLeft || isEmpty || reason !== null
   const report: VerifyReport = {
     mode: 'verify',
+    shard: deps.shard ? shardName(deps.shard) : null,
     status: failed ? 'failed' : isAny('differs') ? 'differs' : 'equal',
     started_at: startedAt,
     finished_at: now(deps),
@@ -151,6 +155,7 @@ export function asRun(found: VerifyReport, job: string | null = null, runId = ''
     run_id: runId,
     job,
     mode: 'verify',
+    shard: found.shard,
     status: states[found.status],
     started_at: found.started_at,
     finished_at: found.finished_at,

@@ -8,6 +8,7 @@ import type { StepKind, StepSettings } from '../../shell/command.js'
 export const reportAsStep: StepKind = {
   command: 'report',
   does: 'write the page of shopsync report.',
+  isWhole: true,
   settings: {
     out: {
       shape: textLeaf('a file such as "report.html"')

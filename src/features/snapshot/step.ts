@@ -5,6 +5,7 @@ import type { StepKind } from '../../shell/command.js'
 export const snapshotAsStep: StepKind = {
   command: 'snapshot',
   does: 'record where each shop stands today; sends no request.',
+  isWhole: true,
   misfit: ({ full, resources }) => {
     if (full) return ['full', 'none: a snapshot is always complete']
     return resources === 'all' ? undefined : ['resources', 'none: a snapshot covers whole shops']

@@ -1,5 +1,11 @@
 import { Stop } from '../../engine/base/errors.js'
-import { type Command, choiceOptions, type Feature, timeLimitOption } from '../../shell/command.js'
+import {
+  type Command,
+  choiceOptions,
+  type Feature,
+  shardOption,
+  timeLimitOption,
+} from '../../shell/command.js'
 import { dueRound } from '../../shell/features.js'
 
 const syncCommand: Command = {
@@ -23,6 +29,7 @@ next run.`,
   options: [
     ...choiceOptions,
     timeLimitOption,
+    shardOption,
     { flags: '--full', description: 'ignore watermarks and walk everything again' },
     { flags: '--due', description: 'only the lists that are due by their targets, best first' },
   ],

@@ -17,7 +17,7 @@ import { afterPolls, reservedForChecks } from './windowbudget.js'
 
 /** The checks of deletions that are due. */
 export async function dueChecks(
-  { source, warehouse }: Pick<WritingRun, 'source' | 'warehouse'>,
+  { source, warehouse, shard }: Pick<WritingRun, 'source' | 'warehouse' | 'shard'>,
   { resources, tenants }: WantedLists,
   {
     now,
@@ -43,10 +43,11 @@ export async function dueChecks(
     resting ??= await restingLists(warehouse, now, {
       atLeast: settings.atLeast,
       targetOf: timesOf(settings),
+      shard,
     })
     return resting.has(cursorName({ tenantId, resource }))
   }
-  for await (const rows of uncheckedLists(warehouse, since))
+  for await (const rows of uncheckedLists(warehouse, { since, shard }))
     for (const row of rows) {
       if (row.status === 'unavailable' || !names.has(row.resource) || !isWanted.has(row.tenant_id)) continue
       if (!(await rests(row))) checks.take(row)
@@ -66,9 +67,9 @@ export function checkRound(
     const polls = place.isAfterPolls ? done.findLast(({ mode }) => mode === 'sync') : undefined
     const used = polls ? polls.requests + run.source.stats().requests : 0
     const began = polls ? toMillis(polls.started_at) : nowOf(run)
-    const round = await roundOf(run, place, { now: began, used, reserve })
-    const { budget, endsAt } = round
     const wanted = wantedLists(run, choice, granted)
+    const round = await roundOf(run, place, { now: began, used, reserve, share: wanted.share })
+    const { budget, endsAt } = round
     const most = budget ?? Number.POSITIVE_INFINITY
     const checks = await dueChecks(run, wanted, { now: nowOf(run), settings, most })
     const { anHour, isLate } = checks.need

@@ -41,18 +41,17 @@ export function syncRound(
   const reserve = context.config.api.rateReserve
   return async (run, granted) => {
     context.invocation.io.collectAt(heapGrowth)
-    const round = await roundOf(run, place, { now: nowOf(run), used: 0, reserve })
+    const wanted = wantedLists(run, choice, granted)
+    const round = await roundOf(run, place, { now: nowOf(run), used: 0, reserve, share: wanted.share })
     const now = fromMicros(BigInt(round.now) * 1000n)
     const announcements = await Announcements.there(context, await context.readyWarehouse())
     const heard = await heardOf(announcements, now)
-    const wanted = wantedLists(run, choice, granted)
     const rules = rulesOf(settings, round, { wanted, totals: await totalsOf(run.warehouse, heard) })
-    if (isWhole(choice, context.config))
-      await keepRoom(run.warehouse, settings, { lists: rules.lists, windowAnHour: round.windowAnHour })
+    if (isWhole(choice, context.config)) await keepRoom(run.warehouse, settings, roomOfAll(rules, wanted))
     const { budget, endsAt } = await pollsOf(run, round, { wanted, settings, place })
     const best = new RoundChoice<DueList>({ ...rules, budget })
     const unread = await dueLists(run.warehouse, wanted, {
-      ...{ heard, now, atLeast: settings.atLeast, targetOf: timesOf(settings) },
+      ...{ heard, now, atLeast: settings.atLeast, targetOf: timesOf(settings), shard: run.shard },
       take: (list) => best.take(list),
     })
     const chosen = best.chosen(unread)
@@ -68,6 +67,18 @@ export function syncRound(
 /** Whether these are all lists of the configuration: a round over some of them knows nothing of the others. */
 const isWhole = ({ tenants, resources }: CursorChoice, { sync }: Config): boolean =>
   (tenants === null || tenants === sync.tenants) && (resources === null || resources === sync.resources)
+
+/** What the lists of all shards have, as far as one of them can tell. */
+const roomOfAll = (
+  { lists, windowAnHour }: Pick<ChoiceRules, 'windowAnHour'> & { readonly lists: number },
+  { share }: Pick<WantedLists, 'share'>,
+) =>
+  share === 0
+    ? { lists, windowAnHour: undefined }
+    : {
+        lists: Math.round(lists / share),
+        windowAnHour: windowAnHour === undefined ? undefined : windowAnHour / share,
+      }
 
 /** The share of a round's time for polls if checks of deletions are due after them. */
 const timeForPolls = 0.9
@@ -102,7 +113,7 @@ function rulesOf(
   settings: FreshnessSettings,
   round: RoundNow,
   {
-    wanted: { tenants, resources },
+    wanted: { tenants, resources, share },
     totals,
   }: {
     readonly wanted: WantedLists
@@ -114,7 +125,7 @@ function rulesOf(
   const unavailable = totals
     .filter(({ resource }) => isWanted.has(resource))
     .reduce((sum, total) => sum + total.unavailable, 0)
-  const lists = Math.max(0, tenants.length * resources.length - unavailable)
+  const lists = Math.max(0, tenants.length * resources.length - Math.round(unavailable * share))
   return {
     lists,
     targetOf: (resource) => (settings.targetOf(resource) ?? settings.atLeast) / hourMs,

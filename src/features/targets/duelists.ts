@@ -1,6 +1,7 @@
 /* The lists that a round chooses from, in the form of pollranking.ts: facts from the cursors and from events. */
 import { resources as declared } from '../../../schema/index.js'
 import type { Int64 } from '../../../schema/resource.js'
+import type { Shard } from '../../engine/base/shard.js'
 import { toMillis } from '../../engine/base/timestamp.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { CursorTask } from '../../engine/run/tenant.js'
@@ -77,9 +78,11 @@ export async function dueLists(
     now,
     atLeast,
     targetOf,
+    shard,
     take,
   }: ListWaits & {
     readonly heard: Heard
+    readonly shard?: Shard | undefined
     /** Canonical timestamp. */
     readonly now: string
     /** Takes each list that was read before: all of them at once would take more memory than all else. */
@@ -87,7 +90,7 @@ export async function dueLists(
   },
 ): Promise<readonly CursorTask[]> {
   const nowMs = toMillis(now)
-  const resting = await restingLists(warehouse, nowMs, { atLeast, targetOf })
+  const resting = await restingLists(warehouse, nowMs, { atLeast, targetOf, shard })
   const byName = new Map(resources.map((resource) => [resource.name, resource]))
   const isWanted = new Set(tenants)
   const known = new KnownLists(resources.length)
@@ -106,7 +109,8 @@ export async function dueLists(
     else if (Number(row.under_way) === 1) begun.push(task)
     else failed.push(task)
   }
-  for await (const rows of allLists(warehouse, heard.listening)) for (const row of rows) judge(row)
+  for await (const rows of allLists(warehouse, { listening: heard.listening, shard }))
+    for (const row of rows) judge(row)
   const fresh = tenants.flatMap((tenantId) =>
     resources.flatMap((resource) => (known.has(tenantId, resource.name) ? [] : [{ tenantId, resource }])),
   )

@@ -2,7 +2,9 @@
  * Lists that failed, or weren't offered, so recently that another try can wait: it would cost requests, and likely fail
  * again.
  */
+
 import type { Reason } from '../../engine/base/reasons.js'
+import type { Shard } from '../../engine/base/shard.js'
 import { toMillis } from '../../engine/base/timestamp.js'
 import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
 import { readFailed } from './sql.js'
@@ -37,9 +39,9 @@ export interface ListWaits {
 export async function restingLists(
   warehouse: Reader,
   nowMs: number,
-  { atLeast, targetOf }: ListWaits,
+  { atLeast, targetOf, shard }: ListWaits & { readonly shard: Shard | undefined },
 ): Promise<ReadonlySet<string>> {
-  const rests = (await readFailed(warehouse)).filter(({ resource, status, at, reason }) => {
+  const rests = (await readFailed(warehouse, shard)).filter(({ resource, status, at, reason }) => {
     if (notFailing.has(reason)) return false
     const since = at === null ? Number.POSITIVE_INFINITY : nowMs - toMillis(at)
     const again = Math.min(latestAgainMs, Math.max(soonestAgainMs, targetOf(resource) / 4))

@@ -1,7 +1,8 @@
 /* A round: when it ends, what the rate limit gives it, and which lists it may work on. */
 import { Stop } from '../../engine/base/errors.js'
+import { hasTenant } from '../../engine/base/shard.js'
 import { type FreshnessSettings, freshnessSettings } from '../../engine/config/targetsection.js'
-import { chooseResources, chooseTenants } from '../../engine/run/choosecursors.js'
+import { chooseAmongAll, chooseResources } from '../../engine/run/choosecursors.js'
 import type { Granted } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
@@ -48,11 +49,21 @@ export interface RoundNow {
   readonly windowAnHour: number | undefined
 }
 
-/** `used`: requests that the round has already sent; `now`: when it began. */
+/** `used`: requests that the round has already sent; `now`: when it began; `share`: its part of the rate limit. */
 export async function roundOf(
   run: WritingRun,
   { next }: RoundPlace,
-  { now, used, reserve }: { readonly now: number; readonly used: number; readonly reserve: number },
+  {
+    now,
+    used,
+    reserve,
+    share,
+  }: {
+    readonly now: number
+    readonly used: number
+    readonly reserve: number
+    readonly share: number
+  },
 ): Promise<RoundNow> {
   const instants = next?.(now)
   const endsAt = roundEnd(now, { limit: run.endsAt, next: instants })
@@ -61,8 +72,8 @@ export async function roundOf(
   const begun = window && { ...window, remaining: Math.min(window.limit, window.remaining + used) }
   return {
     ...{ now, endsAt, until, window },
-    budget: begun && budgetOf(begun, { now, until, reserve }),
-    windowAnHour: window && windowAnHour(window, reserve),
+    budget: begun && Math.floor(budgetOf(begun, { now, until, reserve }) * share),
+    windowAnHour: window && windowAnHour(window, reserve) * share,
   }
 }
 
@@ -72,13 +83,17 @@ export const lastsOf = ({ now, until }: Pick<RoundNow, 'now' | 'until'>): number
 
 export const nowOf = ({ clock }: Pick<WritingRun, 'clock'>): number => Number(clock.nowMicros() / 1000n)
 
-/** The lists that a run may work on. */
+/**
+ * The lists that a run may work on. `share`: how much of the lists that all shards together have; siblings are at work
+ * under the same rate limit.
+ */
 export function wantedLists(run: WritingRun, choice: CursorChoice, granted: Granted) {
   const isGranted = new Set(granted.granted)
-  return {
-    resources: chooseResources(run, choice),
-    tenants: chooseTenants(run, choice, granted).filter((id) => isGranted.has(id)),
-  }
+  const all = chooseAmongAll(run, choice, granted).filter((id) => isGranted.has(id))
+  const { shard } = run
+  const tenants = shard ? all.filter((id) => hasTenant(shard, id)) : all
+  const share = all.length === 0 ? 1 : tenants.length / all.length
+  return { resources: chooseResources(run, choice), tenants, share }
 }
 
 export type WantedLists = ReturnType<typeof wantedLists>

@@ -3,7 +3,9 @@
  */
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import type { Shard } from '../../engine/base/shard.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
+import { isOfShard } from '../../engine/warehouse/shardsql.js'
 import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { withDelays } from './tables.js'
 
@@ -47,10 +49,16 @@ const newsOf = (listening: Listening | undefined) =>
       >`case when resource in (${sql.join(listening.names)}) and ${at} >= ${listening.since} then news_unannounced else news end`
     : sql<number | null>`news`
 
+interface ListsAsked {
+  readonly listening: Listening | undefined
+  /** Default: of all tenants. */
+  readonly shard?: Shard | undefined
+}
+
 /** `under_way`: 1 while an interrupted walk is to be resumed. */
-const readLists = (warehouse: Reader, listening: Listening | undefined, after: LastList | undefined) =>
-  warehouse.read((db) =>
-    db
+const readLists = (warehouse: Reader, { listening, shard }: ListsAsked, after: LastList | undefined) =>
+  warehouse.read((db) => {
+    const lists = db
       .selectFrom('sync_cursors')
       .select(['tenant_id', 'resource', 'status', 'news_hours', at.as('at'), newsOf(listening).as('news')])
       .select(sql<number>`case when walk is null then 0 else 1 end`.as('under_way'))
@@ -58,16 +66,14 @@ const readLists = (warehouse: Reader, listening: Listening | undefined, after: L
       .orderBy('tenant_id')
       .orderBy('resource')
       .limit(listsAtOnce)
-      .execute(),
-  )
+    return (shard ? lists.where(isOfShard(sql.ref('tenant_id'), shard)) : lists).execute()
+  })
 
 export type ListRow = Awaited<ReturnType<typeof readLists>>[number]
 
 /** All lists in key order, a few thousand at a time. */
-export const allLists = (
-  warehouse: Reader,
-  listening: Listening | undefined,
-): AsyncGenerator<readonly ListRow[]> => inParts((after) => readLists(warehouse, listening, after))
+export const allLists = (warehouse: Reader, asked: ListsAsked): AsyncGenerator<readonly ListRow[]> =>
+  inParts((after) => readLists(warehouse, asked, after))
 
 /** By resource: what the polls of its lists have found, and how many lists the source does not offer. */
 export const readTotals = (warehouse: Reader, listening: Listening | undefined) =>
@@ -87,6 +93,7 @@ export const readTotals = (warehouse: Reader, listening: Listening | undefined) 
 /** The lists whose last walk failed, or which the source didn't offer, and when. */
 export const readFailed = (
   warehouse: Reader,
+  shard: Shard | undefined,
 ): Promise<
   {
     readonly tenant_id: Int64
@@ -97,8 +104,8 @@ export const readFailed = (
     readonly at: string | null
   }[]
 > =>
-  warehouse.read((db) =>
-    db
+  warehouse.read((db) => {
+    const failed = db
       .selectFrom('sync_cursors as c')
       .innerJoin('sync_run_cursors as r', (join) =>
         join
@@ -110,12 +117,18 @@ export const readFailed = (
       .groupBy(['c.tenant_id', 'c.resource', 'c.status', 'c.reason'])
       .select(['c.tenant_id', 'c.resource', 'c.status', 'c.reason'])
       .select((eb) => eb.fn.max<string | null>('r.finished_at').as('at'))
-      .execute(),
-  )
+    return (shard ? failed.where(isOfShard(sql.ref('c.tenant_id'), shard)) : failed).execute()
+  })
 
-const readChecks = (warehouse: Reader, since: string, after: LastList | undefined) =>
-  warehouse.read((db) =>
-    db
+interface ChecksAsked {
+  /** The last check was no later. */
+  readonly since: string
+  readonly shard?: Shard | undefined
+}
+
+const readChecks = (warehouse: Reader, { since, shard }: ChecksAsked, after: LastList | undefined) =>
+  warehouse.read((db) => {
+    const checks = db
       .selectFrom('sync_cursors as c')
       .leftJoin('sync_registers as r', (join) =>
         join.onRef('r.tenant_id', '=', 'c.tenant_id').onRef('r.resource', '=', 'c.resource'),
@@ -128,14 +141,14 @@ const readChecks = (warehouse: Reader, since: string, after: LastList | undefine
       .orderBy('c.tenant_id')
       .orderBy('c.resource')
       .limit(listsAtOnce)
-      .execute(),
-  )
+    return (shard ? checks.where(isOfShard(sql.ref('c.tenant_id'), shard)) : checks).execute()
+  })
 
 export type CheckRow = Awaited<ReturnType<typeof readChecks>>[number]
 
 /** The lists that have been read and whose deletions were not checked since then, with their rows, in key order. */
-export const uncheckedLists = (warehouse: Reader, since: string): AsyncGenerator<readonly CheckRow[]> =>
-  inParts((after) => readChecks(warehouse, since, after))
+export const uncheckedLists = (warehouse: Reader, asked: ChecksAsked): AsyncGenerator<readonly CheckRow[]> =>
+  inParts((after) => readChecks(warehouse, asked, after))
 
 /** The outcome of changes since that hour, by resource. */
 export async function delaysSince(warehouse: Reader, hour: string) {

@@ -36,7 +36,15 @@ const compares: JobWork = {
   carryOut: async (given) => (await verifyStep(given, 'mine', choice, { full: false, sample: 0 })).report,
 }
 const nothing = (given: StepGiven, more: Partial<RunReport> = {}): RunReport => ({
-  ...{ run_id: given.runId, job: 'mine', mode: 'snapshot', status: 'ok', reason: null, cursors: [] },
+  ...{
+    run_id: given.runId,
+    job: 'mine',
+    mode: 'snapshot',
+    shard: null,
+    status: 'ok',
+    reason: null,
+    cursors: [],
+  },
   ...{ started_at: '', finished_at: '', requests: 0, rate_limited: 0, retries: 0 },
   ...{ rows_upserted: 0, rows_deleted: 0, quarantined: 0 },
   ...more,

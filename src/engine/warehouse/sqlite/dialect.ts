@@ -19,7 +19,7 @@ import { deletingSecurely, withoutTraces } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
-import { makeFile, NamedFile } from './namedfile.js'
+import { makeFile, NamedFile, refuseMachines } from './namedfile.js'
 import { mayWrite, openReadOnly } from './readonlyfile.js'
 import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
@@ -207,6 +207,7 @@ interface SqliteOptions {
   readonly threadFrom?: number | undefined
   readonly existing?: boolean | undefined
   readonly makesFolder?: boolean | undefined
+  readonly sharedBy?: string | undefined
   /** The file that the main thread has open, for the writer thread. */
   readonly file?: string | undefined
 }
@@ -233,10 +234,11 @@ async function fileBeside(
 /** `url`: `sqlite:PATH`. The file is created if missing, unless `existing`. See OpenOptions. */
 export function sqliteDialect(
   url: string,
-  { threadFrom = 300, ...how }: SqliteOptions = {},
+  { threadFrom = 300, sharedBy, ...how }: SqliteOptions = {},
 ): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
+  refuseMachines(sharedBy, where)
   const opened = openNamed(path, where, how)
   const { raw, named } = opened
   const db = new Kysely<Database>({

@@ -3,6 +3,7 @@
  * name is lost with the process. Used by sqlite/dialect.ts.
  */
 import { chmodSync, chownSync, closeSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { Stop } from '../../base/errors.js'
 import { wentBack } from '../fence.js'
 
 /** Device and number of the file at a path. A number isn't used again while this process has the file open. */
@@ -80,4 +81,13 @@ export class NamedFile {
     if (!this.isGone()) return
     for (const [path, file] of this.#beside) if (file !== undefined && fileAt(path) === file) rmSync(path)
   }
+}
+
+/** Several machines can't write one file: locks don't hold across a network's disks. */
+export function refuseMachines(sharedBy: string | undefined, where: string): void {
+  if (sharedBy === undefined) return
+  throw new Stop(`Found ${sharedBy} and the warehouse ${where}, expected a Postgres warehouse`, {
+    exitCode: 2,
+    hint: 'Type shopsync schedule on this machine, or first shopsync copy --to postgres://user:password@host:5432/database',
+  })
 }

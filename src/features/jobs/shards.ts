@@ -1,0 +1,69 @@
+/* A job on several machines: what each shard leaves out, and what the run after them makes of how they ended. */
+import { atMinute } from '../../engine/base/format.js'
+import { shardName } from '../../engine/base/shard.js'
+import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
+import { Instants } from '../../engine/config/instants.js'
+import { scheduleSettings } from '../../engine/config/schedulesection.js'
+import type { JobPlan } from '../../engine/run/steps.js'
+import type { Reader } from '../../engine/warehouse/cursors.js'
+import { shardsOfRound } from '../../engine/warehouse/runs.js'
+import type { CommandContext, JobStep } from '../../shell/command.js'
+import type { Job } from './jobfile.js'
+
+const dayMs = 86_400_000
+
+/** How the shards have ended, as the run after them finds it. */
+export interface ShardsEnded {
+  /** Shards that have not ended, in words; empty if all have. */
+  readonly problems: readonly string[]
+  /** The worst exit code of those that have: a run on record that came to its end has 0 or 1. */
+  readonly exitCode: number
+}
+
+function twoIntervalsBefore(nowMs: number, schedule: string | undefined, timeZone: string): string {
+  const [first, second] = schedule === undefined ? [] : new Instants(schedule, timeZone).list(nowMs, 2)
+  const interval = first === undefined || second === undefined ? dayMs : second - first
+  return fromMicros(BigInt(nowMs - 2 * interval) * 1000n)
+}
+
+/** The job's shards of this round, or of the last two intervals of its schedule; without one, of the last two days. */
+export async function shardsEnded(
+  { config, clock }: Pick<CommandContext, 'config' | 'clock'>,
+  warehouse: Reader,
+  { name, schedule, plannedAt }: Job & Pick<JobPlan, 'plannedAt'>,
+): Promise<ShardsEnded> {
+  const now = fromMicros(clock.nowMicros())
+  const { timeZone } = scheduleSettings(config)
+  const since = twoIntervalsBefore(toMillis(now), schedule, timeZone)
+  const shards = await shardsOfRound(warehouse, name, { plannedAt, since })
+  const when = plannedAt === undefined ? `since ${atMinute(since)}` : `for ${atMinute(plannedAt)}`
+  if (shards.length === 0)
+    return {
+      problems: [
+        `${name}: no shard has run ${when}. Type shopsync run ${name} --shard 0/8, or without --shard`,
+      ],
+      exitCode: 0,
+    }
+  const open = shards.filter(
+    ({ status }) => status === null || status === 'running' || status === 'interrupted',
+  )
+  const problems = open.map(({ shard, status, started_at }) => {
+    const what =
+      status === null ? `has not run ${when}` : `began at ${atMinute(started_at ?? since)} and has not ended`
+    return `${name}: shard ${shardName(shard)} ${what}. Type shopsync run ${name} --shard ${shardName(shard)}`
+  })
+  const isBad = shards.some(({ status }) => status === 'partial' || status === 'failed')
+  return { problems, exitCode: isBad ? 1 : 0 }
+}
+
+/** Which steps a shard, or the run after all shards, leaves to the other. */
+export function leftOutText(
+  name: string,
+  left: readonly { readonly step: number; readonly command: JobStep['command'] }[],
+  isWhole: boolean,
+): string {
+  const steps = left.map(({ step, command }) => `step ${step} (${command})`).join(', ')
+  return isWhole
+    ? `${name}: left to the shards: ${steps}`
+    : `${name}: left out, because it concerns the whole warehouse: ${steps}. After all shards, type shopsync run ${name} --whole`
+}
