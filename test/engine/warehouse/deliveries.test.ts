@@ -17,21 +17,18 @@ import { known } from '../../support/run.js'
 import { scratch } from '../../support/scratch.js'
 
 const name = `q_${randomBytes(6).toString('hex')}`
-let url: string
+const server = postgresOfRun().url
+const url = databaseAt(server, name)
 const opened: { close(): Promise<void> }[] = []
 let schemas = 0
 
-beforeAll(async () => {
-  const server = postgresOfRun().url
-  await onServer(server, `create database ${name}`)
-  url = databaseAt(server, name)
-})
+beforeAll(() => onServer(server, `create database ${name}`))
 
 afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close()
 })
 
-afterAll(() => onServer(postgresOfRun().url, `drop database ${name} with (force)`))
+afterAll(() => onServer(server, `drop database ${name} with (force)`))
 
 async function warehouseIn(schema = `s${++schemas}`, address = url): Promise<Warehouse> {
   const warehouse = await openWarehouse({ url: address, schema, model: known })
