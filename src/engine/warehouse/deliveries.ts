@@ -4,15 +4,14 @@
  * and a delivery that is lost or doubled costs a run that finds little to do. postgres/deliveryqueue.ts has it on pg-boss.
  */
 import { Stop } from '../base/errors.js'
+import { plural, span } from '../base/format.js'
 import { type Shard, shardName } from '../base/shard.js'
 
-/** What a job's deliveries have in common. */
+/** What a job's deliveries for one instant have in common. */
 export interface Round {
   readonly job: string
-  /** Unique among the rounds of its job. */
-  readonly id: string
-  /** The instant for which it is, canonical. null: by hand. */
-  readonly plannedAt: string | null
+  /** The instant for which it is, canonical: no other round of its job has the same. By hand: when it was sent. */
+  readonly plannedAt: string
   /** How many shards it has. */
   readonly shards: number
 }
@@ -54,8 +53,7 @@ export interface Deliveries {
 /** A delivery as `status` and others see it. */
 export interface SeenDelivery {
   readonly job: string
-  readonly round: string
-  readonly planned_at: string | null
+  readonly planned_at: string
   readonly shards: number
   /** `3/8`, or `whole`. */
   readonly part: string
@@ -114,3 +112,26 @@ export const deliveriesOf = ({
 }: {
   readonly dialect: { readonly deliveries?: DeliveryPlace }
 }): DeliveryPlace => dialect.deliveries ?? none
+
+/** Seconds that a delivery may wait while no worker takes any. */
+const longestSilence = 120
+
+/** Deliveries that wait although no worker has anything else to do. */
+export interface Unheard {
+  readonly waiting: number
+  /** Seconds that the oldest has waited. */
+  readonly oldest: number
+}
+
+/** Whether no worker has taken a delivery for two minutes, while some wait and none is under way. */
+export function unheard(seen: SeenQueue | undefined): Unheard | undefined {
+  const deliveries = seen?.deliveries ?? []
+  if (deliveries.some(({ status }) => status === 'active')) return undefined
+  const waiting = deliveries.filter(({ status }) => status === 'waiting')
+  const oldest = Math.max(0, ...waiting.map(({ waited }) => waited))
+  const isSilent = oldest >= longestSilence && (seen?.idle ?? oldest) >= longestSilence
+  return isSilent ? { waiting: waiting.length, oldest } : undefined
+}
+
+export const unheardText = ({ waiting, oldest }: Unheard): string =>
+  `No worker has taken a delivery for two minutes: ${plural(waiting, 'delivery')} ${waiting === 1 ? 'waits' : 'wait, the oldest'} for ${span(oldest * 1000)}`

@@ -52,7 +52,7 @@ async function ask<T extends object>(text: string, ...values: unknown[]): Promis
   }
 }
 
-const round = (id: string, shards: number, job = 'hourly'): Round => ({ job, id, plannedAt: null, shards })
+const round = (plannedAt: string, shards: number, job = 'hourly'): Round => ({ job, plannedAt, shards })
 
 async function taken(queue: Deliveries): Promise<Taken> {
   const found = await queue.take('here')
@@ -99,7 +99,7 @@ describe('a round', () => {
     const [one, other] = [await queueOf(await warehouseIn()), await queueOf(await warehouseIn())]
     await one.send(round('a', 1))
     expect(await other.take('here')).toBeUndefined()
-    expect((await taken(one)).round.id).toBe('a')
+    expect((await taken(one)).round.plannedAt).toBe('a')
   })
 })
 

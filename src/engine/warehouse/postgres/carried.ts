@@ -6,8 +6,7 @@ import type { Round } from '../deliveries.js'
 /** What a delivery carries. */
 export interface Carried {
   readonly job: string
-  readonly round: string
-  readonly planned_at: string | null
+  readonly planned_at: string
   readonly shards: number
   readonly part: string
   readonly worker?: string
@@ -19,7 +18,6 @@ const silence = 'job heartbeat timeout'
 
 export const carried = (round: Round, part: string): Carried => ({
   job: round.job,
-  round: round.id,
   planned_at: round.plannedAt,
   shards: round.shards,
   part,
@@ -30,9 +28,8 @@ export const jobOf = (data: Carried): JobInsert<Carried> => ({
   singletonKey: `${data.job}/${data.part}`,
 })
 
-export const roundOf = ({ job, round, planned_at, shards }: Carried): Round => ({
+export const roundOf = ({ job, planned_at, shards }: Carried): Round => ({
   job,
-  id: round,
   plannedAt: planned_at,
   shards,
 })

@@ -145,16 +145,16 @@ class PostgresDeliveries implements Deliveries {
   /** Sends what a round lacks: its shards; once all are done, the whole warehouse. */
   async #fill(boss: PgBoss, db: Connection, round: Round): Promise<number | undefined> {
     const { rows } = await db.executeSql(
-      `select data ->> 'part' as part, data ->> 'round' as round, bool_or(state < 'completed') as live
+      `select data ->> 'part' as part, data ->> 'planned_at' as round, bool_or(state < 'completed') as live
        from ${queueSchema(this.names.schema)}.job
-       where name = $1 and data ->> 'job' = $2 and (state < 'completed' or data ->> 'round' = $3)
+       where name = $1 and data ->> 'job' = $2 and (state < 'completed' or data ->> 'planned_at' = $3)
        group by 1, 2`,
-      [queueName, round.job, round.id],
+      [queueName, round.job, round.plannedAt],
     )
     const known = rows as readonly { part: string; round: string; live: boolean }[]
     const live = known.filter(({ live }) => live)
-    if (live.some((row) => row.round !== round.id)) return undefined
-    const parts = new Set(known.filter((row) => row.round === round.id).map(({ part }) => part))
+    if (live.some((row) => row.round !== round.plannedAt)) return undefined
+    const parts = new Set(known.filter((row) => row.round === round.plannedAt).map(({ part }) => part))
     const shards = Array.from({ length: round.shards }, (_, index) => partName({ index, of: round.shards }))
     const missing = shards.filter((part) => !parts.has(part))
     const areDone = missing.length === 0 && live.every(({ part }) => !shards.includes(part))

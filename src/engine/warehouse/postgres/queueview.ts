@@ -17,15 +17,15 @@ const silent = sql`heartbeat_on < now() - interval '1 minute'`
 /** Of each job the newest round. A delivery that is put back is new, and still of its round. */
 const deliveries = (place: string): RawBuilder<SeenDelivery> => sql`
   with rounds as (
-    select distinct on (data ->> 'job') data ->> 'job' as job, data ->> 'round' as round
+    select distinct on (data ->> 'job') data ->> 'job' as job, data ->> 'planned_at' as round
     from ${sql.id(place, 'job')} where name = ${queueName} order by data ->> 'job', created_on desc, id
   ), seen as (
     select data, created_on, start_after, case when state = 'completed' then 'done'
       when state = 'active' and not ${silent} then 'active' else 'waiting' end as status
-    from ${sql.id(place, 'job')} j join rounds on j.data ->> 'job' = rounds.job and j.data ->> 'round' = rounds.round
+    from ${sql.id(place, 'job')} j join rounds on j.data ->> 'job' = rounds.job and j.data ->> 'planned_at' = rounds.round
     where j.name = ${queueName} and state <= 'completed'
   )
-  select ${text('job')} as job, ${text('round')} as round, ${text('planned_at')} as planned_at,
+  select ${text('job')} as job, ${text('planned_at')} as planned_at,
     (${text('shards')})::int as shards, ${text('part')} as part, status, ${text('worker')} as worker, ${text('died')} as died,
     coalesce((${text('deaths')})::int, 0) as deaths,
     case when status = 'waiting'
