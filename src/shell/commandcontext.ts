@@ -2,12 +2,11 @@
  * The parts that commands work with: configuration, model, log, warehouse, source. Each part is opened when a command
  * first uses it. withContext always closes all of them, the last one first.
  */
-import { basename } from 'node:path'
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, Stop } from '../engine/base/errors.js'
-import { joinedNames, shortRequests, span } from '../engine/base/format.js'
+import { shortRequests, span } from '../engine/base/format.js'
 import { type Shard, shardName } from '../engine/base/shard.js'
 import type { Config } from '../engine/config/config.js'
 import { privacyKey } from '../engine/config/privacysection.js'
@@ -24,7 +23,7 @@ import type { OpenOptions } from '../engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
 import type { CommandContext, Feature, Invocation } from './command.js'
-import { loadConfiguration, type OpenFile } from './configuration.js'
+import { loadConfiguration, warnOfOpen } from './configuration.js'
 import { stateTablesOf } from './features.js'
 import { shardNamed } from './flags.js'
 import { createLog, levelOf, secretsOf } from './log.js'
@@ -47,13 +46,15 @@ export class OpenContext implements CommandContext {
     rowSettings?: RowSettings,
   ) {
     this.#rowSettings = rowSettings
-    this.log = createLog({
+    const { shard } = this
+    const log = createLog({
       level: levelOf(invocation, config),
       text:
         config.log.format === 'text' || (config.log.format === 'auto' && invocation.io.stderr.isTTY === true),
       secrets: secretsOf(config),
       write: (text) => this.writeLog(text),
     })
+    this.log = shard ? log.child({ shard: shardName(shard) }) : log
   }
 
   get choice(): CursorChoice {
@@ -266,14 +267,6 @@ export async function withContext<T>(
     warnOfOpen(context, openFiles)
     return use(context)
   })
-}
-
-/** Warns of files with secrets that everybody can read. */
-export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]): void {
-  for (const { file, keys } of files) {
-    const what = joinedNames(keys) || 'the secret'
-    log.warn(`Everyone on this machine can read ${what} in ${basename(file)}: type chmod 600 ${file}`)
-  }
 }
 
 async function modelOf(features: readonly Feature[], config: Config): Promise<Model> {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
+import { joinedNames } from '../engine/base/format.js'
 import { inFolder } from '../engine/config/address.js'
 import type { Config } from '../engine/config/config.js'
 import { isOpenToAll, readEnvFile } from '../engine/config/envfile.js'
@@ -14,7 +15,7 @@ import {
   readDocument,
 } from '../engine/config/load.js'
 import { tablesOf } from '../engine/model/table.js'
-import type { Invocation } from './command.js'
+import type { CommandContext, Invocation } from './command.js'
 import { sectionsOf } from './features.js'
 import type { Io } from './io.js'
 
@@ -116,4 +117,12 @@ const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
 function outlined(document: unknown, url: string, options: DocumentOptions): Outline {
   const { resources, warehouse, sections } = readDocument(document, options).config
   return { resources, warehouse: { url, schema: warehouse.schema }, sections }
+}
+
+/** Warns of files with secrets that everybody can read. */
+export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]): void {
+  for (const { file, keys } of files) {
+    const what = joinedNames(keys) || 'the secret'
+    log.warn(`Everyone on this machine can read ${what} in ${basename(file)}: type chmod 600 ${file}`)
+  }
 }

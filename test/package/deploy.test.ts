@@ -1,7 +1,7 @@
 /** The files of deploy/ agree with the program: its jobs, its flags, its addresses, its configuration. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -116,15 +116,21 @@ interface Pod {
 }
 
 describe('Kubernetes', () => {
-  const crons = parseAllDocuments(text('deploy/kubernetes/cronjob.yaml')).map(
-    (document) =>
-      document.toJS() as {
-        spec: {
-          schedule: string
-          jobTemplate: { spec: { podFailurePolicy: { rules: unknown[] }; template: { spec: Pod } } }
-        }
-      },
-  )
+  const cronsOf = (file: string) =>
+    parseAllDocuments(text(`deploy/kubernetes/${file}`)).map(
+      (document) =>
+        document.toJS() as {
+          spec: {
+            schedule: string
+            jobTemplate: {
+              spec: { completions?: number; podFailurePolicy: { rules: unknown[] }; template: { spec: Pod } }
+            }
+          }
+        },
+    )
+  const crons = cronsOf('cronjob.yaml')
+  const [shards, whole] = cronsOf('shards.yaml')
+  const pods = [...crons, shards!, whole!].map(({ spec }) => spec.jobTemplate.spec.template.spec)
   const deployment = parse(text('deploy/kubernetes/deployment.yaml')) as { spec: { template: { spec: Pod } } }
 
   test('has a CronJob for each planned job', () => {
@@ -145,21 +151,55 @@ describe('Kubernetes', () => {
       })
   })
 
-  test('has no place where a SQLite file would be lost with its pod', () => {
-    for (const pod of [
-      deployment.spec.template.spec,
-      ...crons.map(({ spec }) => spec.jobTemplate.spec.template.spec),
+  test('has an index for each shard, and the whole after them', () => {
+    const { completions, podFailurePolicy, template } = shards!.spec.jobTemplate.spec
+    const [script] = template.spec.containers[0]!.args
+    expect(script).toContain(`--shard "$JOB_COMPLETION_INDEX/${completions}"`)
+    expect(podFailurePolicy.rules.slice(0, 2)).toEqual([
+      { action: 'FailIndex', onExitCodes: { containerName: 'shopsync', operator: 'In', values: [2] } },
+      { action: 'Ignore', onExitCodes: { containerName: 'shopsync', operator: 'In', values: [4, 130, 143] } },
     ])
+    expect(whole!.spec.jobTemplate.spec.template.spec.containers[0]!.args).toEqual([
+      'run',
+      'nightly',
+      '--whole',
+    ])
+    expect(shards!.spec.schedule).toBe(planned.find(({ name }) => name === 'nightly')?.schedule)
+  })
+
+  test.each([
+    [0, 0],
+    [1, 0],
+    [2, 2],
+    [3, 3],
+    [4, 4],
+  ])('a shard that ends with %i ends its pod with %i', (code, ended) => {
+    expect(runShard(`exit ${code}`).status).toBe(ended)
+  })
+
+  test('a shard is told to end when its pod is, and its own exit code counts', () => {
+    // The program's parent is the pod's shell.
+    expect(runShard("trap 'exit 143' TERM; kill -TERM $PPID; while :; do sleep 0.05; done").status).toBe(143)
+  })
+
+  /** Runs the pod's script with something in place of the program. */
+  function runShard(program: string) {
+    const folder = scratch()
+    writeFileSync(join(folder, 'shopsync'), `#!/bin/sh\n${program}\n`, { mode: 0o755 })
+    const [script = ''] = shards!.spec.jobTemplate.spec.template.spec.containers[0]!.args
+    const env = { PATH: `${folder}:${process.env.PATH}`, JOB_COMPLETION_INDEX: '3' }
+    return spawnSync('sh', ['-c', script], { env })
+  }
+
+  test('has no place where a SQLite file would be lost with its pod', () => {
+    for (const pod of [deployment.spec.template.spec, ...pods])
       for (const { volumeMounts } of pod.containers)
         expect(volumeMounts.map(({ mountPath }) => mountPath)).not.toContain('/var/lib/shopsync')
     expect(text('deploy/docker/Dockerfile')).not.toContain('VOLUME')
   })
 
   test("runs as an unprivileged user, on a root that can't be written to", () => {
-    for (const pod of [
-      deployment.spec.template.spec,
-      ...crons.map(({ spec }) => spec.jobTemplate.spec.template.spec),
-    ]) {
+    for (const pod of [deployment.spec.template.spec, ...pods]) {
       expect(pod.securityContext.runAsNonRoot).toBe(true)
       for (const { securityContext } of pod.containers)
         expect(securityContext.readOnlyRootFilesystem).toBe(true)

@@ -99,7 +99,13 @@ describe('the summary of a run', () => {
 test('for cursors that failed in the same way reports the problem once', () => {
   const failure = { tenant_id: 1, resource: 'notes', step: 1, status: 'failed', reason: 'unreachable' }
   const past = (minute: number, error: string | null): PastRun => ({
-    ...{ run_id: `r${minute}`, job: 'hourly', mode: 'job', status: error === null ? 'ok' : 'partial' },
+    ...{
+      run_id: `r${minute}`,
+      job: 'hourly',
+      mode: 'job',
+      shard: null,
+      status: error === null ? 'ok' : 'partial',
+    },
     ...{ reason: null, started_at: `2026-01-01T00:0${minute}:00.000000Z`, finished_at: null, took_ms: 100 },
     ...{
       requests: 1,

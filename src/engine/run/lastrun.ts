@@ -1,7 +1,9 @@
 /* Who is at work in a warehouse, and how its last run ended. Used by statusdocument.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import { since } from '../base/format.js'
+import { hasTenant, type Shard, shardName } from '../base/shard.js'
 import { fromMicros } from '../base/timestamp.js'
+import type { StateRows } from '../model/state.js'
 import { isDead } from '../warehouse/holderprocess.js'
 import { isOver, listenCommand } from '../warehouse/lease.js'
 import { ofRuns, recordedOrder } from '../warehouse/runs.js'
@@ -11,6 +13,8 @@ type Db = Warehouse['db']
 
 export interface StatusHolder {
   readonly run_id: string
+  /** Its part of the tenants, such as `3/8`. null: the whole warehouse. */
+  readonly shard: string | null
   readonly command: string | null
   readonly host: string | null
   readonly pid: Int64 | null
@@ -22,6 +26,8 @@ export interface LastRun {
   readonly run_id: string
   readonly job: string | null
   readonly mode: string | null
+  /** Its part of the tenants, such as `3/8`; null: all. */
+  readonly shard: string | null
   readonly status: string | null
   readonly started_at: string | null
   readonly finished_at: string | null
@@ -31,40 +37,107 @@ export interface LastRun {
   readonly ended_without_a_word: boolean
 }
 
-/** The live run that holds the lease. null if there isn't one. */
-export async function readHolder(db: Db, nowMicros: bigint): Promise<StatusHolder | null> {
-  const row = await db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst()
-  if (!row?.owner || isOver(row.expires_at, fromMicros(nowMicros)) || isDead(row)) return null
-  const { owner, command, host, pid, claimed_at, expires_at } = row
-  return { run_id: owner, command, host, pid, since: claimed_at, expires_at }
+/** The live runs that hold the lease, shards in their order: one, or some that write beside each other. */
+export async function readHolders(db: Db, nowMicros: bigint): Promise<StatusHolder[]> {
+  const rows = await db.selectFrom('sync_lease').selectAll().execute()
+  const live = rows.filter(
+    (row) => row.owner && !isOver(row.expires_at, fromMicros(nowMicros)) && !isDead(row),
+  )
+  return live
+    .toSorted((a, b) => Number.parseInt(a.name, 10) - Number.parseInt(b.name, 10))
+    .map(({ name, owner, command, host, pid, claimed_at, expires_at }) => ({
+      ...{ run_id: owner ?? '', shard: name === 'run' ? null : name },
+      ...{ command, host, pid, since: claimed_at, expires_at },
+    }))
 }
+
+/** The first of them. null if there is none. */
+export const readHolder = async (db: Db, nowMicros: bigint): Promise<StatusHolder | null> =>
+  (await readHolders(db, nowMicros))[0] ?? null
 
 /**
  * For how many milliseconds a run has been at work; null if none is. A run that still holds its lease is alive, and makes
  * progress: each request has a deadline, each wait a limit, and what it can't read ends as failed. So what it hasn't
  * reached isn't overdue, and neither is what it has read itself. A listener only reads lists that were read before.
+ * `tenantId`: only runs that work on this tenant count.
  */
-export const runningMs = (holder: StatusHolder | null, nowMicros: bigint): number | null =>
-  holder === null || holder.command === listenCommand
-    ? null
-    : Math.max(0, since(holder.since ?? fromMicros(nowMicros), nowMicros))
+export function runningMs(
+  holders: readonly StatusHolder[],
+  nowMicros: bigint,
+  tenantId?: Int64,
+): number | null {
+  const times = holders
+    .filter(({ command, shard }) => command !== listenCommand && isAtWorkOn(shard, tenantId))
+    .map((holder) => Math.max(0, since(holder.since ?? fromMicros(nowMicros), nowMicros)))
+  return times.length === 0 ? null : Math.max(...times)
+}
 
-/** The most recently recorded run. */
-export async function readLastRun(db: Db, holder: StatusHolder | null): Promise<LastRun | null> {
+const isAtWorkOn = (shard: string | null, tenantId: Int64 | undefined): boolean => {
+  const [index, of] = shard?.split('/').map(Number) ?? []
+  return (
+    index === undefined || of === undefined || tenantId === undefined || hasTenant({ index, of }, tenantId)
+  )
+}
+
+/** The most recently recorded run, or that of a shard. */
+export async function readLastRun(
+  db: Db,
+  holders: readonly StatusHolder[],
+  shard?: Shard,
+): Promise<LastRun | null> {
   // Selects all columns without naming them: a warehouse of an older version that hasn't been migrated has fewer.
   const row = await db
     .selectFrom('sync_runs')
     .selectAll()
     .where(ofRuns)
+    .$if(shard !== undefined, (query) => query.where('shard', '=', shard ? shardName(shard) : ''))
     .orderBy(await recordedOrder(db), 'desc')
     .orderBy('started_at', 'desc')
     .limit(1)
     .executeTakeFirst()
-  if (row === undefined) return null
+  return row === undefined ? null : lastRunOf(row, holders)
+}
+
+function lastRunOf(row: StateRows['sync_runs'], holders: readonly StatusHolder[]): LastRun {
   const { run_id, job, mode, status, started_at, finished_at, error } = row
   return {
-    ...{ run_id, job, mode, status, started_at, finished_at, error },
+    ...{ run_id, job, mode, shard: row.shard ?? null, status, started_at, finished_at, error },
     reason: row.reason ?? null,
-    ended_without_a_word: status === 'running' && holder?.run_id !== run_id,
+    ended_without_a_word: status === 'running' && !holders.some((holder) => holder.run_id === run_id),
   }
+}
+
+/**
+ * The last run of each shard of a run's job, in their order, as far as no run of all tenants came after: how one of them
+ * ended says nothing of the others. N is that of the newest. Empty if the run isn't a shard's, nor the one after shards.
+ */
+export async function readShardRuns(
+  db: Db,
+  last: Pick<LastRun, 'job' | 'mode' | 'shard'> | null,
+  holders: readonly StatusHolder[],
+): Promise<LastRun[]> {
+  if (last === null || (last.shard === null && last.mode !== 'whole')) return []
+  const { job, mode } = last
+  const ofWork = db
+    .selectFrom('sync_runs')
+    .where((eb) => (job === null ? eb.and({ mode }).and('job', 'is', null) : eb('job', '=', job)))
+  const whole = await ofWork
+    .where('shard', 'is', null)
+    .where('mode', '<>', 'whole')
+    .select((eb) => eb.fn.max<Int64 | null>('seq').as('seq'))
+    .executeTakeFirst()
+  const newest = await ofWork
+    .where('shard', 'is not', null)
+    .where('seq', '>', whole?.seq ?? 0)
+    .groupBy('shard')
+    .select(['shard', (eb) => eb.fn.max<Int64>('seq').as('seq')])
+    .execute()
+  const [first] = newest.toSorted((a, b) => Number(b.seq) - Number(a.seq))
+  const of = first?.shard?.split('/')[1]
+  const seqs = newest.filter(({ shard }) => shard?.split('/')[1] === of).map(({ seq }) => seq)
+  if (seqs.length === 0) return []
+  const rows = await db.selectFrom('sync_runs').selectAll().where('seq', 'in', seqs).execute()
+  return rows
+    .map((row) => lastRunOf(row, holders))
+    .toSorted((a, b) => Number.parseInt(a.shard ?? '', 10) - Number.parseInt(b.shard ?? '', 10))
 }

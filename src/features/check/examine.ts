@@ -13,7 +13,7 @@ const attempts = 2
 
 /** The trials of a configuration, in the order in which a sync needs the parts. */
 export async function examine(invocation: Invocation): Promise<Trial[]> {
-  const [{ loadConfiguration }, { warnOfOpen, withConfig }, { failure }, { shown }] = await Promise.all([
+  const [{ loadConfiguration, warnOfOpen }, { withConfig }, { failure }, { shown }] = await Promise.all([
     import('../../shell/configuration.js'),
     import('../../shell/commandcontext.js'),
     import('./trials.js'),

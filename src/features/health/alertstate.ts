@@ -2,9 +2,16 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../engine/base/clock.js'
 import { since } from '../../engine/base/format.js'
+import { shardName } from '../../engine/base/shard.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
-import { readHolder, runningMs, type StatusHolder } from '../../engine/run/lastrun.js'
+import {
+  type LastRun,
+  readHolders,
+  readShardRuns,
+  runningMs,
+  type StatusHolder,
+} from '../../engine/run/lastrun.js'
 import { askFailedWorks, failedWorksOf } from '../../engine/warehouse/failedworks.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -19,6 +26,7 @@ import {
   tenantStandings,
   troubledCursors,
 } from './cursorhealth.js'
+import { driftMark, isUntold } from './driftmark.js'
 import type { KeptIncident } from './incident.js'
 import {
   type After,
@@ -40,7 +48,7 @@ import {
   storeIncidents,
   storeMark,
 } from './sql.js'
-import { failedTroubles, killedTrouble, reportedTroubles, thrownTrouble } from './wholetrouble.js'
+import { failedTroubles, killedTrouble, ofShard, reportedTroubles, thrownTrouble } from './wholetrouble.js'
 
 export interface AlertStateSettings {
   readonly clock: Clock
@@ -89,7 +97,10 @@ export async function updateIncidents<T>(
 ): Promise<T> {
   const settings = { ...configured, staleAfterMs: await staleAfterNow(warehouse, configured) }
   const { db } = warehouse
-  const holder = await warehouse.read((reader) => readHolder(reader, settings.clock.nowMicros()))
+  const { run } = after
+  const holders = await warehouse.read((reader) => readHolders(reader, settings.clock.nowMicros()))
+  const round = { job: run.job, mode: 'whole', shard: null }
+  const shards = run.isWhole ? await warehouse.read((reader) => readShardRuns(reader, round, holders)) : []
   const events = await readEventTroubles(warehouse, {
     nowMicros: settings.clock.nowMicros(),
     lateAfterMs: settings.lateAfterMs,
@@ -103,9 +114,7 @@ export async function updateIncidents<T>(
     const known = await incidentsSince(db, session, keptFrom(nowMicros))
     const { facts, mark, isWanted } = await readFacts(warehouse, session, {
       settings,
-      run: after.run,
-      before,
-      holder,
+      ...{ run, before, holders, shards },
       events,
       behind,
       nowMicros,
@@ -124,16 +133,19 @@ interface Reading {
   readonly settings: AlertStateSettings
   readonly run: EndedRun
   readonly before: AlertMark | null
-  readonly holder: StatusHolder | null
+  readonly holders: readonly StatusHolder[]
+  /** The last runs of the shards, for the run after them. */
+  readonly shards: readonly LastRun[]
   readonly events: EventTroubles | UnreadableInbox | undefined
   readonly behind: readonly BehindTarget[]
   readonly nowMicros: bigint
 }
 
 async function readFacts({ db }: Warehouse, session: Session, reading: Reading) {
-  const { settings, run, before, holder, events, behind, nowMicros } = reading
+  const { settings, run, before, holders, events, behind, nowMicros } = reading
   const now = fromMicros(nowMicros)
-  const { runs, lastStamp } = await newestRuns(db, session)
+  const { shard } = run
+  const { runs, lastStamp } = await newestRuns(db, session, shard && shardName(shard))
   const own = new Set(run.reports.map(({ run_id }) => run_id))
   const begunBefore = run.reports[0]?.started_at ?? run.startedAt
   const place = runs.findLastIndex(({ run_id }) => own.has(run_id))
@@ -151,7 +163,10 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   const ended = run.reports[0] ? since(run.reports[0].started_at, nowMicros) : 0
   const rule: HealthRule = {
     ...{ nowMicros, staleAfterMs: Math.max(settings.staleAfterMs, ended) },
-    ...{ deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs, runningMs: runningMs(holder, nowMicros) },
+    ...{
+      deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs,
+      runningMs: runningMs(beside(run, holders), nowMicros),
+    },
   }
   const { rows: states } = await session.run(troubledCursors(db, rule).compile())
   const read = await resourcesRead(db, session)
@@ -162,8 +177,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   const from = before?.since ?? (isFirst ? everything : begunBefore)
   const through = lastStamp ?? everything
   const mark: AlertMark = {
-    since: from,
-    driftThrough: through,
+    ...{ since: from, ...driftMark(before, run, { from, through }) },
     resources: [...read].flatMap(([resource, isRead]) => (isRead ? resource : [])).sort(),
   }
   const drift = await driftBetween(db, session, { after: before?.driftThrough ?? from, through })
@@ -172,14 +186,17 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     cursors: states.filter(({ tenant_id, resource }) => isWanted(tenant_id, resource)),
     revoked: tenants.filter(isLostTenant),
     whole: wholeTroubles(run, now, {
-      killed: killedTrouble(earlier[0], holder?.run_id ?? null, isGood(run), now),
+      killed: killedTroubles(reading, earlier[0], now),
       failed: failedTroubles(failedWorksOf((await session.run(askFailedWorks(db))).rows)),
     }),
     reports: run.reports,
     quarantine: await quarantineOf(db, session, from),
     events: events && !isUnreadable(events) ? wantedEvents(events, isWanted) : events,
     behind: behind.filter(({ resource }) => resources.has(resource)),
-    drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, read)),
+    drift:
+      before === null
+        ? []
+        : drift.filter((entry) => isKnown(before, entry.resource, read) && isUntold(before, run, entry)),
   }
   return { facts, mark, isWanted }
 }
@@ -199,14 +216,32 @@ const wantedEvents = (
 const isKnown = ({ resources }: AlertMark, resource: string, read: ReadonlyMap<string, boolean>): boolean =>
   resources.includes(resource) || !read.has(resource)
 
+/** The runs at work on what this one judges. */
+const beside = ({ shard }: EndedRun, holders: readonly StatusHolder[]): readonly StatusHolder[] =>
+  shard ? holders.filter((holder) => holder.shard === null || holder.shard === shardName(shard)) : holders
+
+/** The run before this one, or, for the run after all shards, the last run of each of them. */
+function killedTroubles(
+  { run, holders, shards }: Reading,
+  previous: Parameters<typeof killedTrouble>[0],
+  now: string,
+): KeptIncident[] {
+  if (!run.isWhole)
+    return killedTrouble(previous, holders, isGood(run), now).map((found) => ofShard(run.shard, found))
+  return shards.flatMap((last) =>
+    killedTrouble(last, holders, false, now).map((found) => ({ ...found, shard: last.shard })),
+  )
+}
+
 function wholeTroubles(
-  { reports, error, isLook }: EndedRun,
+  { reports, error, isLook, shard }: EndedRun,
   now: string,
   others: { readonly killed: readonly KeptIncident[]; readonly failed: readonly KeptIncident[] },
 ): KeptIncident[] {
   if (isLook) return []
   const { killed, failed } = others
-  const own = error === undefined ? reportedTroubles(reports, now) : [thrownTrouble(error, now)]
+  const found = error === undefined ? reportedTroubles(reports, now) : [thrownTrouble(error, now)]
+  const own = found.map((incident) => ofShard(shard, incident))
   // A snapshot that failed also ends its run. That is one incident, and it lasts beyond the next run.
   const known = new Set(failed.map(({ message }) => message))
   return [...own.filter(({ message }) => !known.has(message)), ...killed, ...failed]

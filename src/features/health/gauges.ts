@@ -4,7 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../../engine/base/timestamp.js'
-import { readHolder, runningMs } from '../../engine/run/lastrun.js'
+import { readHolders, runningMs } from '../../engine/run/lastrun.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import { wantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { alertKinds } from './alertsettings.js'
@@ -57,7 +57,7 @@ export interface WarehouseGauges {
   readonly drift: readonly { readonly resource: string; readonly kind: string; readonly amount: number }[]
   /** Open incidents, by kind. */
   readonly incidents: ReadonlyMap<string, number>
-  /** For how many seconds the writing run has held the lock; 0 if there is none. */
+  /** For how many seconds the writing run has held the lock, or the first of several shards; 0 if there is none. */
   readonly leaseSeconds: number
 }
 
@@ -65,9 +65,11 @@ export interface WarehouseGauges {
 export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
   const { warehouse, nowMicros } = options
   return warehouse.read(async (db) => {
-    const holder = await readHolder(db, nowMicros)
-    const running = runningMs(holder, nowMicros)
-    const since = holder?.since ? toMicros(holder.since) : nowMicros
+    const holders = await readHolders(db, nowMicros)
+    const running = runningMs(holders, nowMicros)
+    const [since = nowMicros] = holders
+      .flatMap((holder) => (holder.since ? toMicros(holder.since) : []))
+      .sort((a, b) => (a < b ? -1 : 1))
     return {
       ...(await readCursorGauges(db, options, { ...options, runningMs: running })),
       quarantine: await quarantined(db),

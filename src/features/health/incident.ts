@@ -8,6 +8,8 @@ export interface Incident {
   readonly tenant_id: Int64 | null
   /** null: all resources. */
   readonly resource: string | null
+  /** The shard whose run it concerns, such as `3/8`; absent or null: no shard's. */
+  readonly shard?: string | null
   readonly since: string
   readonly message: string
   readonly advice: string
@@ -36,7 +38,7 @@ export interface Telling {
 export const foundIncident = (
   found: Pick<Incident, 'kind' | 'since' | 'message' | 'advice'> & Partial<KeptIncident>,
 ): KeptIncident => ({
-  ...{ tenant_id: null, resource: null, cause: null, lasts: 'state' },
+  ...{ tenant_id: null, resource: null, shard: null, cause: null, lasts: 'state' },
   ...{ run_id: null, opened_at: null, resolved_at: null, told: {} },
   ...found,
 })

@@ -3,6 +3,7 @@
  * alertstate.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { hasTenant, type Shard, shardName } from '../../engine/base/shard.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { RunReport } from '../../engine/run/runreport.js'
 import { isUnreadable } from '../events/watchinbox.js'
@@ -27,6 +28,10 @@ export interface EndedRun {
    * whole runs are left to runs.
    */
   readonly isLook?: true
+  /** It judges its own tenants only. */
+  readonly shard?: Shard | undefined
+  /** It does what shards leave out, and judges what is of no tenant. */
+  readonly isWhole?: boolean | undefined
 }
 
 export interface After {
@@ -52,10 +57,24 @@ const identity = (incident: KeptIncident): string =>
     String(incident.tenant_id),
     incident.resource,
     isOfWhole(incident) || incident.kind === 'events' ? incident.cause : null,
+    incident.shard ?? null,
   ])
 
 export interface ComparedHow extends After {
   readonly isWanted: (tenantId: Int64, resource: string) => boolean
+}
+
+/**
+ * Whether it is this run's to judge. What became of a shard of another N, nobody else can tell. That a shard was killed is
+ * seen by its next run, and by the run after all shards.
+ */
+export function isJudgedBy(
+  { shard, isWhole }: Pick<EndedRun, 'shard' | 'isWhole'>,
+  { tenant_id, shard: of = null, cause }: Pick<KeptIncident, 'tenant_id' | 'shard' | 'cause'>,
+): boolean {
+  if (shard && tenant_id !== null) return hasTenant(shard, tenant_id)
+  if (shard) return of !== null && (of === shardName(shard) || !of.endsWith(`/${shard.of}`))
+  return !isWhole || (tenant_id === null && (of === null || cause === 'killed'))
 }
 
 /** It is over when it is found. */
@@ -64,9 +83,9 @@ const isOverAtOnce = ({ lasts }: KeptIncident): boolean => lasts === 'moment' ||
 /** The incidents after the run, and those that changed. */
 export function compareIncidents(known: readonly KeptIncident[], facts: Facts, how: ComparedHow) {
   const now = fromMicros(facts.rule.nowMicros)
-  const all = findIncidents(facts)
+  const all = findIncidents(facts).filter((incident) => isJudgedBy(how.run, incident))
   // A suppressed incident is not reported, and it isn't resolved either.
-  const open = known.filter(({ resolved_at }) => resolved_at === null)
+  const open = known.filter((row) => row.resolved_at === null && isJudgedBy(how.run, row))
   const isStopped = how.run.isLook === true && open.some(stopsEverything)
   const found = all.filter((incident) => !isSwallowed(incident, facts, how.run, isStopped))
   const held = new Set(all.filter(({ lasts }) => lasts !== 'run').map(identity))

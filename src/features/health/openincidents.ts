@@ -9,9 +9,10 @@ import type { Incident } from './incident.js'
 import { openIncidentRows } from './sql.js'
 
 /** The part of an incident that people see. */
-export const toldIncident = ({ kind, tenant_id, resource, since, message, advice }: Incident): Incident => ({
-  ...{ kind, tenant_id, resource, since, message, advice },
-})
+export const toldIncident = (incident: Incident): Incident => {
+  const { kind, tenant_id, resource, shard, since, message, advice } = incident
+  return { kind, tenant_id, resource, ...(shard && { shard }), since, message, advice }
+}
 
 /**
  * Open incidents of the chosen tenants and resources, oldest first. Incidents of the whole run are always included.

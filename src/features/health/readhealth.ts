@@ -17,19 +17,25 @@ import {
   uncheckedSince,
 } from './cursorhealth.js'
 
-export async function readHealth(db: Db, asked: Asked, rule: HealthRule): Promise<CursorHealth[]> {
+/** `runningOf`: `runningMs` of a tenant; default: the same for all. */
+export async function readHealth(
+  db: Db,
+  asked: Asked,
+  all: HealthRule & { readonly runningOf?: (tenantId: Int64) => number | null },
+): Promise<CursorHealth[]> {
   const { tenants, resources } = asked
   const rows = new Map((await cursorRows(db).execute()).map((row) => [nameOf(row), row]))
   const refills = new Map((await readRefills(db)).map((refill) => [nameOf(refill), refill]))
   const liveRows = await readLiveRows(db, asked)
-  return tenants.flatMap((tenant) =>
-    resources.map((resource) => {
-      const { tenant_id } = tenant
+  return tenants.flatMap((tenant) => {
+    const { tenant_id } = tenant
+    const rule = all.runningOf ? { ...all, runningMs: all.runningOf(tenant_id) } : all
+    return resources.map((resource) => {
       const name = nameOf({ tenant_id, resource })
       const known = { row: rows.get(name), refill: refills.get(name), live: liveRows(resource, tenant_id) }
       return healthOf(tenant, resource, known, rule)
-    }),
-  )
+    })
+  })
 }
 
 const nameOf = ({ tenant_id, resource }: Pick<CursorRow, 'tenant_id' | 'resource'>): string =>

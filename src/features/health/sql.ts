@@ -19,6 +19,8 @@ export interface AlertMark {
   readonly since: string
   /** Drift first seen up to this moment was looked at. */
   readonly driftThrough: string
+  /** The same for the tenants of a shard, by its name, where shards were at work since; `whole`: for what has no tenant. */
+  readonly shards?: Readonly<Record<string, string>>
   /** Resources that some cursor has read completely: anything new in them is news. */
   readonly resources: readonly string[]
 }
@@ -186,17 +188,19 @@ export async function resourcesRead(db: Db, session: Session): Promise<ReadonlyM
   return new Map(rows.map(({ resource, at }) => [resource, at !== null]))
 }
 
-/** The most recent runs, and the last stamp of all finished ones. */
-export async function newestRuns(db: Db, session: Session) {
+/** The most recent runs, and the last stamp of all finished ones; with `shard`, of that shard. */
+export async function newestRuns(db: Db, session: Session, shard?: string) {
   const newest = db
     .selectFrom('sync_runs')
-    .select(['run_id', 'job', 'mode', 'status', 'started_at', 'finished_at'])
+    .$if(shard !== undefined, (query) => query.where('shard', '=', shard ?? ''))
+    .select(['run_id', 'job', 'mode', 'shard', 'status', 'started_at', 'finished_at'])
     .where(ofRuns)
     .orderBy(bySeq, 'desc')
     .orderBy('started_at', 'desc')
     .limit(10)
   const ended = db
     .selectFrom('sync_runs')
+    .$if(shard !== undefined, (query) => query.where('shard', '=', shard ?? ''))
     // In older versions, a run's end was its last stamp.
     .select((eb) => eb.fn.max<string | null>(eb.fn.coalesce('stamped_until', 'finished_at')).as('at'))
   const [runs, last] = [await session.run(newest.compile()), await session.run(ended.compile())]

@@ -10,8 +10,9 @@ import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import {
   type LastRun,
-  readHolder,
+  readHolders,
   readLastRun,
+  readShardRuns,
   runningMs,
   type StatusHolder,
 } from '../../engine/run/lastrun.js'
@@ -75,7 +76,11 @@ export interface StatusReport {
   }[]
   /** The run that is writing now; null if there is none. */
   readonly lease: StatusHolder | null
+  /** Only if several are: all of them. */
+  readonly leases?: readonly StatusHolder[]
   readonly last_run: LastRun | null
+  /** Only if the last run did a shard, or what shards leave out: the last run of each shard. */
+  readonly shards?: readonly LastRun[]
   /** The snapshot and the report: those whose last attempt failed. */
   readonly failed_works: readonly FailedWork[]
   /** Incidents that aren't over. */
@@ -127,6 +132,7 @@ const isWell = ({
   cursors,
   reason,
   last_run,
+  shards = [],
   belongs_to,
   failed_works,
   incidents,
@@ -138,6 +144,7 @@ const isWell = ({
   !cursors.some(isTrouble) &&
   reason === null &&
   last_run?.ended_without_a_word !== true &&
+  !shards.some(({ ended_without_a_word }) => ended_without_a_word) &&
   failed_works.length === 0 &&
   incidents.length === 0 &&
   !(events && isUnreadable(events)) &&
@@ -182,22 +189,22 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       ? new Set<Int64>()
       : await readForgotten(options.warehouse)
     const isForgotten = isEmptied(options, tenants, forgotten)
-    const lease = await readHolder(db, options.nowMicros)
-    const running = runningMs(lease, options.nowMicros)
+    const leases = await readHolders(db, options.nowMicros)
+    const running = runningMs(leases, options.nowMicros)
+    const runningOf = (tenantId: Int64): number | null => runningMs(leases, options.nowMicros, tenantId)
     const asked = { tenants: chosen, resources: options.resources, missing }
-    const cursors = await readHealth(db, asked, { ...options, runningMs: running })
+    const cursors = await readHealth(db, asked, { ...options, runningMs: running, runningOf })
     const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
-    const lastRun = await readLastRun(db, lease)
+    const runs = await runsOf(db, leases)
     const found = {
       ...head,
-      reason: isForgotten ? null : grantsReason(tenants, lastRun),
+      reason: isForgotten ? null : grantsReason(tenants, runs.last_run),
       tenants: chosen,
       cursors,
       lateness,
       quarantined: Number((await quarantine.executeTakeFirst())?.n ?? 0),
       forgotten: forgotten.size,
-      lease,
-      last_run: lastRun,
+      ...runs,
       failed_works: failed,
       incidents: await openIncidents(options.warehouse, db, {
         tenants: options.tenants,
@@ -213,9 +220,24 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
   })
 }
 
+/** What is at work, and how it ended last. */
+async function runsOf(
+  db: Warehouse['db'],
+  leases: readonly StatusHolder[],
+): Promise<Pick<StatusReport, 'lease' | 'leases' | 'last_run' | 'shards'>> {
+  const last_run = await readLastRun(db, leases)
+  const shards = await readShardRuns(db, last_run, leases)
+  return {
+    lease: leases[0] ?? null,
+    ...(leases.length > 1 && { leases }),
+    last_run,
+    ...(shards.length > 0 && { shards }),
+  }
+}
+
 async function readForgottenCustomers({ warehouse, forgottenFile, nowMicros }: StatusOptions) {
   if (forgottenFile === undefined) return undefined
-  const holder = await warehouse.read((db) => readHolder(db, nowMicros))
+  const [holder] = await warehouse.read((db) => readHolders(db, nowMicros))
   return compareForgotten(warehouse, forgottenFile, holder?.command === 'forget')
 }
 

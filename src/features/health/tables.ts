@@ -16,6 +16,7 @@ export const alertTables = {
         '`failed`, `unproven`, `stale`, `deletes_unchecked`, `revoked`, `drift`, `quarantine`, `events` or `behind_target` (docs/operations.md, Alerts).',
       ),
       since: timestamp('Since when.'),
+      shard: text('The shard whose run it concerns, such as `3/8`; null: no shard.'),
       cause: text('Why, as a short code; null if unknown.'),
       message: text('What was found.'),
       advice: text('What to do about it.'),

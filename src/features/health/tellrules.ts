@@ -36,7 +36,7 @@ import {
   retold,
   ruleName,
 } from './telling.js'
-import { thrownTrouble } from './wholetrouble.js'
+import { ofShard, thrownTrouble } from './wholetrouble.js'
 
 /*
  * When a tenant is forgotten, anyone notified of its incidents is told that they are over: afterwards nothing knows of
@@ -145,10 +145,10 @@ export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<v
 /** A run that an error ended gives no report, but may be on record: for example, its credentials were refused. */
 async function failedRunId(
   warehouse: Warehouse,
-  { error, startedAt, job }: EndedRun,
+  { error, startedAt, job, shard }: EndedRun,
 ): Promise<string | null> {
   if (error === undefined) return null
-  const last = await warehouse.read((db) => readLastRun(db, null))
+  const last = await warehouse.read((db) => readLastRun(db, [], shard))
   const isIts = last !== null && last.job === job && (last.started_at ?? '') >= startedAt
   return isIts ? last.run_id : null
 }
@@ -158,7 +158,7 @@ async function failedRunId(
  * warehouse is back, ignoring `after`, and its end is never reported. Silence was judged worse.
  */
 async function tellUnkept(options: AlertOptions, run: EndedRun): Promise<void> {
-  const incident = thrownTrouble(run.error, fromMicros(options.clock.nowMicros()))
+  const incident = ofShard(run.shard, thrownTrouble(run.error, fromMicros(options.clock.nowMicros())))
   const teller = tellerOf(options, run)
   const told = messageOf('opened', [incident], teller)
   const listening = namedRules(options.alerts.rules).filter(({ rule }) => isHeard(rule, incident))

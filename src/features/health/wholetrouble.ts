@@ -3,7 +3,8 @@
  * previous run was killed. Used by tellrules.ts.
  */
 import { Retry, Skip, Stop, wordsOf } from '../../engine/base/errors.js'
-import type { LastRun } from '../../engine/run/lastrun.js'
+import { type Shard, shardName } from '../../engine/base/shard.js'
+import type { LastRun, StatusHolder } from '../../engine/run/lastrun.js'
 import { reasonAdvice, reasonText } from '../../engine/run/reasontext.js'
 import { modeText, type RunReport } from '../../engine/run/runreport.js'
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
@@ -33,6 +34,12 @@ export function thrownTrouble(error: unknown, now: string): KeptIncident {
   })
 }
 
+/** A problem of a shard's run. */
+export const ofShard = (shard: Shard | undefined, incident: KeptIncident): KeptIncident =>
+  shard
+    ? { ...incident, shard: shardName(shard), message: `Shard ${shardName(shard)}: ${incident.message}` }
+    : incident
+
 function causeOf(error: unknown): string {
   if (!(error instanceof Stop || error instanceof Skip || error instanceof Retry)) return 'error'
   if (error.details.status === 401) return 'credentials'
@@ -53,17 +60,21 @@ export function reportedTroubles(reports: readonly RunReport[], now: string): Ke
  * told of it is told in the same breath that it is over.
  */
 export function killedTrouble(
-  last: Pick<LastRun, 'run_id' | 'job' | 'mode' | 'status' | 'started_at' | 'finished_at'> | undefined,
-  holder: string | null,
+  last:
+    | Pick<LastRun, 'run_id' | 'job' | 'mode' | 'shard' | 'status' | 'started_at' | 'finished_at'>
+    | undefined,
+  holders: readonly Pick<StatusHolder, 'run_id'>[],
   isMadeGood: boolean,
   now: string,
 ): KeptIncident[] {
-  if (last === undefined || last.finished_at !== null || last.run_id === holder) return []
-  const { job, mode, started_at } = last
+  if (last === undefined || last.finished_at !== null) return []
+  const { run_id, job, mode, shard, started_at } = last
+  if (holders.some((holder) => holder.run_id === run_id)) return []
+  const name = `${job ?? modeText(mode)}${shard === null ? '' : `, shard ${shard}`}`
   return [
     foundIncident({
       ...{ kind: 'failed', since: started_at ?? now, cause: 'killed' },
-      message: `The run before this one (${job ?? modeText(mode)}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
+      message: `The run before this one (${name}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
       advice:
         'What it stored is complete, and this run resumed where it stopped. Check whether the machine ran out of memory or was restarted',
       lasts: isMadeGood ? 'run' : 'state',

@@ -1,9 +1,8 @@
 /* The document of `shopsync status` in words. Used by src/features/health/command.ts. */
-import { ago, atSecond, count, paragraphs, plural, since, span } from '../../engine/base/format.js'
+import { atSecond, count, paragraphs, plural, span } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import { revokedText } from '../../engine/run/absence.js'
 import { reasonText } from '../../engine/run/reasontext.js'
-import { modeText } from '../../engine/run/runreport.js'
 import { foreignAdvice, foreignWarning, ownerText } from '../../shell/belongingwords.js'
 import { customerTroubles, forgottenText } from '../../shell/forgottenfile.js'
 import { groupLines, groupsText } from '../../shell/grouped.js'
@@ -17,6 +16,7 @@ import { heardText } from './heardwords.js'
 import type { Incident } from './incident.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
 import { privacyText } from './privacywords.js'
+import { lastRun, lease, lostRun, shardsText } from './runwords.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
 
 /** The status for people: freshness, the last run, each tenant and resource, then problems and the next step. */
@@ -41,6 +41,7 @@ export function statusText(
     failing && whole.healthy ? `${whole.warehouse}: nothing needs attention.` : headline(whole, troubled),
     belonging(report),
     lastRun(report, now),
+    shardsText(report, now),
     lease(report, now),
     perTenant(report, tenantNames, terminal),
     perResource(report, terminal),
@@ -110,17 +111,6 @@ function belonging({ belongs_to: owner }: StatusReport): string {
   return owner.configured ? ownerText(owner) : foreignWarning(owner)
 }
 
-function lastRun({ last_run: run }: StatusReport, now: bigint): string {
-  if (!run?.started_at) return ''
-  const name = run.job ? `${run.job} (${run.mode})` : modeText(run.mode)
-  if (run.ended_without_a_word) return `✗ ${lostRun(run, now)}`
-  const error = run.error ? `: ${run.error}` : ''
-  return `Last run: ${name}, ${run.status}, ${ago(run.started_at, now)}${error}`
-}
-
-const lostRun = ({ job, mode, started_at }: NonNullable<StatusReport['last_run']>, now: bigint): string =>
-  `The last run (${job ?? modeText(mode)}, started ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) died without reporting: it was killed, or its machine went down. What it stored is complete; the next run resumes where it stopped`
-
 /** The tenants that are no longer granted, one per line. */
 const lostTenants = ({ tenants }: StatusReport): string[] =>
   tenants.filter(isLostTenant).map(({ tenant_id }) => revokedText(tenant_id))
@@ -155,7 +145,9 @@ export function statusTroubles(report: StatusReport): string[] {
       : '',
     reasonText(report.reason),
     owner?.configured === false ? foreignAdvice : '',
-    run?.ended_without_a_word ? lostRun(run, now) : '',
+    ...(report.shards ?? (run ? [run] : [])).map((one) =>
+      one.ended_without_a_word ? lostRun(one, now) : '',
+    ),
     ...lostTenants(report),
     ...worksText(report),
     ...troubleLines(troubled),
@@ -165,12 +157,6 @@ export function statusTroubles(report: StatusReport): string[] {
     .filter((line) => line !== '')
     .flatMap((line) => line.split('\n'))
     .map((line) => `status: ${line}`)
-}
-
-function lease({ lease: holder }: StatusReport, now: bigint): string {
-  if (holder === null) return ''
-  const age = holder.since ? ` for ${span(since(holder.since, now))}` : ''
-  return `Running${age}: ${holder.command ?? 'a run'}, on ${holder.host}, pid ${holder.pid} (run ${holder.run_id})`
 }
 
 const troubleOf = ({ state, age_seconds, last_error, ...cursor }: CursorHealth): string => {

@@ -39,6 +39,9 @@ function troubleOf({ error, reason, failures }: PastRun): string {
 const nameOf = ({ job, mode, started_at, run_id }: PastRun): string =>
   `${job ?? modeText(mode) ?? 'run'} of ${started_at === null ? 'an unknown time' : atMinute(started_at)} (${run_id})`
 
+/** `whole`: what the shards of a job left to it. */
+const shardOf = ({ shard, mode }: PastRun): string => shard ?? (mode === 'whole' ? mode : '')
+
 /** What failed in each run. The same failure in several runs is shown once. */
 function troubles(inTime: readonly PastRun[]): string[] {
   const alike = new Map<string, PastRun[]>()
@@ -74,10 +77,13 @@ export function runsText(
   if (runs.length === 0)
     return onlyFailed ? 'No run on record has failed.' : 'No run is on record yet. Type shopsync sync'
   const inTime = [...runs].reverse()
+  // A column that is empty everywhere would take room from the others.
+  const hasShards = runs.some((run) => shardOf(run) !== '')
   const shown = table(
     [
       unbroken('run', { spare: 1 }),
       'what',
+      ...(hasShards ? [unbroken('shard')] : []),
       unbroken('started (UTC)'),
       right('took'),
       unbroken('ended', { ink: statusInk }),
@@ -91,6 +97,7 @@ export function runsText(
     inTime.map((run) => [
       run.run_id,
       run.job ?? modeText(run.mode) ?? '',
+      ...(hasShards ? [shardOf(run)] : []),
       run.started_at === null ? '' : atMinute(run.started_at),
       run.took_ms === null ? '' : span(run.took_ms),
       run.status ?? '',

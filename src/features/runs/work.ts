@@ -6,7 +6,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import type { StateRows } from '../../engine/model/state.js'
-import { readHolder, type StatusHolder } from '../../engine/run/lastrun.js'
+import { readHolders, type StatusHolder } from '../../engine/run/lastrun.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { ofRuns, recordedOrder } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -15,6 +15,8 @@ export interface PastRun {
   readonly run_id: string
   readonly job: string | null
   readonly mode: string | null
+  /** The part of the tenants that it worked on, such as `3/8`; null: all. */
+  readonly shard: string | null
   /** `running`, `ok`, `partial`, `failed` or `interrupted`. */
   readonly status: string | null
   readonly reason: string | null
@@ -62,15 +64,25 @@ function changedOf(cursors: readonly StateRows['sync_run_cursors'][]): number | 
 function pastRun(
   row: StateRows['sync_runs'],
   cursors: readonly StateRows['sync_run_cursors'][],
-  holder: StatusHolder | null,
+  holders: readonly StatusHolder[],
 ): PastRun {
   const { run_id, job, mode, started_at, finished_at, error } = row
   // A killed run could not record its end: it is only running while it holds the lease.
-  const status = row.status === 'running' && holder?.run_id !== run_id ? 'interrupted' : row.status
+  const isHeld = holders.some((holder) => holder.run_id === run_id)
+  const status = row.status === 'running' && !isHeld ? 'interrupted' : row.status
   const counts: Record<string, number> = {}
   for (const cursor of cursors) counts[cursor.status ?? ''] = (counts[cursor.status ?? ''] ?? 0) + 1
   return {
-    ...{ run_id, job, mode, status, reason: row.reason ?? null, started_at, finished_at },
+    ...{
+      run_id,
+      job,
+      mode,
+      shard: row.shard ?? null,
+      status,
+      reason: row.reason ?? null,
+      started_at,
+      finished_at,
+    },
     took_ms:
       started_at && finished_at
         ? // Negative if the clock was set back meanwhile.
@@ -116,7 +128,7 @@ export async function readRuns(question: {
   readonly nowMicros: bigint
 }): Promise<PastRun[]> {
   const { warehouse, last, onlyFailed, withEvents = false, tenants, resources, since, nowMicros } = question
-  const holder = await warehouse.read((db) => readHolder(db, nowMicros))
+  const holders = await warehouse.read((db) => readHolders(db, nowMicros))
   const order = await warehouse.read(recordedOrder)
   const found: PastRun[] = []
   for (let offset = 0; found.length < last; offset += batch) {
@@ -139,7 +151,7 @@ export async function readRuns(question: {
     const isChosen = tenants !== null || resources !== null
     for (const row of rows) {
       const of = cursors.filter(({ run_id }) => run_id === row.run_id)
-      const run = pastRun(row, of, holder)
+      const run = pastRun(row, of, holders)
       if ((!isChosen || of.length > 0) && (!onlyFailed || isBad(run, isChosen))) found.push(run)
     }
     if (rows.length < batch) break

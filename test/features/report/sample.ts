@@ -324,6 +324,7 @@ export const sampleOperations: OperationsData = {
       run_id: '20261122T080001Z-1',
       job: 'hourly',
       mode: 'sync',
+      shard: null,
       status: 'partial',
       reason: null,
       started_at: '2026-11-22T08:00:01.000000Z',

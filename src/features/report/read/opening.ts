@@ -7,7 +7,7 @@ import type { Int64 } from '../../../../schema/resource.js'
 import { Stop } from '../../../engine/base/errors.js'
 import type { SourceAddress } from '../../../engine/config/sourceaddress.js'
 import type { FreshnessSettings } from '../../../engine/config/targetsection.js'
-import { readHolder, runningMs } from '../../../engine/run/lastrun.js'
+import { readHolders, runningMs } from '../../../engine/run/lastrun.js'
 import type { OneInstant } from '../../../engine/warehouse/dialect.js'
 import { refuseUnreadable } from '../../../engine/warehouse/migrate.js'
 import type { RunStatement } from '../../../engine/warehouse/viewstore.js'
@@ -72,7 +72,8 @@ export async function withData<T>(
     }
     const subject = await subjectOf(held, options, views)
     const { synced = [], exceptTenants = [], nowMicros } = options
-    const rule = { ...options, runningMs: runningMs(await readHolder(held.db, nowMicros), nowMicros) }
+    const holders = await readHolders(held.db, nowMicros)
+    const rule = { ...options, runningMs: runningMs(holders, nowMicros) }
     const found = await askLists(held.db, subject, { synced, exceptTenants, rule })
     if (found.lists.length === 0) throw unknownTenants(options)
     const has = (table: string): Promise<boolean> => warehouse.has(table)

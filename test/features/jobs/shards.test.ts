@@ -1,0 +1,238 @@
+/** One job on several machines: each shard does its tenants, and one run after them what concerns the whole warehouse. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { shardIndex } from '../../../src/engine/base/shard.js'
+import type { RunReport } from '../../../src/engine/run/runreport.js'
+import { hasRunSince } from '../../../src/engine/warehouse/runs.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { StatusReport } from '../../../src/features/health/statusdocument.js'
+import type { PastRun } from '../../../src/features/runs/work.js'
+import { type Place, place } from '../../support/place.js'
+import { writeJob } from '../../support/scheduler.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
+
+const tenants = [1, 2, 3, 4, 5]
+const ofShard = (index: number, of: number): number[] => tenants.filter((id) => shardIndex(id, of) === index)
+
+let here: Place
+let warehouse: Warehouse
+let server: Server
+const beats: string[] = []
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    beats.push(new URL(request.url ?? '', 'http://here').searchParams.get('exit') ?? '')
+    response.end()
+  }).listen(0, '127.0.0.1')
+  const [, postgres] = bothWarehouses()
+  const address = await postgres!.migrated()
+  here = await place({ tenants: tenants.length, repairOrders: 3 })
+  here.configure({
+    api: { allowInsecure: true },
+    warehouse: { ...address },
+    sync: { resources: ['notes', 'shops'] },
+    targets: { '*': 'PT6H' },
+  })
+  warehouse = await reopen(address)
+  const { port } = server.address() as AddressInfo
+  writeJob(here.folder, 'mine', {
+    steps: [{ command: 'sync' }, { command: 'snapshot' }],
+    heartbeat: `http://127.0.0.1:${port}/`,
+  })
+})
+afterAll(async () => {
+  await warehouse.close()
+  await here.remove()
+  server.close()
+})
+
+const tenantsIn = ({ cursors }: Pick<RunReport, 'cursors'>): number[] =>
+  [...new Set(cursors.map(({ tenant_id }) => Number(tenant_id)))].sort()
+
+const jsonOf = async <T>(...words: string[]): Promise<T> => (await here.run(...words, '--json')).json<T>()
+
+const snapshots = () =>
+  warehouse.read(async (db) => {
+    const { rows } = await db.executeQuery<{ tenant_id: number }>({
+      ...{ sql: 'select tenant_id from daily_snapshots', parameters: [] },
+      query: { kind: 'RawNode', sqlFragments: [], parameters: [] },
+      queryId: { queryId: 'snapshots' },
+    } as never)
+    return rows.length
+  })
+
+const kill = (runId: string): Promise<unknown> =>
+  warehouse.write([
+    warehouse.db
+      .updateTable('sync_runs')
+      .set({ status: 'running', finished_at: null })
+      .where('run_id', '=', runId)
+      .compile(),
+  ])
+
+test('what names no shard is refused before anything is opened or asked', async () => {
+  const expected = async (shard: string, text: string): Promise<void> => {
+    const { code, stderr } = await here.run('sync', '--shard', shard)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(text)])
+  }
+  await expected('8/8', 'Found 8/8, expected I/N with I from 0 to 7: the first of eight is 0/8')
+  await expected('1/1', 'Found 1/1, expected 0/1: the first of one is 0/1')
+  await expected('13/13', 'the first of 13 is 0/13')
+  for (const shard of ['0/65', '0/0', '-1/8', '3', 'a/b'])
+    await expected(shard, `Found ${shard}, expected I/N with N from 1 to 64, and I from 0`)
+  expect(await here.run('run', 'mine', '--shard', '0/2', '--whole')).toMatchObject({ code: 2 })
+})
+
+test('a SQLite warehouse has one machine', async () => {
+  const lite = await place({ tenants: 1, repairOrders: 1 })
+  for (const words of [
+    ['sync'],
+    ['verify'],
+    ['reconcile'],
+    ['backfill', '--from', '7d', '--to', '1d'],
+    ['run', 'hourly'],
+  ]) {
+    const { code, stderr } = await lite.run(...words, '--shard', '0/2')
+    expect([words, code, stderr]).toEqual([
+      words,
+      2,
+      expect.stringContaining('Type shopsync schedule on this machine'),
+    ])
+    expect(stderr).toContain('shopsync copy --to postgres://')
+  }
+  expect(lite.sandbox.requests).toEqual([])
+  await lite.remove()
+})
+
+test('a shard does what a run does, for its own tenants', async () => {
+  for (const index of [0, 1]) {
+    const shard = `${index}/2`
+    const report = await jsonOf<RunReport>('sync', '--shard', shard)
+    expect([report.shard, report.status, tenantsIn(report)]).toEqual([shard, 'ok', ofShard(index, 2)])
+  }
+  for (const words of [['reconcile'], ['verify'], ['backfill', '--from', '7d', '--to', '1d']]) {
+    const report = await jsonOf<RunReport>(...words, '--shard', '2/3')
+    expect([words, report.shard, tenantsIn(report)]).toEqual([words, '2/3', ofShard(2, 3)])
+  }
+  expect((await here.run('verify')).code).toBe(0)
+  const { runs } = await jsonOf<{ runs: PastRun[] }>('runs')
+  expect(runs.map(({ shard }) => shard)).toEqual(['2/3', '2/3', '1/2', '0/2'])
+  expect((await here.run('runs')).stdout).toMatch(/what +shard/)
+})
+
+test('a round polls what is due among its own lists, with its share of the rate limit', async () => {
+  const polled = async (...words: string[]): Promise<number[]> =>
+    tenantsIn(await jsonOf<RunReport>('sync', '--due', ...words))
+  const old = '2026-01-01T00:00:00.000000Z'
+  await warehouse.write([warehouse.db.updateTable('sync_cursors').set({ polled_at: old }).compile()])
+  expect(await polled('--shard', '1/2')).toEqual(ofShard(1, 2))
+  expect(await polled()).toEqual(ofShard(0, 2))
+})
+
+test('a shard leaves out what concerns the whole warehouse, and the run after all shards does that', async () => {
+  const first = await here.run('run', 'mine', '--shard', '0/2')
+  expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('step 2 (snapshot)')])
+  expect([beats, await snapshots()]).toEqual([[], 0])
+
+  // The other one never ran.
+  const early = await here.run('run', 'mine', '--whole')
+  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('shard 1/2 has not run since')])
+  expect([beats, await snapshots()]).toEqual([[], expect.toSatisfy((n: number) => n > 0)])
+
+  here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+  expect((await here.run('run', 'mine', '--shard', '1/2')).code).toBe(1)
+  here.sandbox.script([])
+  const whole = await here.run('run', 'mine', '--whole', '--json')
+  expect([whole.code, whole.json<RunReport>().mode]).toEqual([0, 'whole'])
+  expect(beats).toEqual(['1'])
+  expect((await here.run('run', 'mine', '--shard', '1/2')).code).toBe(0)
+  await here.run('run', 'mine', '--whole')
+  expect(beats).toEqual(['1', '0'])
+
+  const { run_id } = await jsonOf<RunReport>('run', 'mine', '--shard', '0/2')
+  await kill(run_id)
+  const late = await here.run('run', 'mine', '--whole', '--quiet')
+  expect([late.code, late.stderr]).toEqual([
+    1,
+    expect.stringMatching(/shard 0\/2 began at .* and has not ended/),
+  ])
+  expect(beats).toEqual(['1', '0'])
+})
+
+test("one shard's success doesn't hide another's failure", async () => {
+  const { run_id } = await jsonOf<RunReport>('run', 'mine', '--shard', '0/2')
+  await kill(run_id)
+  expect((await here.run('run', 'mine', '--shard', '1/2')).code).toBe(0)
+  const status = await here.run('status', '--json')
+  const report = status.json<StatusReport>()
+  expect([status.code, report.last_run?.shard]).toEqual([1, '1/2'])
+  expect(report.shards?.map(({ shard, ended_without_a_word }) => [shard, ended_without_a_word])).toEqual([
+    ['0/2', true],
+    ['1/2', false],
+  ])
+  expect((await here.run('status')).stdout).toMatch(/1 of 2 shards ended well.*shard 0\/2.*died without/s)
+
+  // A good run of the same shard tells that it was killed, and that this is over.
+  expect((await here.run('run', 'mine', '--shard', '0/2')).code).toBe(0)
+  expect((await here.run('status')).code).toBe(0)
+})
+
+test('the run after all shards tells which of them died; the shard itself makes it good', async () => {
+  const { run_id } = await jsonOf<RunReport>('run', 'mine', '--shard', '1/2')
+  await kill(run_id)
+  await here.run('run', 'mine', '--whole')
+  const open = async () => (await jsonOf<StatusReport>('status')).incidents
+  expect(await open()).toEqual([
+    expect.objectContaining({
+      kind: 'failed',
+      tenant_id: null,
+      shard: '1/2',
+      message: expect.stringContaining('shard 1/2'),
+    }),
+  ])
+  await here.run('run', 'mine', '--shard', '0/2')
+  expect(await open()).toHaveLength(1)
+  await here.run('run', 'mine', '--shard', '1/2')
+  expect(await open()).toEqual([])
+})
+
+test('a shard judges the incidents of its own tenants only', async () => {
+  here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+  for (const index of [0, 1]) await here.run('sync', '--shard', `${index}/2`)
+  here.sandbox.script([])
+  const failing = async () => {
+    const { incidents } = await jsonOf<StatusReport>('status')
+    return incidents.map(({ tenant_id }) => Number(tenant_id)).sort()
+  }
+  expect(await failing()).toEqual(tenants)
+  await here.run('sync', '--shard', '0/2')
+  expect(await failing()).toEqual(ofShard(1, 2))
+  await here.run('sync', '--shard', '1/2')
+  expect(await failing()).toEqual([])
+})
+
+test('a round has a slot for each shard and one for what they leave out', async () => {
+  const at = '2026-11-01T10:00:00.000000Z'
+  const row = { mode: 'job', job: 'slots', status: 'ok', started_at: at, planned_at: at, finished_at: at }
+  const rows = [
+    { ...row, run_id: 'slot-0', shard: '0/2' },
+    { ...row, run_id: 'slot-1', shard: '1/2', status: 'failed', error: 'the source was away' },
+    { ...row, run_id: 'slot-2', shard: '0/3', status: 'partial', reason: 'time_limit' },
+  ]
+  await warehouse.write([warehouse.db.insertInto('sync_runs').values(rows).compile()])
+  const isDone = (mode: string, index?: number, of = 2): Promise<boolean> => {
+    const shard = index === undefined ? undefined : { index, of }
+    return hasRunSince(
+      warehouse,
+      { job: 'slots', mode, shard },
+      { since: at, now: '2026-11-01T09:00:00.000000Z' },
+    )
+  }
+  expect([await isDone('job', 0), await isDone('job', 1), await isDone('job', 0, 3)]).toEqual([
+    true,
+    false,
+    false,
+  ])
+  expect([await isDone('job'), await isDone('whole')]).toEqual([false, false])
+})
