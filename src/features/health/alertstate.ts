@@ -49,6 +49,7 @@ import {
   storeMark,
 } from './sql.js'
 import { failedTroubles, killedTrouble, ofShard, reportedTroubles, thrownTrouble } from './wholetrouble.js'
+import { workerIncidents } from './workerhealth.js'
 
 export interface AlertStateSettings {
   readonly clock: Clock
@@ -109,6 +110,7 @@ export async function updateIncidents<T>(
   const { targets, tellsBehind } = settings
   const behind =
     targets && tellsBehind ? await behindTargets(warehouse, targets, settings.clock.nowMicros()) : []
+  const workers = await workerIncidents(warehouse, settings.clock.nowMicros())
   return onIncidents(warehouse, async (session, before) => {
     const nowMicros = settings.clock.nowMicros()
     const known = await incidentsSince(db, session, keptFrom(nowMicros))
@@ -117,6 +119,7 @@ export async function updateIncidents<T>(
       ...{ run, before, holders, shards },
       events,
       behind,
+      workers,
       nowMicros,
     })
     const { rows, changed } = compareIncidents(known, facts, { ...after, isWanted })
@@ -138,6 +141,7 @@ interface Reading {
   readonly shards: readonly LastRun[]
   readonly events: EventTroubles | UnreadableInbox | undefined
   readonly behind: readonly BehindTarget[]
+  readonly workers: readonly KeptIncident[]
   readonly nowMicros: bigint
 }
 
@@ -193,6 +197,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     quarantine: await quarantineOf(db, session, from),
     events: events && !isUnreadable(events) ? wantedEvents(events, isWanted) : events,
     behind: behind.filter(({ resource }) => resources.has(resource)),
+    workers: reading.workers,
     drift:
       before === null
         ? []

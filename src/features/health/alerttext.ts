@@ -7,6 +7,7 @@ import { toJson } from '../../engine/base/printjson.js'
 import type { AlertKind, AlertSettings } from './alertsettings.js'
 import type { Incident } from './incident.js'
 import { toldIncident } from './openincidents.js'
+import { workersAdvice } from './workerhealth.js'
 
 /* The body of an alert, and its id. */
 
@@ -110,6 +111,8 @@ export function adviceOf(
         : `Type shopsync events list ${named}`
     case 'behind_target':
       return 'Type shopsync plan to see what the rate limit allows; docs/freshness.md lists the options'
+    case 'workers':
+      return workersAdvice
     default:
       return kind satisfies never
   }

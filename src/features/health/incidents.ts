@@ -52,6 +52,8 @@ export interface Facts {
   readonly events: EventTroubles | UnreadableInbox | undefined
   /** Resources that miss their targets; empty if no rule reports them. */
   readonly behind: readonly BehindTarget[]
+  /** What is wrong with the workers. */
+  readonly workers: readonly KeptIncident[]
 }
 
 /** Reasons why a cursor didn't finish. Every other reason is a verdict: something may be missing. */
@@ -81,6 +83,7 @@ export function findIncidents(facts: Facts): KeptIncident[] {
     ...driftIncidents(facts.drift, now),
     ...eventIncidents(facts.events, facts.rule.nowMicros),
     ...facts.behind.map(behindIncident),
+    ...facts.workers,
   ]
 }
 

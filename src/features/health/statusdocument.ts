@@ -41,6 +41,7 @@ import {
 import type { Incident } from './incident.js'
 import { openIncidents } from './openincidents.js'
 import { readHealth } from './readhealth.js'
+import { readWorkers, type WorkersStatus } from './workerhealth.js'
 
 /** The JSON document of `shopsync status`. */
 export interface StatusReport {
@@ -93,6 +94,8 @@ export interface StatusReport {
   readonly freshness?: readonly ResourceFreshnessStatus[]
   /** Only while the rate limit is too small for `polling.atLeast`: what it takes, and how long lists wait instead. */
   readonly stretched_polling?: StretchedBound
+  /** The workers and the last round of each job; absent if nothing was ever sent to them. */
+  readonly workers?: WorkersStatus
 }
 
 export interface StatusOptions {
@@ -138,7 +141,9 @@ const isWell = ({
   incidents,
   events,
   forgotten_customers,
+  workers,
 }: Omit<StatusReport, 'healthy'>): boolean =>
+  (workers?.trouble ?? null) === null &&
   !(forgotten_customers && forgottenTroubles(forgotten_customers).length > 0) &&
   !tenants.some(isLostTenant) &&
   !cursors.some(isTrouble) &&
@@ -215,6 +220,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       ...(privacy && { privacy }),
       ...(freshness && { freshness }),
       ...(stretched && { stretched_polling: stretched }),
+      ...(await workersOf(options.warehouse)),
     }
     return { healthy: (cursors.length > 0 || isForgotten || running !== null) && isWell(found), ...found }
   })
@@ -233,6 +239,12 @@ async function runsOf(
     last_run,
     ...(shards.length > 0 && { shards }),
   }
+}
+
+/** Absent if nothing was ever sent to workers. */
+async function workersOf(warehouse: Warehouse): Promise<Pick<StatusReport, 'workers'>> {
+  const workers = await readWorkers(warehouse)
+  return workers ? { workers } : {}
 }
 
 async function readForgottenCustomers({ warehouse, forgottenFile, nowMicros }: StatusOptions) {

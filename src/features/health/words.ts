@@ -18,6 +18,7 @@ import { incidentsText, incidentTroubles } from './incidentwords.js'
 import { privacyText } from './privacywords.js'
 import { lastRun, lease, lostRun, shardsText } from './runwords.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
+import { workersAdvice, workersText } from './workerhealth.js'
 
 /** The status for people: freshness, the last run, each tenant and resource, then problems and the next step. */
 export function statusText(
@@ -43,6 +44,7 @@ export function statusText(
     lastRun(report, now),
     shardsText(report, now),
     lease(report, now),
+    failing && !report.workers?.trouble ? '' : workersText(report.workers),
     perTenant(report, tenantNames, terminal),
     perResource(report, terminal),
     [...lostTenants(report), ...worksText(report)].map((line) => `✗ ${line}`).join('\n'),
@@ -150,6 +152,7 @@ export function statusTroubles(report: StatusReport): string[] {
     ),
     ...lostTenants(report),
     ...worksText(report),
+    report.workers?.trouble ? `${report.workers.trouble}. ${workersAdvice}` : '',
     ...troubleLines(troubled),
     ...incidentTroubles(untold(report, troubled)),
   ]

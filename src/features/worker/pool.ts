@@ -137,11 +137,7 @@ export class Pool {
     const part = partName(taken.shard)
     const fields = { job: taken.round.job, part, planned_at: taken.round.plannedAt }
     context.log.info(fields, 'Delivery taken')
-    if (taken.deaths >= manyDeaths)
-      context.log.warn(
-        { ...fields, deaths: taken.deaths },
-        'Workers have died of this delivery, or fell silent',
-      )
+    if (taken.deaths >= manyDeaths) await this.#tellDeaths({ ...fields, deaths: taken.deaths })
     const name = `${taken.round.job} ${part}`
     this.running.add(name)
     const ended = new AbortController()
@@ -157,6 +153,16 @@ export class Pool {
       ended.abort()
       this.running.delete(name)
     }
+  }
+
+  /** While nobody survives it, no run ends that would tell people. */
+  async #tellDeaths(fields: object): Promise<void> {
+    const { context } = this
+    context.log.warn(fields, 'Workers have died of this delivery, or fell silent')
+    for (const feature of context.invocation.features)
+      await feature
+        .whileListening?.(context)
+        .catch((error: unknown) => context.log.debug({ error: describeError(error) }, 'Nobody was told'))
   }
 
   /** An older program than the warehouse's gives the delivery back, and ends. */
