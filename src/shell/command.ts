@@ -112,7 +112,7 @@ export interface CommandContext {
   readingWarehouse(): Promise<Warehouse>
   /**
    * The warehouse with its tables up to date: for every command that writes. Those of another source's warehouse stay as
-   * they are, unless the command takes it over.
+   * they are, unless the command takes it over. For a shard, they are brought up to date while no other is at work.
    */
   readyWarehouse(how?: { readonly takesOver?: boolean }): Promise<Warehouse>
   /** Like `readyWarehouse`, for commands that only change what exists: if there is no warehouse, none is created. */

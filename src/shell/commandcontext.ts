@@ -154,7 +154,8 @@ export class OpenContext implements CommandContext {
     ])
     const refusal = takesOver ? undefined : await foreignRefusal(warehouse, sourceAddress(this.config.api))
     if (this.config.warehouse.autoMigrate && !refusal) {
-      const changes = await migrate(warehouse, (change) => this.#tellKey(change))
+      const bring = this.shard ? (await import('../engine/run/catchup.js')).migrateBeforeShard : migrate
+      const changes = await bring(warehouse, (change) => this.#tellKey(change))
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
       await this.#afterMigration(warehouse)
       return warehouse

@@ -6,6 +6,7 @@ import { count, paragraphs, plural, span } from '../engine/base/format.js'
 import { reasons } from '../engine/base/reasons.js'
 import { toMicros } from '../engine/base/timestamp.js'
 import { type Verdict, worstFirst } from '../engine/list/verdict.js'
+import { isCut } from '../engine/run/ending.js'
 import { reasonText } from '../engine/run/reasontext.js'
 import { type CursorReport, modeText, type RunReport } from '../engine/run/runreport.js'
 import { groupLines, groupsText } from './grouped.js'
@@ -105,10 +106,13 @@ export function runSummary(report: RunReport, terminal: Terminal = plainTerminal
 
 const words = { ok: 'done', partial: 'finished, but something failed', failed: 'failed' } as const
 
+const cutWords = {
+  time_limit: 'stopped by its time limit',
+  wanted: 'made room for another command',
+} as const
+
 const outcome = ({ status, reason, cursors }: RunReport): string =>
-  reason === 'time_limit' && !cursors.some((cursor) => cursor.status === 'failed')
-    ? 'stopped by its time limit'
-    : words[status]
+  isCut(reason) && !cursors.some((cursor) => cursor.status === 'failed') ? cutWords[reason] : words[status]
 
 function headline(report: RunReport): string {
   const tenants = new Set(report.cursors.map((cursor) => String(cursor.tenant_id))).size
@@ -200,11 +204,13 @@ function failures(failed: readonly CursorReport[]): string {
   return `${plural(failed.length, 'cursor')} failed; everything else is stored:\n${list}`
 }
 
-/** For a run that its time limit ended. */
+/** For a run that its time limit ended, or that made room for another command. */
 function cutShort({ reason, cursors }: RunReport): string {
-  if (reason !== 'time_limit') return ''
-  const undone = cursors.filter((cursor) => cursor.reason === 'time_limit').length
-  return `The time limit ended the run: ${plural(undone, 'cursor')} of ${count(cursors.length)} not done. The next run starts with those that have waited longest.`
+  if (!isCut(reason)) return ''
+  const undone = cursors.filter((cursor) => cursor.reason === reason).length
+  const why =
+    reason === 'wanted' ? 'Another command needs the whole warehouse' : 'The time limit ended the run'
+  return `${why}: ${plural(undone, 'cursor')} of ${count(cursors.length)} not done. The next run starts with those that have waited longest.`
 }
 
 function absences(report: RunReport): string {

@@ -5,6 +5,7 @@
  */
 import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../../src/engine/base/clock.js'
+import type { Shard } from '../../src/engine/base/shard.js'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { runSync } from '../../src/engine/run/run.js'
 import type { BesideWork, Dependencies } from '../../src/engine/run/runcontext.js'
@@ -33,6 +34,8 @@ export interface RunOptions extends Partial<RunRequest> {
   readonly signal?: AbortSignal
   readonly timeLimited?: boolean
   readonly leaseMs?: number
+  /** The part of the tenants whose lease the run takes. */
+  readonly shard?: Shard
   readonly pageSizes?: readonly number[]
   readonly readAhead?: number
   readonly random?: () => number
@@ -103,6 +106,7 @@ export async function depsOf(
     ...(options.pageSizes && { pageSizes: options.pageSizes }),
     ...(options.readAhead !== undefined && { readAhead: options.readAhead }),
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
+    ...(options.shard && { shard: options.shard }),
     ...(options.random && { random: options.random }),
     ...(options.arrived && { arrived: options.arrived }),
     ...(options.beside && { beside: options.beside }),

@@ -41,6 +41,9 @@ export interface Authorizations {
   readonly list: AuthorizationList
 }
 
+/** Tenants whose authorizations are known. */
+export type Granted = Pick<Authorizations, 'granted' | 'revoked' | 'missing' | 'forgotten' | 'reason'>
+
 /**
  * Asks which tenants there are, without writing anything. Costs one request per hundred tenants, and as many again if a
  * tenant is missing that was granted before.

@@ -6,12 +6,16 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import { plural } from '../base/format.js'
+import type { Change } from '../warehouse/change.js'
+import { isNewWarehouse } from '../warehouse/ddl.js'
 import { type Hidden, type LoosenedColumn, loosen } from '../warehouse/hiding.js'
+import { migrate, plannedChanges } from '../warehouse/migrate.js'
 import { hasPendingMoves, type MovedColumn, moveColumns } from '../warehouse/migratecolumns.js'
 import { openLease } from '../warehouse/openlease.js'
 import type { Transact } from '../warehouse/pendingmoves.js'
 import { storedPrivacy } from '../warehouse/privacystate.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Dependencies, Writing } from './runcontext.js'
 import { now } from './tenant.js'
 
@@ -76,16 +80,26 @@ async function recomputeDerived({
   return done
 }
 
-/**
- * What a shard needs before its claim: values move in the rows of all tenants, which takes the whole warehouse. Costs two
- * reads if nothing has to move.
- */
-export async function migrateBeforeShard(deps: Dependencies): Promise<void> {
+/** What only the holder of the whole warehouse may do, before a shard begins: values move to where the configuration wants them. */
+export async function migrateWhole(deps: Dependencies, command: string): Promise<void> {
   if (!deps.shard || !(await hasPendingMoves(deps.warehouse))) return
-  const whole = { ...deps, shard: undefined }
-  await using lease = await openLease(whole, 'migrate')
-  await migrateColumns({ ...whole, ...lease })
+  await using lease = await openLease({ ...deps, shard: undefined }, command)
+  await migrateColumns({ ...deps, ...lease, shard: undefined })
   lease.throwIfLost()
+}
+
+/**
+ * Brings the tables up to date before a shard begins, while nobody else writes: other shards may be of the program that the
+ * tables were made by. In a new warehouse nobody can be at work.
+ */
+export async function migrateBeforeShard(
+  warehouse: Warehouse,
+  onChange?: (change: Change) => void,
+): Promise<readonly Change[]> {
+  const changes = await plannedChanges(warehouse)
+  if (changes.length === 0 || isNewWarehouse(changes)) return migrate(warehouse, onChange)
+  await using _ = await openLease({ warehouse, clock: warehouse.clock, isBare: true }, 'migrate')
+  return await migrate(warehouse, onChange)
 }
 
 /** Lets the configuration store what the warehouse has hidden so far (warehouse/hiding.ts). */

@@ -4,8 +4,7 @@ import { hasTenant } from '../base/shard.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { cursorName } from '../warehouse/cursors.js'
 import { refuseForgotten } from '../warehouse/tenants.js'
-import type { Authorizations } from './askauthorizations.js'
-import type { Granted } from './chosenround.js'
+import type { Granted } from './askauthorizations.js'
 import type { ChosenCursors } from './cursor.js'
 import { remaining } from './resumecursor.js'
 import type { Dependencies } from './runcontext.js'
@@ -100,7 +99,7 @@ export function planTasks(
     turns,
   }: {
     readonly resources: readonly ResourceModel[]
-    readonly authorizations: Authorizations
+    readonly authorizations: Granted
     readonly turns?: ReadonlyMap<string, string> | undefined
   },
 ): ChosenCursors {

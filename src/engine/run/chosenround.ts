@@ -6,16 +6,14 @@ import { type CursorState, readCursorsOf } from '../warehouse/cursors.js'
 import { readMeta, storeMeta } from '../warehouse/meta.js'
 import { lastAuthorizations, readGranted } from '../warehouse/tenants.js'
 import { limitedRequests } from './aroundsource.js'
-import { type Authorizations, firstAuthorizations } from './askauthorizations.js'
+import { type Authorizations, firstAuthorizations, type Granted } from './askauthorizations.js'
 import type { ChosenCursors, CursorEnd } from './cursor.js'
-import { endingOf, timeLimit } from './ending.js'
+import { endingOf, isCut, timeLimit } from './ending.js'
+import { grantsOfShard, type KnownGrants, storedGrants } from './grantsofshard.js'
 import type { WritingRun } from './runcontext.js'
 import type { RunEnd } from './runend.js'
 import type { RunReport } from './runreport.js'
 import type { CursorTask, Run } from './tenant.js'
-
-/** Tenants whose authorizations are known. */
-export type Granted = Pick<Authorizations, 'granted' | 'revoked' | 'missing' | 'forgotten' | 'reason'>
 
 /** What a round works on. */
 export interface ChosenRound {
@@ -51,11 +49,9 @@ const askedAnewAfter = 3_600_000_000n
  * Which tenants are granted: requested as in every run if that costs one request, otherwise once an hour. In between,
  * one request finds out how many there are and what the rate limit is.
  */
-export async function grantedOf(
-  run: WritingRun,
-  ask: () => Promise<Authorizations>,
-): Promise<{ readonly granted: Granted; readonly asked?: Authorizations }> {
-  const { warehouse, config, clock } = run
+export async function grantedOf(run: WritingRun, ask: () => Promise<Authorizations>): Promise<KnownGrants> {
+  if (run.shard) return grantsOfShard(run, ask)
+  const { warehouse, clock } = run
   const asking = async () => {
     const asked = await firstAuthorizations(ask)
     return { granted: asked, asked }
@@ -70,12 +66,7 @@ export async function grantedOf(
     if (String(total) !== counted) await warehouse.write([storeMeta(warehouse.db, markName, String(total))])
     return asked
   }
-  const except = new Set(config.sync.exceptTenants)
-  const isMeant = (id: (typeof known.granted)[number]): boolean =>
-    !(except.has(id) || known.forgotten.has(id))
-  const { forgotten, revoked } = known
-  const granted = known.granted.filter(isMeant)
-  return { granted: { granted, revoked, missing: [], forgotten, reason: null } }
+  return { granted: storedGrants(run, known) }
 }
 
 /** Gives the run the states of the cursors that it works on. `cursors`: the map that the run reads them from. */
@@ -124,7 +115,8 @@ export async function workOnRound(
   })
   // What the round didn't reach waits for the next one; that is by design.
   const reached = ends.filter(
-    ({ report: { reason } }) => reason !== 'time_limit' && !(reason === 'told_to_wait' && isSpent(run)),
+    ({ report: { reason } }) => !isCut(reason) && !(reason === 'told_to_wait' && isSpent(run)),
   )
-  return { ends: reached, reason: endingOf(run.signal) === 'interrupted' ? 'interrupted' : null }
+  const ending = endingOf(run.signal)
+  return { ends: reached, reason: ending === 'time_limit' ? null : ending }
 }

@@ -12,7 +12,7 @@ import type { ResourceModel } from '../model/resourcemodel.js'
 import { cursorColumns } from '../warehouse/cursors.js'
 import { type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
 import type { CursorResult, CursorWork } from './cursorwork.js'
-import { type Ending, endingOf } from './ending.js'
+import { type Ending, endingOf, isCut } from './ending.js'
 import type { CursorReport } from './runreport.js'
 import {
   type CursorRun,
@@ -193,7 +193,7 @@ export async function workOnCursor(
   })
 }
 
-const isEnding = (reason: Reason): boolean => reason === 'interrupted' || reason === 'time_limit'
+const isEnding = (reason: Reason): boolean => reason === 'interrupted' || isCut(reason)
 
 /** The end of a cursor that wasn't requested: its tenant isn't granted, or its turn didn't come. */
 function notBegun(
@@ -277,10 +277,10 @@ export async function workOnCursors(
   return judged
 }
 
-/** A time limit that was reached when everything was done has cut nothing short. */
+/** A time limit that was reached when everything was done has cut nothing short; nor has a command that waits. */
 export function endingOfRun({ signal }: Pick<Run, 'signal'>, ends: readonly CursorEnd[]): Ending | null {
   const ending = endingOf(signal)
-  return ending === 'time_limit' && !ends.some(({ interrupted }) => interrupted) ? null : ending
+  return isCut(ending) && !ends.some(({ interrupted }) => interrupted) ? null : ending
 }
 
 /** The tenants that answer: in this run, or according to earlier runs of resources that this run leaves out. */

@@ -1,12 +1,12 @@
 /*
- * Why a run ends before its work is done: a signal, or its time limit. Work in progress is committed, unfinished
+ * Why a run ends before its work is done: a signal, its time limit, or a command that needs the whole warehouse. Work in progress is committed, unfinished
  * cursors are skipped, and the next run continues with them. Used by the run and by the command line.
  */
 import type { Clock } from '../base/clock.js'
 import { Stop } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 
-export type Ending = Extract<Reason, 'interrupted' | 'time_limit'>
+export type Ending = Extract<Reason, 'interrupted' | 'time_limit' | 'wanted'>
 
 /** What a signal fires with when a run's time is up. */
 export const timeIsOver = (): Stop =>
@@ -19,8 +19,13 @@ export const timeIsOver = (): Stop =>
 export function endingOf(signal: AbortSignal): Ending | null {
   if (!signal.aborted) return null
   const { reason } = signal
-  return reason instanceof Stop && reason.details.code === 'time_limit' ? 'time_limit' : 'interrupted'
+  const code = reason instanceof Stop ? (reason.details.code ?? null) : null
+  return isCut(code) ? code : 'interrupted'
 }
+
+/** Whether a run was cut short by its own time limit, or made room for another command: nobody asked it to end for good. */
+export const isCut = (reason: Reason | null): reason is 'time_limit' | 'wanted' =>
+  reason === 'time_limit' || reason === 'wanted'
 
 /** What a run with a time limit listens to. `using` stops the timer. */
 export interface TimeLimit extends Disposable {

@@ -4,8 +4,7 @@ import { since } from '../base/format.js'
 import { hasTenant, type Shard, shardName } from '../base/shard.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
-import { isDead } from '../warehouse/holderprocess.js'
-import { isOver, listenCommand } from '../warehouse/lease.js'
+import { isLive, listenCommand, wholeName } from '../warehouse/leaserows.js'
 import { ofRuns, recordedOrder } from '../warehouse/runs.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 
@@ -40,13 +39,11 @@ export interface LastRun {
 /** The live runs that hold the lease, shards in their order: one, or some that write beside each other. */
 export async function readHolders(db: Db, nowMicros: bigint): Promise<StatusHolder[]> {
   const rows = await db.selectFrom('sync_lease').selectAll().execute()
-  const live = rows.filter(
-    (row) => row.owner && !isOver(row.expires_at, fromMicros(nowMicros)) && !isDead(row),
-  )
+  const live = rows.filter((row) => isLive(row, fromMicros(nowMicros)))
   return live
     .toSorted((a, b) => Number.parseInt(a.name, 10) - Number.parseInt(b.name, 10))
     .map(({ name, owner, command, host, pid, claimed_at, expires_at }) => ({
-      ...{ run_id: owner ?? '', shard: name === 'run' ? null : name },
+      ...{ run_id: owner ?? '', shard: name === wholeName ? null : name },
       ...{ command, host, pid, since: claimed_at, expires_at },
     }))
 }

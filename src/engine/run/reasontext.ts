@@ -1,5 +1,6 @@
 /* Problems with a whole run, in words. Used by the output of commands and by the alerts. */
 import { type Reason, reasons } from '../base/reasons.js'
+import { isCut } from './ending.js'
 
 /** What to do about a problem with the whole run. */
 export const reasonAdvice: Partial<Record<Reason, string>> = {
@@ -12,7 +13,7 @@ export const reasonAdvice: Partial<Record<Reason, string>> = {
 
 /** A problem with the whole run, in one line. Empty if there is none. */
 export function reasonText(reason: Reason | null): string {
-  if (reason === null || reason === 'interrupted' || reason === 'time_limit') return ''
+  if (reason === null || reason === 'interrupted' || isCut(reason)) return ''
   const hint = reasonAdvice[reason]
   const found = reasons[reason]
   return `${found.charAt(0).toUpperCase()}${found.slice(1)}${hint === undefined ? '' : `. ${hint}`}`

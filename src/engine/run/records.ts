@@ -6,6 +6,7 @@ import { hostname } from 'node:os'
 import { describeError } from '../base/errors.js'
 import { shardName } from '../base/shard.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
+import { lockRow } from '../warehouse/claim.js'
 import { addToCounters, setCounters } from '../warehouse/counters.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import { forgetKnownFields } from '../warehouse/drift.js'
@@ -14,7 +15,6 @@ import {
   endRun,
   hasEnded,
   newestOrphanStamp,
-  orphansBeside,
   startRun,
   storeRunCursors,
 } from '../warehouse/runs.js'
@@ -55,16 +55,17 @@ export async function recordStart(
   })
   const { db } = warehouse
   await warehouse.transaction(async (session) => {
-    // The work is repeated if the response to its commit was lost. Then this run is on record and must not count as an
-    // orphan.
-    const orphans = await session.run(orphansBeside(db, runId))
+    // Runs of other shards that begin now wait: no two get the same number.
+    if (shard) await session.run(lockRow(db))
+    // The work is repeated if the response to its commit was lost. Then this run is on record, and no orphan: it has a lease.
+    const orphans = await session.run(endOrphans(db))
     const killed = new Map<string, number>()
     for (const { job: name, mode: its } of orphans.rows) {
       const label = jobLabel(name, its)
       killed.set(label, (killed.get(label) ?? 0) + 1)
     }
     const counts = [...killed].map(([label, runs]) => runEntry(label, 'interrupted', runs))
-    const statements = [...addToCounters(db, counts), endOrphans(db), startRun(db, row), ...known]
+    const statements = [...addToCounters(db, counts), startRun(db, row), ...known]
     for (const statement of statements) await session.run(statement)
   })
 }

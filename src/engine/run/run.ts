@@ -24,7 +24,7 @@ import {
   firstAuthorizations,
   recordAuthorizations,
 } from './askauthorizations.js'
-import { afterCursors, beforeCursors, learnZones, migrateBeforeShard, migrateColumns } from './catchup.js'
+import { afterCursors, beforeCursors, learnZones, migrateColumns, migrateWhole } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
 import {
   type ChooseRound,
@@ -36,7 +36,8 @@ import {
 } from './chosenround.js'
 import { type Begin, endingOfRun } from './cursor.js'
 import { CursorHands } from './cursorhands.js'
-import { endingOf } from './ending.js'
+import { endingOf, isCut } from './ending.js'
+import { grantsOfShard, type KnownGrants } from './grantsofshard.js'
 import { latenessOf } from './lateness.js'
 import { recordCursors, recordFailures } from './records.js'
 import { workOnAll } from './refilling.js'
@@ -55,8 +56,8 @@ import { Beginning, wholeLists } from './wholelists.js'
 export async function runSync(deps: Dependencies, request: StepRequest): Promise<RunReport> {
   // A wrong choice is refused before anything is claimed.
   chooseResources(deps, request)
-  await migrateBeforeShard(deps)
-  await using lease = await openLease(deps, request.job ?? request.mode)
+  await migrateWhole(deps, request.job ?? request.mode)
+  await using lease = await openLease({ ...deps, patience: 0 }, request.job ?? request.mode)
   await checkSourceIdentity(deps.warehouse, deps.source.address)
   const report = await runOnRecord(deps, lease, request, (run) => runStep(run, request))
   lease.throwIfLost()
@@ -87,7 +88,7 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   const since = fromMicros(stamps.next())
   const ended = round
     ? await workOnDue(run, request, { round, ask, cursors, done: recorded.done })
-    : await workOnChosen(run, request, { resources, authorizations: await firstAuthorizations(ask) })
+    : await workOnChosen(run, request, { resources, known: await knownGrants(run, ask) })
   const end = inStep(await withQuarantine(run, ended, since), step)
   if (signal.aborted && !asked.aborted) throw signal.reason
   if (request.mode !== 'backfill') await recordFailures(run, end.ends)
@@ -139,15 +140,22 @@ async function optimize({ warehouse, observer }: WritingRun): Promise<void> {
   }
 }
 
+/** Every run asks who is granted. Of several shards, one does. */
+async function knownGrants(run: WritingRun, ask: () => Promise<Authorizations>): Promise<KnownGrants> {
+  if (run.shard) return grantsOfShard(run, ask)
+  const asked = await firstAuthorizations(ask)
+  return { granted: asked, asked }
+}
+
 async function workOnChosen(
   run: WritingRun,
   request: StepRequest,
   {
     resources,
-    authorizations,
-  }: { readonly resources: readonly ResourceModel[]; readonly authorizations: Authorizations },
+    known: { granted: authorizations, asked },
+  }: { readonly resources: readonly ResourceModel[]; readonly known: KnownGrants },
 ): Promise<RunEnd> {
-  await takeSource(run, authorizations)
+  if (asked) await takeSource(run, asked)
   const turns = run.timeLimited ? await lastTurns(run.warehouse, request.mode, run.shard) : undefined
   const chosen = planTasks(run, request, { resources, authorizations, turns })
   await beforeCursors(run)
@@ -172,9 +180,10 @@ async function workOnDue(run: WritingRun, request: StepRequest, due: DueWork): P
     return await workOnChosenRound(run, request, due)
   } catch (error) {
     const isToldToWait = error instanceof Stop && error.details.code === 'told_to_wait' && isSpent(run)
-    if (!isToldToWait && endingOf(run.signal) !== 'time_limit') throw error
+    const ending = endingOf(run.signal)
+    if (!isToldToWait && !isCut(ending)) throw error
     if (isSpent(run)) run.observer.notice?.('The rate limit is spent: this round reads nothing', {})
-    return { ends: [], reason: null, quarantined: run.stats.quarantined }
+    return { ends: [], reason: ending === 'wanted' ? ending : null, quarantined: run.stats.quarantined }
   }
 }
 

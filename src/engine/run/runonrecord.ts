@@ -18,7 +18,8 @@ import { now } from './tenant.js'
 /** A run that is on record and hasn't ended. */
 export interface RecordedRun extends Writing {
   readonly startedAt: string
-  /** Fires when the run is asked to end, but not when its lease is lost. */
+  /** Fires when the run is asked to end, by a signal, its time limit or a command that needs the whole warehouse; not when
+   * its lease is lost. */
   readonly asked: AbortSignal
   /** What it has counted so far. */
   readonly stats: RunStats
@@ -42,10 +43,10 @@ export function runOnRecord(
   purpose: Purpose,
   work: (run: RecordedRun) => Promise<RunReport>,
 ): Promise<RunReport> {
-  const { runId, warehouse, signal } = lease
+  const { runId, warehouse, signal, asked } = lease
   const { job, mode } = purpose
   const run: RecordedRun = {
-    ...{ ...deps, runId, warehouse, signal, asked: deps.signal },
+    ...{ ...deps, runId, warehouse, signal, asked },
     ...{ startedAt: now(deps), stats: new RunStats(), done: [] },
   }
   const names = { 'shopsync.job': job ?? undefined, 'shopsync.mode': mode }

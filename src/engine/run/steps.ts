@@ -4,11 +4,13 @@
  */
 import { isExpected, Stop } from '../base/errors.js'
 import { shardName } from '../base/shard.js'
+import { wantLease } from '../warehouse/lease.js'
+import { LeaseHeld } from '../warehouse/leaserows.js'
 import { openLease, type WriterLease } from '../warehouse/openlease.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
 import { hasRunSince } from '../warehouse/runs.js'
 import { checkSourceIdentity } from '../warehouse/sourceidentity.js'
-import { migrateBeforeShard } from './catchup.js'
+import { migrateWhole } from './catchup.js'
 import { type Ending, endingOf, type TimeLimit, timeLimit } from './ending.js'
 import type { Dependencies } from './runcontext.js'
 import { rowsIn } from './runend.js'
@@ -51,7 +53,6 @@ export interface JobPlan {
  * Runs a job. Throws whatever ended the job as a whole; the exit code is 4 if another run holds the warehouse too long.
  */
 export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
-  await migrateBeforeShard(deps)
   await using lease = await waitForLease(deps, plan)
   await checkStillDue(deps, plan)
   if (plan.steps.some((work) => work?.asksSource))
@@ -60,7 +61,7 @@ export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunRepo
   const purpose = { job: plan.name, mode: modeOf(plan) }
   const report = await runOnRecord(planned, lease, purpose, async (run) => {
     if (plan.isWhole) await besideShards(run)
-    using limited = timeLimit(plan.timeLimit, deps)
+    using limited = timeLimit(plan.timeLimit, { clock: run.clock, signal: run.asked })
     const cut = await new Steps(run, plan, limited).carryOut()
     return reportOfJob(run, plan, cut)
   })
@@ -76,8 +77,11 @@ async function besideShards(run: RecordedRun): Promise<void> {
   await run.afterRecompute?.()
 }
 
-/** Milliseconds between two checks of the lease, which cost one statement each. */
-const betweenLooks = 5000
+/**
+ * Milliseconds between two checks of the lease, which cost a few statements each. Nobody plans a shard's run by the clock:
+ * when its holder's lease runs out, it should go on.
+ */
+const betweenLooks = ({ shard }: Dependencies): number => (shard ? 1000 : 5000)
 
 /** Tries until the warehouse is free, or the job has waited long enough. */
 async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promise<WriterLease> {
@@ -85,12 +89,15 @@ async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promis
   const until = clock.nowMicros() + BigInt(Math.round(wait)) * 1000n
   for (let isFirst = true; ; isFirst = false) {
     try {
-      return await openLease(deps, name)
+      await migrateWhole(deps, name)
+      return await openLease({ ...deps, patience: 0 }, name)
     } catch (error) {
       const left = Number(until - clock.nowMicros()) / 1000
       if (!(error instanceof Stop && error.exitCode === 4) || left <= 0) throw error
       if (isFirst) observer.waiting?.(error.message, left)
-      await clock.sleep(Math.min(left, betweenLooks), signal)
+      // Shards end for a job that waits for all of them.
+      if (error instanceof LeaseHeld && error.by === 'shards') await wantLease(deps.warehouse)
+      await clock.sleep(Math.min(left, betweenLooks(deps)), signal)
       if (signal.aborted) throw error
     }
   }

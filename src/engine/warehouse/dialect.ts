@@ -202,6 +202,8 @@ interface DatabaseFile {
    * is none; empty if the warehouse is no file.
    */
   atPath(): string | undefined
+  /** Throws Stop if it is a file: only one process at a time writes it, so several shards would only wait. */
+  refuseShards(): void
   /** Free bytes on the disk of the warehouse. undefined if the disk is another machine's. */
   room(): Promise<number | undefined>
 }

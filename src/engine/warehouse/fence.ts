@@ -3,12 +3,13 @@
  * nor once the database has lost what it had confirmed. lease.ts makes it with a claim; apply.ts and warehouse.ts check
  * it.
  */
-import { type CompiledQuery, sql } from 'kysely'
+import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import type { PageForgotten } from '../model/flatten/batch.js'
 import type { Db } from './database.js'
 import type { Dialect } from './dialect.js'
+import { wholeName } from './leaserows.js'
 import type { Session } from './transaction.js'
 import type { Fence } from './versionbatch.js'
 
@@ -27,11 +28,11 @@ export const wentBack = (message: string): Stop =>
 /** The token of the lease, and in which database it is. */
 export type TokenAt = Pick<Fence, 'token' | 'server'>
 
-const heldToken = ({ db, server }: Pick<Dialect, 'db' | 'server'>) =>
+const heldToken = ({ db, server }: Pick<Dialect, 'db' | 'server'>, name: string) =>
   db
     .selectFrom('sync_lease')
     .select(['token', server.as('server')])
-    .where('name', '=', 'run')
+    .where('name', '=', name)
 
 /** A page was prepared before a record was forgotten. Thrown by the commit, which stores nothing. */
 const preparedBefore = (): Stop =>
@@ -56,26 +57,34 @@ type KeptToken = CompiledQuery<{
   readonly forgotten?: Int64 | null
 }>
 
-/** Every commit runs one of these statements, and compiling it takes longer than sending it: it is compiled once. */
-const compiled = { state: new WeakMap<Db, KeptToken>(), page: new WeakMap<Db, KeptToken>() }
+/**
+ * Every commit runs one of these statements, and compiling it takes longer than sending it: it is compiled once for each
+ * row of the lease.
+ */
+const compiled = {
+  state: new WeakMap<Db, Map<string, KeptToken>>(),
+  page: new WeakMap<Db, Map<string, KeptToken>>(),
+}
 
 /** Of a page's commit, also how often the sets of forgotten records have changed: an older program's lease lacks that. */
 function keptToken(
   dialect: Pick<Dialect, 'db' | 'server' | 'locksRows'>,
   of: keyof typeof compiled,
+  name: string,
 ): KeptToken {
-  const known = compiled[of].get(dialect.db)
-  if (known) return known
-  const token = heldToken(dialect)
+  const known = compiled[of].get(dialect.db) ?? new Map<string, KeptToken>()
+  const before = known.get(name)
+  if (before) return before
+  const token = heldToken(dialect, name)
   const held = of === 'page' ? token.select('forgotten') : token
   const made = (dialect.locksRows ? held.forShare() : held).compile()
-  compiled[of].set(dialect.db, made)
+  compiled[of].set(dialect.db, known.set(name, made))
   return made
 }
 
-/** undefined if nobody has ever claimed the lease. Doesn't wait for a database that is away. */
+/** Of the whole warehouse, which every claim raises. undefined if nobody has ever claimed the lease. Doesn't wait for a database that is away. */
 export async function tokenNow(dialect: Pick<Dialect, 'db' | 'server'>): Promise<TokenAt | undefined> {
-  const row = await heldToken(dialect).executeTakeFirst()
+  const row = await heldToken(dialect, wholeName).executeTakeFirst()
   return row && { token: row.token ?? 0, server: row.server }
 }
 
@@ -100,7 +109,7 @@ export async function checkFence(
   if (fence === undefined) return
   const { where } = dialect
   const of = generation === undefined ? 'state' : 'page'
-  const row = (await session.run(keptToken(dialect, of))).rows[0]
+  const row = (await session.run(keptToken(dialect, of, fence.name))).rows[0]
   if (row?.token === fence.token && row.server === fence.server) {
     if (generation !== undefined && generation !== (row.forgotten ?? 0)) throw preparedBefore()
     return
@@ -118,9 +127,3 @@ export async function checkFence(
     },
   )
 }
-
-/** Part of a claim's statement. A new lease row, such as that of a copy, hasn't counted changes. */
-export const anyForgotten = (db: Db, isBare: boolean) =>
-  isBare
-    ? sql<Int64 | null>`null`
-    : db.selectFrom('sync_forgotten_records').select('tenant_id').limit(1).$castTo<Int64 | null>()

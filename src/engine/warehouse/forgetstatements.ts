@@ -14,23 +14,24 @@ import { among, ofType, type RecordIds } from './forgottenids.js'
 import { ForgetRows } from './forgottenrows.js'
 import { type Preparing, preparedAgain, type Receipt } from './forgottensets.js'
 import { demandRefill } from './layout.js'
+import { wholeName } from './leaserows.js'
 import type { Batch } from './versionbatch.js'
 
 /** The statements about forgotten records of one tenant. */
 export class ForgetStatements extends ForgetRows {
-  /** Raises the number that pages are compared with. Before any other statement that waits for the lease's row. */
-  get raising(): CompiledQuery {
+  /** Raises the number that pages of a row's holder are compared with. Before any other statement that waits for the lease's row. */
+  raising(lease = wholeName): CompiledQuery {
     return this.db
       .updateTable('sync_lease')
       .set({ forgotten: sql<Int64>`coalesce(forgotten, 0) + 1` })
-      .where('name', '=', 'run')
+      .where('name', '=', lease)
       .compile()
   }
 
   /** What commits with a page that shows records of forgotten customers for the first time, or of their new owners. */
-  ofPage(plan: ForgetPlan, { entering, sharing }: PageForgotten): CompiledQuery[] {
+  ofPage(plan: ForgetPlan, { entering, sharing }: PageForgotten, lease: string): CompiledQuery[] {
     if (entering.length + sharing.length === 0) return []
-    const statements: CompiledQuery[] = [this.raising]
+    const statements: CompiledQuery[] = [this.raising(lease)]
     if (entering.length > 0) {
       // By the stored rows: an older version in the page says nothing.
       for (const link of plan.self)
@@ -90,7 +91,7 @@ export class ForgetStatements extends ForgetRows {
   /** Lets a person's records back in: those that others have too are judged again. The lists have to be read. */
   *lifting(plan: ForgetPlan, person: Int64, at: string): Generator<CompiledQuery> {
     const { db, tenantId } = this
-    yield this.raising
+    yield this.raising()
     const theirs = sql<{ id: Int64 }>`${db
       .selectFrom('sync_forgotten_records')
       .select('record_id as id')
@@ -268,12 +269,13 @@ export async function applyForgetting<
   batch: B,
   apply: (batch: B) => Promise<T>,
 ): Promise<T> {
-  const { db, model } = warehouse
+  const { db, model, leaseName } = warehouse
   const forgets = model.byName.get(batch.resource)?.forgets
   for (let { page } = batch; ; ) {
     // Another thread may store the page: it gets no functions.
     const { again: _, ...forgotten } = page.forgotten ?? { generation: 0, entering: [], sharing: [] }
-    const entries = forgets ? new ForgetStatements(db, model, batch.tenantId).ofPage(forgets, forgotten) : []
+    const its = new ForgetStatements(db, model, batch.tenantId)
+    const entries = forgets ? its.ofPage(forgets, forgotten, leaseName) : []
     try {
       const statements = [...batch.statements, ...entries]
       return await apply({ ...batch, page: { ...page, forgotten }, statements })

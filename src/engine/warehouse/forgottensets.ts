@@ -3,7 +3,8 @@
  * follows from the declarations (model/forgotten.ts).
  *
  * Who may change a set, and who hears of it: `shopsync forget` under its lease, so no page is under way; and the commit
- * of a page that shows a record of a forgotten customer for the first time. Either raises `sync_lease.forgotten`. Each
+ * of a page that shows a record of a forgotten customer for the first time. Either raises `sync_lease.forgotten` in the
+ * row of its lease: the tenants of other holders have sets of their own. Each
  * commit of a page compares it with the number that the page was prepared with, in the statement that checks the fence,
  * and a page of an earlier set is prepared again (Warehouse.apply).
  */
@@ -22,6 +23,8 @@ import type { EncodedPage } from './versionbatch.js'
 type Source = Reader & {
   readonly model: Pick<Model, 'list' | 'forgotten'>
   readonly dialect: Pick<Dialect, 'catalog'>
+  /** The row of the lease under which it is written. */
+  readonly leaseName: string
 }
 
 /** Reads the sets, or the set of one tenant. The number comes first: what is newer than it is compared again. */
@@ -34,7 +37,7 @@ export async function readForgottenRecords(warehouse: Source, tenantId?: Int64):
     const lease = await db
       .selectFrom('sync_lease')
       .select('forgotten')
-      .where('name', '=', 'run')
+      .where('name', '=', warehouse.leaseName)
       .executeTakeFirst()
     const generation = lease?.forgotten ?? 0
     let query = db

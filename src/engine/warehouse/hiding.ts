@@ -81,6 +81,15 @@ export async function isUnhidden(
   return (await toHide(dialect, hides, known)).length > 0
 }
 
+/** Whether it has rows to hide, or lists to read for a new key: what only the holder of the whole warehouse does. */
+export const mustHide = async (
+  dialect: HidingWork['dialect'],
+  hides: HidingWork['hides'],
+): Promise<boolean> => {
+  const known = await storedPrivacy(dialect.db).execute()
+  return isNewKey(known, hides) || (await toHide(dialect, hides, known)).length > 0
+}
+
 /** Hides what is stored, and what is left of it in the database's files. Returns the tables that had something. */
 export async function hideStored(work: HidingWork): Promise<Hidden> {
   const { dialect, transact, hides, at } = work

@@ -90,6 +90,12 @@ export class RowSettings {
     if (this.#before === undefined) this.#before = stored
   }
 
+  /** What others have otherwise, by name. Empty beside another version of the program: `check` says which one is older. */
+  differing(others: readonly string[]): string[] {
+    const names = [...new Set(others.flatMap((other) => differing(this.text, other)))].sort()
+    return names.includes(programKey) ? [] : names
+  }
+
   /** Throws if another process has stored newer settings. */
   check(stored: string | null, where: string): void {
     this.look(stored)

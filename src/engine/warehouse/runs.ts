@@ -1,5 +1,12 @@
 /* The statements that record runs in sync_runs and sync_run_cursors. The run executes them under its lease. */
-import { type CompiledQuery, type Insertable, type RawBuilder, type SqlBool, sql } from 'kysely'
+import {
+  type CompiledQuery,
+  type Expression,
+  type Insertable,
+  type RawBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { type Shard, shardName } from '../base/shard.js'
 import { toMicros } from '../base/timestamp.js'
@@ -141,7 +148,7 @@ export async function hasRunSince(
       ? ended
           .where('shard', '=', shardName(shard))
           .where('error', 'is', null)
-          .where((eb) => eb(eb.fn.coalesce('reason', eb.val('')), '<>', 'time_limit'))
+          .where((eb) => eb(eb.fn.coalesce('reason', eb.val('')), 'not in', ['time_limit', 'wanted']))
       : ended.where('shard', 'is', null)
     return its.limit(1).execute()
   })
@@ -189,13 +196,19 @@ export async function shardsOfRound(
   })
 }
 
+/** A run whose end will never be recorded: it has none, and no lease. Beside it, runs of other shards are at work. */
+export const isOrphan = (db: Dialect['db']): Expression<SqlBool> =>
+  sql<SqlBool>`${sql.ref('status')} = 'running' and ${sql.ref('run_id')} not in ${db
+    .selectFrom('sync_lease')
+    .select('owner')
+    .where('owner', 'is not', null)}`
+
 /**
  * The newest stamp of killed runs: their ends aren't recorded, but their rows carry stamps. undefined if there is no
  * such run.
  */
 export async function newestOrphanStamp(warehouse: Reader): Promise<string | undefined> {
-  const orphans = (db: Dialect['db']) =>
-    db.selectFrom('sync_runs').select('run_id').where('status', '=', 'running')
+  const orphans = (db: Dialect['db']) => db.selectFrom('sync_runs').select('run_id').where(isOrphan(db))
   const some = await warehouse.read((db) => orphans(db).limit(1).execute())
   if (some.length === 0) return undefined
   const newest = await warehouse.read(async (db) => [
@@ -215,15 +228,6 @@ export async function newestOrphanStamp(warehouse: Reader): Promise<string | und
     .at(-1)
 }
 
-/** Runs whose end will never be recorded, other than the one that has just begun. */
-export const orphansBeside = (db: Dialect['db'], runId: string) =>
-  db
-    .selectFrom('sync_runs')
-    .select(['job', 'mode'])
-    .where('status', '=', 'running')
-    .where('run_id', '!=', runId)
-    .compile()
-
 /** Returns one row if the end of the run is on record. */
 export const hasEnded = (db: Dialect['db'], runId: string) =>
   db
@@ -233,9 +237,14 @@ export const hasEnded = (db: Dialect['db'], runId: string) =>
     .where('finished_at', 'is not', null)
     .compile()
 
-/** A killed run couldn't record its own end; the next holder of the lease knows that it has ended. */
-export const endOrphans = (db: Dialect['db']): CompiledQuery =>
-  db.updateTable('sync_runs').set({ status: 'interrupted' }).where('status', '=', 'running').compile()
+/** A killed run couldn't record its own end; the next holder of the lease knows that it has ended. Returns these runs. */
+export const endOrphans = (db: Dialect['db']) =>
+  db
+    .updateTable('sync_runs')
+    .set({ status: 'interrupted' })
+    .where(isOrphan(db))
+    .returning(['job', 'mode'])
+    .compile()
 
 export const startRun = (
   db: Dialect['db'],

@@ -2,15 +2,23 @@
  * The statements and reads of the table `tenants` and of its authorizations: which tenants there are, which are
  * revoked, and what in their authorizations couldn't be stored as it came.
  */
-import type { CompiledQuery, Insertable } from 'kysely'
+import {
+  type CompiledQuery,
+  type Expression,
+  type ExpressionBuilder,
+  type Insertable,
+  type SqlBool,
+  sql,
+} from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import { count } from '../base/format.js'
 import { toMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
 import type { Reader } from './cursors.js'
-import type { Db } from './database.js'
+import type { Database, Db } from './database.js'
 import { readMeta, storeMeta } from './meta.js'
+import { stampsEnd } from './voidstamps.js'
 
 export interface KnownTenant {
   readonly tenantId: Int64
@@ -67,6 +75,15 @@ const grantColumns = [
   'revoked_at',
 ] as const
 
+/** Whether a tenant is stored as of an earlier request: another process may have asked later. A void stamp decides nothing. */
+const isOlder = (
+  eb: ExpressionBuilder<Database, 'tenants'>,
+  than: Expression<unknown>,
+): Expression<SqlBool> => {
+  const stored = eb.ref('tenants._synced_at')
+  return sql<SqlBool>`(${stored} is null or ${stored} <= ${than} or ${stored} > ${stampsEnd(eb)})`
+}
+
 /** The tenants as their authorizations show them: they are granted. */
 export function* grantTenants(
   db: Db,
@@ -82,7 +99,8 @@ export function* grantTenants(
           .column('tenant_id')
           .doUpdateSet((eb) =>
             Object.fromEntries(grantColumns.map((name) => [name, eb.ref(`excluded.${name}`)])),
-          ),
+          )
+          .where((eb) => isOlder(eb, eb.ref('excluded._synced_at'))),
       )
       .compile()
   }
@@ -94,6 +112,7 @@ export const revokeTenant = (db: Db, tenantId: Int64, at: string): CompiledQuery
     .set({ revoked_at: at })
     .where('tenant_id', '=', tenantId)
     .where('revoked_at', 'is', null)
+    .where((eb) => isOlder(eb, sql`${at}`))
     .compile()
 
 /** Forgotten tenants, which stay out of the warehouse. Empty for a warehouse that hasn't been migrated yet. */

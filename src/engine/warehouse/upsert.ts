@@ -21,7 +21,7 @@ const rootGuard = (table: string): Expression<SqlBool> => {
 /** Rows without a version: the list that was requested later wins, unless the stored stamp is void (voidstamps.ts). */
 function unversionedGuard(table: string, qualify: Qualify): Expression<SqlBool> {
   const stamp = sql`${sql.id(table)}._synced_at`
-  const end = sql`select stamps_until from ${qualify('sync_lease')} where name = 'run'`
+  const end = sql`select max(stamps_until) from ${qualify('sync_lease')}`
   return sql<SqlBool>`(${stamp} <= excluded._synced_at or ${stamp} > (${end}))`
 }
 

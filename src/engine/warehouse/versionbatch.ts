@@ -39,6 +39,8 @@ export interface Origin {
 
 /** What every commit of a run is checked against (fence.ts). */
 export interface Fence {
+  /** The row of the lease. */
+  readonly name: string
   /** The lease's token: every claim takes a higher one. */
   readonly token: Int64
   /** What the dialect's `server` was at the claim. */

@@ -13,11 +13,11 @@ import type { Session } from './transaction.js'
 import type { Batch, Version } from './versionbatch.js'
 
 /**
- * What no stamp is later than, unless it is void. What the current holder gives is on record before any row has it, so
+ * What no stamp is later than, unless it is void. What the current holders give is on record before any row has it, so
  * this is right whenever the statement is executed. null if no holder has recorded anything.
  */
 export const stampsEnd = ({ selectFrom }: Pick<ExpressionBuilder<Database, 'sync_lease'>, 'selectFrom'>) =>
-  selectFrom('sync_lease').select('stamps_until').where('name', '=', 'run')
+  selectFrom('sync_lease').select((eb) => eb.fn.max<string | null>('stamps_until').as('until'))
 
 /** Makes void stamps of these rows older than a request's, which then decides. */
 export const lowerVoidStamps = (

@@ -25,6 +25,7 @@ import { driftName } from './drift.js'
 import { checkFence } from './fence.js'
 import { InterferedTables } from './interference.js'
 import { unreadableRules, usualRules, withTenant } from './learnedrules.js'
+import { wholeName } from './leaserows.js'
 import type { RowSettings } from './oneconfiguration.js'
 import { RetryPolicy } from './retrypolicy.js'
 import { storeStorable } from './setaside.js'
@@ -119,6 +120,11 @@ export class Warehouse implements Reader {
   /** The run that holds the lease. Throws Bug without one. */
   get runId(): string {
     return this.#held.runId
+  }
+
+  /** The row of the lease under which it is written; that of the whole warehouse without a lease. */
+  get leaseName(): string {
+    return typeof this.#holder === 'object' ? this.#holder.lease.fence.name : wholeName
   }
 
   /** The token of the lease. Throws Bug without one. */

@@ -83,7 +83,7 @@ export class Ringing implements AsyncDisposable {
     let waiting = 0
     let inMs = Number.POSITIVE_INFINITY
     const before = this.hands.releases
-    const all = await dueCursors(this.inbox, fromMicros(this.#run.clock.nowMicros()))
+    const all = await dueCursors(this.inbox, fromMicros(this.#run.clock.nowMicros()), this.#run.shard)
     for (const due of this.#bestFirst(all, now)) {
       const task = await this.#taskOf(due)
       if (!task) continue

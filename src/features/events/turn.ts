@@ -2,17 +2,21 @@
  * A turn of the listener: a short claim of the lease to work on the cursors that are due. It isn't a run: it requests
  * no authorizations unless told to, and does none of the housekeeping of planned runs.
  */
+import { shardIndex } from '../../engine/base/shard.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
 import { CursorHands } from '../../engine/run/cursorhands.js'
 import { openRun } from '../../engine/run/run.js'
 import type { Dependencies, WritingRun } from '../../engine/run/runcontext.js'
 import { RunStats } from '../../engine/run/runstats.js'
-import { listenCommand, lockHolder } from '../../engine/warehouse/lease.js'
+import { wishes } from '../../engine/warehouse/lease.js'
+import { LeaseHeld, listenCommand } from '../../engine/warehouse/leaserows.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Inbox } from './inbox.js'
 import { Ringing } from './ringing.js'
 import type { RingMemory, RingSettings } from './ringmemory.js'
 import { readSynced } from './synced.js'
+import { dueCursors } from './waiting.js'
 
 /** Milliseconds between two checks of the inbox, and of whether someone else wants the lease. */
 const betweenLooks = 1000
@@ -25,27 +29,57 @@ export type TurnEnd =
   | { readonly by: 'done' | 'wanted' | 'ended' }
   | { readonly by: 'window'; readonly until: number }
 
-/** Takes a turn. Throws LeaseHeld while someone else has the lease or is waiting for it. */
-export async function takeTurn({
-  deps,
-  inbox,
-  settings,
-  memory,
-  asksAuthorizations,
-}: {
+export interface TurnNeeds {
   readonly deps: Dependencies
   readonly inbox: Inbox
   readonly settings: RingSettings
   readonly memory: RingMemory
   /** First request which tenants are granted. */
   readonly asksAuthorizations: boolean
-}): Promise<TurnEnd> {
-  const { warehouse, config, model } = deps
+}
+
+/**
+ * Takes a turn; while shards are at work, one for each other shard that something is due in, since shards at work ring
+ * their own tenants. Throws LeaseHeld while someone else has the lease or is waiting for it.
+ */
+export async function takeTurn(needs: TurnNeeds): Promise<TurnEnd> {
+  try {
+    return await turnOf(needs)
+  } catch (error) {
+    if (!(error instanceof LeaseHeld) || error.shards === undefined) throw error
+    return await turnsBeside(needs, error, error.shards)
+  }
+}
+
+async function turnsBeside(needs: TurnNeeds, held: LeaseHeld, of: number): Promise<TurnEnd> {
+  const { deps, inbox } = needs
+  const all = Array.from({ length: of }, (_, index) => index)
+  const due = await dueCursors(inbox, fromMicros(deps.clock.nowMicros()))
+  const isDue = new Set(due.map(({ tenantId }) => shardIndex(tenantId, of)))
+  let { asksAuthorizations } = needs
+  let isHeld = false
+  let end: TurnEnd | undefined
+  for (const index of asksAuthorizations ? all : all.filter((one) => isDue.has(one))) {
+    if (end && (end.by !== 'done' || !isDue.has(index))) continue
+    try {
+      end = await turnOf({ ...needs, asksAuthorizations, deps: { ...deps, shard: { index, of } } })
+      asksAuthorizations = false
+    } catch (error) {
+      if (!(error instanceof LeaseHeld)) throw error
+      isHeld = true
+    }
+  }
+  if (!end) throw held
+  // What is due in a shard at work is its own: to look again at once would be in vain.
+  return isHeld && end.by === 'done' ? { by: 'wanted' } : end
+}
+
+async function turnOf({ deps, inbox, settings, memory, asksAuthorizations }: TurnNeeds): Promise<TurnEnd> {
+  const { warehouse, config, model, shard } = deps
   await using lease = await openLease(deps, listenCommand)
   await checkSourceIdentity(warehouse, deps.source.address)
-  const wantedAt = async (): Promise<string | null> => (await lockHolder(warehouse))?.wanted_at ?? null
   // A request for the lease that was made while it was free comes from a process that has ended.
-  const before = await wantedAt()
+  const before = await wishes(warehouse, shard)
   const writing = { ...deps, ...lease, stats: new RunStats() }
   const { run, ask } = await openRun(writing, new Map())
   if (asksAuthorizations) await ask()
@@ -54,7 +88,7 @@ export async function takeTurn({
   await using ringing = new Ringing(run, hands, inbox, synced, settings, memory)
   for (;;) {
     const { waiting, inMs } = await ringing.look()
-    const wanted = await wantedAt()
+    const wanted = await wishes(warehouse, shard)
     // A ring may have ended meanwhile: nothing is awaited between these checks and what follows from them.
     ringing.throwIfFailed()
     lease.throwIfLost()

@@ -1,8 +1,10 @@
 /* The waiting events, as rings and walks query them. */
 import { type CompiledQuery, type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { inParts } from '../../engine/base/parts.js'
+import type { Shard } from '../../engine/base/shard.js'
 import { addMicros, toMicros } from '../../engine/base/timestamp.js'
 import { type CursorKey, cursorName } from '../../engine/warehouse/cursors.js'
+import { isOfShard } from '../../engine/warehouse/shardsql.js'
 import { EventCounts, isOwnEvent, settleRanges, writeEventCounts } from './counts.js'
 import type { Inbox } from './inbox.js'
 import type { EventDb, EventRow } from './tables.js'
@@ -62,9 +64,9 @@ export const isDueNow = (
 const mostCursors = 500
 
 /**
- * The due cursors, longest wait first. A cursor that was never rung is due at once: its receiver's clock may differ.
+ * The due cursors, of all tenants or of a shard's, longest wait first. A cursor that was never rung is due at once: its receiver's clock may differ.
  */
-export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]> => {
+export const dueCursors = async (inbox: Inbox, now: string, shard?: Shard): Promise<DueCursor[]> => {
   const left = await leftToRun(inbox)
   const rows = await inbox.read((db) =>
     db
@@ -76,6 +78,7 @@ export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]
       ])
       .where('state', '=', 'waiting')
       .where((eb) => isDueNow(eb, now))
+      .where((eb) => (shard ? isOfShard(eb.ref('tenant_id'), shard) : eb.lit(true)))
       .groupBy(['tenant_id', 'resource', 'type'])
       .orderBy('since')
       .limit(mostCursors + left.size)

@@ -154,7 +154,7 @@ interface Entering {
 }
 
 async function enter({ session, statements, subject }: Entering, receipt: Receipt): Promise<void> {
-  await session.run(statements.raising)
+  await session.run(statements.raising())
   await session.run(statements.seed(subject, receipt))
   await session.run(statements.keepReceipt(subject, receipt))
   for (const query of statements.entries(subject, [receipt.customer_id])) await session.run(query)

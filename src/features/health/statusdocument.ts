@@ -181,10 +181,9 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
   const privacy = missing.has('sync_privacy')
     ? undefined
     : await options.warehouse.read(() => privacyStatus(options.warehouse))
-  const { targets } = options
   const freshness =
-    targets && !missing.has('sync_delays')
-      ? await readFreshness(options.warehouse, targets, options)
+    asked.targets && !missing.has('sync_delays')
+      ? await readFreshness(options.warehouse, asked.targets, options)
       : undefined
   const customers = await readForgottenCustomers(options)
   return options.warehouse.read(async (db) => {
@@ -220,7 +219,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       ...(privacy && { privacy }),
       ...(freshness && { freshness }),
       ...(stretched && { stretched_polling: stretched }),
-      ...(await workersOf(options.warehouse)),
+      ...(await readWorkers(options.warehouse)),
     }
     return { healthy: (cursors.length > 0 || isForgotten || running !== null) && isWell(found), ...found }
   })
@@ -239,12 +238,6 @@ async function runsOf(
     last_run,
     ...(shards.length > 0 && { shards }),
   }
-}
-
-/** Absent if nothing was ever sent to workers. */
-async function workersOf(warehouse: Warehouse): Promise<Pick<StatusReport, 'workers'>> {
-  const workers = await readWorkers(warehouse)
-  return workers ? { workers } : {}
 }
 
 async function readForgottenCustomers({ warehouse, forgottenFile, nowMicros }: StatusOptions) {

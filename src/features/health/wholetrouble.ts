@@ -4,6 +4,7 @@
  */
 import { Retry, Skip, Stop, wordsOf } from '../../engine/base/errors.js'
 import { type Shard, shardName } from '../../engine/base/shard.js'
+import { isCut } from '../../engine/run/ending.js'
 import type { LastRun, StatusHolder } from '../../engine/run/lastrun.js'
 import { reasonAdvice, reasonText } from '../../engine/run/reasontext.js'
 import { modeText, type RunReport } from '../../engine/run/runreport.js'
@@ -19,7 +20,7 @@ const usualAdvice = 'Type shopsync check to find out what is wrong; the next run
 export function isOfTheRun(error: unknown): boolean {
   if (!(error instanceof Stop)) return true
   const { code } = error.details
-  return (error.exitCode === 1 || error.exitCode === 3) && code !== 'interrupted' && code !== 'time_limit'
+  return (error.exitCode === 1 || error.exitCode === 3) && code !== 'interrupted' && !isCut(code ?? null)
 }
 
 /** What ended the run before its cursors were done, or kept it from starting. */

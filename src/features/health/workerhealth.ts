@@ -38,12 +38,13 @@ export interface WorkersStatus {
   readonly trouble: string | null
 }
 
-/** undefined if nothing was ever sent to workers. */
-export async function readWorkers(warehouse: Warehouse): Promise<WorkersStatus | undefined> {
+/** Empty if nothing was ever sent to workers. */
+export async function readWorkers(warehouse: Warehouse): Promise<{ readonly workers?: WorkersStatus }> {
   const seen = await warehouse.trying(() => deliveriesOf(warehouse).seen())
-  if (!seen || (seen.workers === 0 && seen.deliveries.length === 0)) return undefined
+  if (!seen || (seen.workers === 0 && seen.deliveries.length === 0)) return {}
   const silent = unheard(seen)
-  return { up: seen.workers, rounds: roundsOf(seen), trouble: silent ? unheardText(silent) : null }
+  const trouble = silent ? unheardText(silent) : null
+  return { workers: { up: seen.workers, rounds: roundsOf(seen), trouble } }
 }
 
 const whole = partName(undefined)

@@ -9,6 +9,7 @@
  */
 import { hostname } from 'node:os'
 import { describeError, Retry, Stop } from '../../engine/base/errors.js'
+import { isCut } from '../../engine/run/ending.js'
 import {
   type Again,
   type Deliveries,
@@ -37,9 +38,6 @@ const longestRun = 6 * 3_600_000
 
 /** From so many deaths in a row on, it is said. */
 const manyDeaths = 3
-
-/** Reasons of runs that ended before their work was done, although nothing was wrong. */
-const isCut = (reason: string | null): boolean => reason === 'time_limit' || reason === 'wanted'
 
 /** How a run ended, as far as its delivery is concerned. */
 type Ended = Awaited<ReturnType<typeof runWithin>>

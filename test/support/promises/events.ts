@@ -438,8 +438,8 @@ export const events: readonly Promised[] = [
     promise: 'a command never waits for a listener in vain',
     broken: "doesn't notice who wants the lease",
     breakage: breaking<typeof leases>('src/engine/warehouse/lease.ts').function(
-      'lockHolder',
-      () => async () => undefined,
+      'wishes',
+      () => async () => '',
     ),
     test: bounded,
     name: 'gives the lease back as soon as someone wants it',
@@ -464,7 +464,7 @@ export const events: readonly Promised[] = [
       (sound) =>
         (...given) =>
           sound(...given).catch((error: object) => {
-            throw 'isListener' in error ? Object.assign(error, { isListener: false }) : error
+            throw 'by' in error ? Object.assign(error, { by: 'run' }) : error
           }),
     ),
     test: 'test/features/events/listener.test.ts',

@@ -45,7 +45,7 @@ import type * as interference from '../../../src/engine/warehouse/interference.j
 import type * as keychange from '../../../src/engine/warehouse/keychange.js'
 import type * as layout from '../../../src/engine/warehouse/layout.js'
 import type * as learnedrules from '../../../src/engine/warehouse/learnedrules.js'
-import type * as lease from '../../../src/engine/warehouse/lease.js'
+import type * as lease from '../../../src/engine/warehouse/leaserows.js'
 import type * as columns from '../../../src/engine/warehouse/migratecolumns.js'
 import type * as oneconfiguration from '../../../src/engine/warehouse/oneconfiguration.js'
 import type * as postgreserrors from '../../../src/engine/warehouse/postgres/drivererrors.js'
@@ -350,7 +350,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'a lease expires on time, whatever the clocks show',
     broken: 'believes every expiry, however far away',
-    breakage: breaking<typeof lease>('src/engine/warehouse/lease.ts').function(
+    breakage: breaking<typeof lease>('src/engine/warehouse/leaserows.ts').function(
       'isOver',
       () => (expiresAt, now) => expiresAt === null || expiresAt <= now,
     ),

@@ -260,7 +260,7 @@ export function postgresDialect(
       comments: (tables) => [comments(db, tables, schema)],
       changeKey: (table, live) => changeKey(db, schema, table, live),
     },
-    file: { isGone: () => false, atPath: () => '', room: async () => undefined },
+    file: { isGone: () => false, atPath: () => '', refuseShards: () => {}, room: async () => undefined },
     deliveries: queuePlace(db, names, config),
     transaction: (work) => transact(shared, work),
     atOneInstant: (work) => readAtOneInstant({ db, schema, views: viewsOf(schema), where }, work),

@@ -19,7 +19,7 @@ import { deletingSecurely, withoutTraces } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
-import { makeFile, NamedFile, refuseMachines } from './namedfile.js'
+import { makeFile, NamedFile, refuseShards } from './namedfile.js'
 import { mayWrite, openReadOnly } from './readonlyfile.js'
 import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
@@ -238,7 +238,7 @@ export function sqliteDialect(
 ): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
-  refuseMachines(sharedBy, where)
+  if (sharedBy !== undefined) refuseShards(where, sharedBy)
   const opened = openNamed(path, where, how)
   const { raw, named } = opened
   const db = new Kysely<Database>({
@@ -281,6 +281,7 @@ export function sqliteDialect(
     file: {
       isGone: () => named?.isGone() ?? false,
       atPath: () => (named ? named.atPath() : ''),
+      refuseShards: () => refuseShards(where),
       room: async () => (named ? roomBeside(path) : undefined),
     },
     // Kysely lends its one connection to one holder at a time, so no other statement can slip into the transaction.

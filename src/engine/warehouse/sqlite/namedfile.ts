@@ -28,6 +28,17 @@ export function makeFile(path: string, like?: string): void {
   }
 }
 
+/** Only one process at a time writes a file. `found`: what asks for several, as it was typed. */
+export function refuseShards(where: string, found = 'shards'): never {
+  throw new Stop(
+    `Found ${found} and the warehouse ${where}, expected Postgres: several machines can't write a file`,
+    {
+      exitCode: 2,
+      hint: 'Type shopsync schedule on this machine, or first shopsync copy --to postgres://user:password@host:5432/database',
+    },
+  )
+}
+
 export class NamedFile {
   /** The file that is open. undefined before it is. */
   #opened: string | undefined
@@ -81,13 +92,4 @@ export class NamedFile {
     if (!this.isGone()) return
     for (const [path, file] of this.#beside) if (file !== undefined && fileAt(path) === file) rmSync(path)
   }
-}
-
-/** Several machines can't write one file: locks don't hold across a network's disks. */
-export function refuseMachines(sharedBy: string | undefined, where: string): void {
-  if (sharedBy === undefined) return
-  throw new Stop(`Found ${sharedBy} and the warehouse ${where}, expected a Postgres warehouse`, {
-    exitCode: 2,
-    hint: 'Type shopsync schedule on this machine, or first shopsync copy --to postgres://user:password@host:5432/database',
-  })
 }
