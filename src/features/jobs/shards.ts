@@ -23,7 +23,7 @@ export interface ShardsEnded {
 function twoIntervalsBefore(nowMs: number, schedule: string | undefined, timeZone: string): string {
   const [first, second] = schedule === undefined ? [] : new Instants(schedule, timeZone).list(nowMs, 2)
   const interval = first === undefined || second === undefined ? dayMs : second - first
-  return fromMicros(BigInt(nowMs - 2 * interval) * 1000n)
+  return fromMicros(BigInt(Math.floor(nowMs - 2 * interval)) * 1000n)
 }
 
 /** The job's shards of this round, or of the last two intervals of its schedule; without one, of the last two days. */
