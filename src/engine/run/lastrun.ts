@@ -135,6 +135,11 @@ export async function readShardRuns(
   if (seqs.length === 0) return []
   const rows = await db.selectFrom('sync_runs').selectAll().where('seq', 'in', seqs).execute()
   return rows
-    .map((row) => lastRunOf(row, holders))
+    .map((row) => {
+      const run = lastRunOf(row, holders)
+      // A sibling that has begun since has recorded that this one is over. A run that a signal ended has an end.
+      const isLost = row.status === 'interrupted' && row.finished_at === null
+      return isLost ? { ...run, ended_without_a_word: true } : run
+    })
     .toSorted((a, b) => Number.parseInt(a.shard ?? '', 10) - Number.parseInt(b.shard ?? '', 10))
 }

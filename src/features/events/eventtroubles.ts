@@ -4,7 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
-import { readHolder, type StatusHolder } from '../../engine/run/lastrun.js'
+import { readHolders, type StatusHolder } from '../../engine/run/lastrun.js'
 import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import { listenCommand } from '../../engine/warehouse/leaserows.js'
 import { ofRuns } from '../../engine/warehouse/runs.js'
@@ -122,7 +122,7 @@ async function leftBefore(
 }
 
 /**
- * Leaves out the cursors that the current run has requested recently: their events are settled when it is done with
+ * Leaves out the cursors that the current runs have requested recently: their events are settled when these are done with
  * them.
  */
 async function notInHand(
@@ -130,9 +130,10 @@ async function notInHand(
   late: readonly LateCursor[],
   { nowMicros, since }: { readonly nowMicros: bigint; readonly since: string },
 ): Promise<LateCursor[]> {
-  const holder = late.length > 0 ? await warehouse.read((db) => readHolder(db, nowMicros)) : null
-  if (holder === null || holder.command === listenCommand) return late.toSorted(byAge)
-  const inHand = await cursorsOf(warehouse, holder, since)
+  const holders = late.length > 0 ? await warehouse.read((db) => readHolders(db, nowMicros)) : []
+  const runs = holders.filter(({ command }) => command !== listenCommand)
+  if (runs.length === 0) return late.toSorted(byAge)
+  const inHand = await cursorsOf(warehouse, runs, since)
   return late.filter(({ tenantId, resource }) => !inHand.has(`${tenantId} ${resource}`)).sort(byAge)
 }
 
@@ -140,7 +141,7 @@ const byAge = (a: LateCursor, b: LateCursor): number => (a.since < b.since ? -1 
 
 async function cursorsOf(
   warehouse: Warehouse,
-  { run_id }: StatusHolder,
+  holders: readonly StatusHolder[],
   since: string,
 ): Promise<ReadonlySet<string>> {
   const rows = await warehouse.read((db) =>
@@ -148,7 +149,11 @@ async function cursorsOf(
       .selectFrom('sync_requests')
       .select(['tenant_id', 'resource'])
       .distinct()
-      .where('run_id', '=', run_id)
+      .where(
+        'run_id',
+        'in',
+        holders.map(({ run_id }) => run_id),
+      )
       .where('synced_at', '>=', since)
       .execute(),
   )

@@ -48,7 +48,14 @@ import {
   storeIncidents,
   storeMark,
 } from './sql.js'
-import { failedTroubles, killedTrouble, ofShard, reportedTroubles, thrownTrouble } from './wholetrouble.js'
+import {
+  failedTroubles,
+  killedShard,
+  killedTrouble,
+  ofShard,
+  reportedTroubles,
+  thrownTrouble,
+} from './wholetrouble.js'
 import { workerIncidents } from './workerhealth.js'
 
 export interface AlertStateSettings {
@@ -233,9 +240,7 @@ function killedTroubles(
 ): KeptIncident[] {
   if (!run.isWhole)
     return killedTrouble(previous, holders, isGood(run), now).map((found) => ofShard(run.shard, found))
-  return shards.flatMap((last) =>
-    killedTrouble(last, holders, false, now).map((found) => ({ ...found, shard: last.shard })),
-  )
+  return shards.filter((last) => last.ended_without_a_word).map((last) => killedShard(last, now))
 }
 
 function wholeTroubles(

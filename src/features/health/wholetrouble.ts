@@ -83,6 +83,16 @@ export function killedTrouble(
   ]
 }
 
+/** The same of a shard, for the run after all of them, which can't go on where it stopped. */
+export const killedShard = (last: LastRun, now: string): KeptIncident => {
+  const { job, shard, started_at } = last
+  return foundIncident({
+    ...{ kind: 'failed', since: started_at ?? now, cause: 'killed', shard },
+    message: `The last run of shard ${shard} (${job}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
+    advice: `What it stored is complete. Type shopsync run ${job} --shard ${shard}: it resumes there. Check whether the machine ran out of memory or was restarted`,
+  })
+}
+
 /** Snapshots and reports whose last attempt failed, in whichever run. */
 export const failedTroubles = (failed: readonly FailedWork[]): KeptIncident[] =>
   failed.map(({ what, since, message, advice }) =>

@@ -1,13 +1,13 @@
 /* A job on several machines: what each shard leaves out, and what the run after them makes of how they ended. */
 import { atMinute } from '../../engine/base/format.js'
-import { shardName } from '../../engine/base/shard.js'
+import { type Shard, shardName } from '../../engine/base/shard.js'
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import { Instants } from '../../engine/config/instants.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import type { JobPlan } from '../../engine/run/steps.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
-import { shardsOfRound } from '../../engine/warehouse/runs.js'
-import type { CommandContext, JobStep } from '../../shell/command.js'
+import { shardsOfRound } from '../../engine/warehouse/rounds.js'
+import type { CommandContext, JobStep, StepKind } from '../../shell/command.js'
 import type { Job } from './jobfile.js'
 
 const dayMs = 86_400_000
@@ -55,6 +55,12 @@ export async function shardsEnded(
   const isBad = shards.some(({ status }) => status === 'partial' || status === 'failed')
   return { problems, exitCode: isBad ? 1 : 0 }
 }
+
+/** Whether a step is for the run after all shards, in a shard, or for the shards, in that run. */
+export const isLeftOut = (
+  { isWhole: isOfWhole }: StepKind,
+  { shard, isWhole }: { readonly shard: Shard | undefined; readonly isWhole: boolean },
+): boolean => (shard ? isOfWhole === true : isWhole && !isOfWhole)
 
 /** Which steps a shard, or the run after all shards, leaves to the other. */
 export function leftOutText(

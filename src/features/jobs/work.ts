@@ -19,7 +19,7 @@ import { exitCodeOf, timeLimitOf, withFollowing } from '../../shell/execute.js'
 import { stepsOf } from '../../shell/features.js'
 import { runTroubles } from '../../shell/runsummary.js'
 import type { Job } from './jobfile.js'
-import { leftOutText, type ShardsEnded, shardsEnded } from './shards.js'
+import { isLeftOut, leftOutText, type ShardsEnded, shardsEnded } from './shards.js'
 
 /**
  * Runs a job, prints the outcome, and reports what needs attention. `plannedAt`: the instant for which a scheduler
@@ -70,8 +70,7 @@ async function carryOutSteps(
     return kind
   }
   const steps: (JobWork | undefined)[] = []
-  const isLeft = (step: JobStep): boolean =>
-    (shard !== undefined && kindOf(step).isWhole === true) || (isWhole && !kindOf(step).isWhole)
+  const isLeft = (step: JobStep): boolean => isLeftOut(kindOf(step), { shard, isWhole })
   const next = nextInstants(context, job)
   for (const [i, step] of job.steps.entries()) {
     const place = { job: job.name, next, earlier: job.steps.slice(0, i), later: job.steps.slice(i + 1) }

@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { shardIndex } from '../../../src/engine/base/shard.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { hasRunSince } from '../../../src/engine/warehouse/runs.js'
+import { hasRunSince } from '../../../src/engine/warehouse/rounds.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { StatusReport } from '../../../src/features/health/statusdocument.js'
 import type { PastRun } from '../../../src/features/runs/work.js'
 import { type Place, place } from '../../support/place.js'
 import { writeJob } from '../../support/scheduler.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
-const tenants = [1, 2, 3, 4, 5]
+const tenants = [101, 102, 103, 104, 105]
 const ofShard = (index: number, of: number): number[] => tenants.filter((id) => shardIndex(id, of) === index)
 
 let here: Place
@@ -52,15 +52,7 @@ const tenantsIn = ({ cursors }: Pick<RunReport, 'cursors'>): number[] =>
 
 const jsonOf = async <T>(...words: string[]): Promise<T> => (await here.run(...words, '--json')).json<T>()
 
-const snapshots = () =>
-  warehouse.read(async (db) => {
-    const { rows } = await db.executeQuery<{ tenant_id: number }>({
-      ...{ sql: 'select tenant_id from daily_snapshots', parameters: [] },
-      query: { kind: 'RawNode', sqlFragments: [], parameters: [] },
-      queryId: { queryId: 'snapshots' },
-    } as never)
-    return rows.length
-  })
+const snapshots = async (): Promise<number> => (await rowsOf(warehouse, 'daily_snapshots')).length
 
 const kill = (runId: string): Promise<unknown> =>
   warehouse.write([

@@ -7,6 +7,7 @@ import { premises } from './premises.js'
 import { privacy } from './privacy.js'
 import type { Promised } from './promise.js'
 import { readers } from './readers.js'
+import { scale } from './scale.js'
 import { service } from './service.js'
 import { unlisted } from './unlisted.js'
 
@@ -22,4 +23,5 @@ export const promises: readonly Promised[] = [
   ...readers,
   ...privacy,
   ...customers,
+  ...scale,
 ]

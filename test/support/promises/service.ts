@@ -6,7 +6,7 @@ import type * as lastrun from '../../../src/engine/run/lastrun.js'
 import type * as steps from '../../../src/engine/run/steps.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
 import type * as lockholder from '../../../src/engine/warehouse/postgres/lockholder.js'
-import type * as runs from '../../../src/engine/warehouse/runs.js'
+import type * as rounds from '../../../src/engine/warehouse/rounds.js'
 import type * as backfillState from '../../../src/features/backfill/sql.js'
 import type * as watching from '../../../src/features/events/watchinbox.js'
 import type * as text from '../../../src/features/health/alerttext.js'
@@ -34,7 +34,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'each planned run happens once, or is made up for once',
     broken: "doesn't check whether another program has made the planned run",
-    breakage: breaking<typeof runs>('src/engine/warehouse/runs.ts').function(
+    breakage: breaking<typeof rounds>('src/engine/warehouse/rounds.ts').function(
       'hasRunSince',
       () => async () => false,
     ),

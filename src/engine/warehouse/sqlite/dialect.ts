@@ -2,7 +2,7 @@
  * SQLite as a warehouse: one file, one writer at a time. openwarehouse.ts opens it for commands, thread/writerthread.ts
  * for the writer thread.
  */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
@@ -19,7 +19,7 @@ import { deletingSecurely, withoutTraces } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
-import { makeFile, NamedFile, refuseShards } from './namedfile.js'
+import { makeFile, makeFolder, NamedFile, refuseShards } from './namedfile.js'
 import { mayWrite, openReadOnly } from './readonlyfile.js'
 import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
@@ -116,14 +116,6 @@ interface Opened {
   readonly raw: BetterSqlite3.Database
   /** undefined for a database in memory. */
   readonly named?: NamedFile
-}
-
-function makeFolder(folder: string, where: string): void {
-  try {
-    mkdirSync(folder, { recursive: true })
-  } catch (error) {
-    throw classifyOpening(error, where)
-  }
 }
 
 function openNamed(

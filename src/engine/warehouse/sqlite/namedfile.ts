@@ -2,9 +2,10 @@
  * The file of a warehouse by its name: whether the one that is open still has it. What is written into a file without a
  * name is lost with the process. Used by sqlite/dialect.ts.
  */
-import { chmodSync, chownSync, closeSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, closeSync, mkdirSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { Stop } from '../../base/errors.js'
 import { wentBack } from '../fence.js'
+import { classifyOpening } from './drivererrors.js'
 
 /** Device and number of the file at a path. A number isn't used again while this process has the file open. */
 function fileAt(path: string): string | undefined {
@@ -25,6 +26,15 @@ export function makeFile(path: string, like?: string): void {
     chmodSync(path, mode & 0o777)
   } catch {
     // Only root may give a file away: it stays the user's own.
+  }
+}
+
+/** Makes the folder of a new file, and those above it. */
+export function makeFolder(folder: string, where: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw classifyOpening(error, where)
   }
 }
 
