@@ -26,6 +26,7 @@ import { snapshot } from './features/snapshot/command.js'
 import { sync } from './features/sync/command.js'
 import { polling, targets } from './features/targets/feature.js'
 import { whyCommand } from './features/why/command.js'
+import { worker, workers } from './features/worker/command.js'
 import type { Feature } from './shell/command.js'
 
 /** Every feature, in the order in which the help lists the commands. */
@@ -45,8 +46,10 @@ export const features: readonly Feature[] = [
   analytics,
   { command: runCommand },
   schedule,
+  worker,
   listen,
   jobs,
+  workers,
   events,
   targets,
   polling,

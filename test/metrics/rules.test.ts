@@ -10,6 +10,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { Inbox } from '../../src/features/events/inbox.js'
 import { settleEvents, waitingOf } from '../../src/features/events/waiting.js'
+import { foundIncident } from '../../src/features/health/incident.js'
+import { storeIncidents } from '../../src/features/health/sql.js'
 import { template } from '../../src/sandbox/index.js'
 import { putEvents } from '../support/inboxrows.js'
 import { scratch } from '../support/scratch.js'
@@ -157,6 +159,25 @@ const stories: [rule: string, story: Story][] = [
       await inbox.close()
       await day.hours(1)
       return { 2.5: [], 4: ['ShopsyncEvents'], 5.5: ['ShopsyncEvents'], 6.5: [] }
+    },
+  ],
+  [
+    'ShopsyncWorkers',
+    async (day) => {
+      const at = () => fromMicros(day.clock.micros)
+      await day.hours(2)
+      const opened = {
+        kind: 'workers' as const,
+        since: at(),
+        message: 'No worker',
+        advice: 'Type shopsync worker',
+      }
+      const { db } = day.warehouse
+      await day.warehouse.write(storeIncidents(db, [foundIncident(opened)]))
+      await day.hours(2)
+      await day.warehouse.write(storeIncidents(db, [{ ...foundIncident(opened), resolved_at: at() }]))
+      await day.hours(2)
+      return { 1.5: [], 3: ['ShopsyncWorkers'], 4: ['ShopsyncWorkers'], 5: [] }
     },
   ],
 ]

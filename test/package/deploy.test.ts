@@ -130,8 +130,29 @@ describe('Kubernetes', () => {
     )
   const crons = cronsOf('cronjob.yaml')
   const [shards, whole] = cronsOf('shards.yaml')
-  const pods = [...crons, shards!, whole!].map(({ spec }) => spec.jobTemplate.spec.template.spec)
+  const [workers, budget] = parseAllDocuments(text('deploy/kubernetes/worker.yaml')).map(
+    (document) =>
+      document.toJS() as {
+        spec: {
+          maxUnavailable?: number
+          strategy: { rollingUpdate: { maxUnavailable: number } }
+          template: { spec: Pod & { terminationGracePeriodSeconds: number } }
+        }
+      },
+  )
+  const pods = [
+    ...[...crons, shards!, whole!].map(({ spec }) => spec.jobTemplate.spec.template.spec),
+    workers!.spec.template.spec,
+  ]
   const deployment = parse(text('deploy/kubernetes/deployment.yaml')) as { spec: { template: { spec: Pod } } }
+
+  test('has workers that are replaced one at a time, with time to put their shards back', () => {
+    const { strategy, template } = workers!.spec
+    expect([strategy.rollingUpdate.maxUnavailable, budget!.spec.maxUnavailable]).toEqual([1, 1])
+    expect(template.spec.terminationGracePeriodSeconds).toBe(90)
+    expect(template.spec.containers[0]!.args).toEqual(['worker'])
+    expect(template.spec.containers[0]!.livenessProbe?.httpGet.path).toBe('/health')
+  })
 
   test('has a CronJob for each planned job', () => {
     const found = crons.map(({ spec }) => ({
@@ -225,16 +246,27 @@ test('the configurations of compose and Kubernetes are accepted', () => {
 
 test('compose keeps the scheduler from everything but its folder, and the page from other machines', () => {
   const { services } = parse(text('deploy/compose/compose.yaml')) as {
-    services: {
-      shopsync: { user: string; read_only: boolean; cap_drop: string[]; ports: string[]; volumes: string[] }
-    }
+    services: Record<
+      'shopsync' | 'worker',
+      {
+        user: string
+        read_only: boolean
+        cap_drop: string[]
+        ports?: string[]
+        volumes: string[]
+        deploy?: { replicas: number }
+      }
+    >
   }
   // The secrets are files of the host's user, whose id the container must have: it writes nothing of its own.
-  expect(services.shopsync).toMatchObject({
-    user: `\${SHOPSYNC_USER:-1000:1000}`,
-    read_only: true,
-    cap_drop: ['ALL'],
-  })
-  for (const volume of services.shopsync.volumes) expect(volume).toMatch(/:ro$/)
-  for (const port of services.shopsync.ports) expect(port).toMatch(/^127\.0\.0\.1:/)
+  for (const service of [services.shopsync, services.worker]) {
+    expect(service).toMatchObject({
+      user: `\${SHOPSYNC_USER:-1000:1000}`,
+      read_only: true,
+      cap_drop: ['ALL'],
+    })
+    for (const volume of service.volumes) expect(volume).toMatch(/:ro$/)
+    for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/)
+  }
+  expect(services.worker.deploy?.replicas).toBe(2)
 })

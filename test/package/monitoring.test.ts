@@ -53,7 +53,7 @@ it('each rule leads to a heading, and each panel says what it shows', () => {
   )
   for (const { alert, annotations } of rules)
     expect([alert, anchors.includes(annotations.runbook)]).toEqual([alert, true])
-  expect(new Set(rules.map(({ annotations }) => annotations.runbook)).size).toBe(9)
+  expect(new Set(rules.map(({ annotations }) => annotations.runbook)).size).toBe(10)
   expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
   for (const { title, description } of dashboard.panels)
     expect([title, description.length > 10]).toEqual([title, true])

@@ -46,10 +46,11 @@ const needs: Record<string, readonly string[]> = {
   migrate: ['analytics'],
   plan: ['analytics', 'backfill', 'targets'],
   report: ['analytics', 'events', 'health', 'runs', 'targets'],
-  schedule: ['dictionary', 'events', 'health', 'jobs', 'report', 'runs'],
+  schedule: ['dictionary', 'events', 'health', 'jobs', 'report', 'runs', 'worker'],
   snapshot: ['analytics'],
   targets: ['events'],
   why: ['events', 'quarantine', 'reconcile'],
+  worker: ['events', 'health', 'jobs'],
 }
 
 /** Above the features is what lists them. */

@@ -77,9 +77,11 @@ async function besideShards(run: RecordedRun): Promise<void> {
   await run.afterRecompute?.()
 }
 
-/** Milliseconds between two checks of the lease, which cost a few statements each. A shard waits for moments. */
-const betweenLooks = 5000
-const betweenLooksOfShard = 1000
+/**
+ * Milliseconds between two checks of the lease, which cost a few statements each. Nobody plans a shard's run by the clock:
+ * when its holder's lease runs out, it should go on.
+ */
+const betweenLooks = ({ shard }: Dependencies): number => (shard ? 1000 : 5000)
 
 /** Tries until the warehouse is free, or the job has waited long enough. */
 async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promise<WriterLease> {
@@ -95,7 +97,7 @@ async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promis
       if (isFirst) observer.waiting?.(error.message, left)
       // Shards end for a job that waits for all of them.
       if (error instanceof LeaseHeld && error.by === 'shards') await wantLease(deps.warehouse)
-      await clock.sleep(Math.min(left, deps.shard ? betweenLooksOfShard : betweenLooks), signal)
+      await clock.sleep(Math.min(left, betweenLooks(deps)), signal)
       if (signal.aborted) throw error
     }
   }

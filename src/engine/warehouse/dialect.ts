@@ -10,6 +10,7 @@ import type { FlatPage, Tuple } from '../model/flatten/batch.js'
 import type { Column, Table } from '../model/table.js'
 import type { BatchTables } from './batchtables.js'
 import type { Db } from './database.js'
+import type { DeliveryPlace } from './deliveries.js'
 import type { AnyRows, Rows } from './rows.js'
 import type { Session } from './transaction.js'
 import type { Applied, Batch } from './versionbatch.js'
@@ -223,6 +224,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   readonly bulk: Bulk<R, E>
   readonly catalog: Catalog<R>
   readonly file: DatabaseFile
+  /** The queue through which rounds reach workers. undefined if only one machine can use the database. */
+  readonly deliveries?: DeliveryPlace
   /** Runs the work in one transaction and rolls back if it throws. The work must not wait for the network. */
   transaction<T>(work: (session: Session<R>) => Promise<T>): Promise<T>
   /**

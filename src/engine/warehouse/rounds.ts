@@ -38,9 +38,9 @@ export async function hasRunSince(
 }
 
 /**
- * The last runs of a job's shards: of those planned for an instant, or of those that began since then and for which nobody
- * planned one. N is that of the newest of them. Null in place of what is known of a run: none has begun. Empty if none of any
- * shard has.
+ * The last runs of a job's shards: of those planned for an instant or begun since then, as in `hasRunSince`; or of those
+ * that began since some moment. N is that of the newest of them. Null in place of what is known of a run: none has begun.
+ * Empty if none of any shard has.
  */
 export async function shardsOfRound(
   warehouse: Reader,
@@ -56,7 +56,7 @@ export async function shardsOfRound(
     const its =
       plannedAt === undefined
         ? runs.where('started_at', '>=', since)
-        : runs.where('planned_at', '=', plannedAt)
+        : runs.where((eb) => eb.or([eb('planned_at', '=', plannedAt), eb('started_at', '>=', plannedAt)]))
     return its.orderBy(bySeq, 'desc').execute()
   })
   const of = Number(rows[0]?.shard?.split('/')[1] ?? 0)

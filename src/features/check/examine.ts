@@ -1,7 +1,7 @@
 /* Tries every part that a sync needs. Used by `check`, and by `init` on the configuration it wrote. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Stamps } from '../../engine/base/clock.js'
-import { describeError } from '../../engine/base/errors.js'
+import { describeError, Stop } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
 import type { Observer } from '../../engine/run/runreport.js'
 import type { Source } from '../../engine/source/source.js'
@@ -103,6 +103,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const works = warehouse ? await checkWorks(warehouse) : []
   const forgotten = warehouse ? await checkForgotten(warehouse, forgottenFile(invocation)) : []
   const events = warehouse ? await checkEvents(warehouse, nowMicros()) : []
+  const queue = warehouse ? await examineQueue(config, warehouse) : []
   return [
     ...trials,
     ...revoked,
@@ -115,8 +116,23 @@ async function examineParts(context: CommandContext, config: Config, observer: O
     ...works,
     ...forgotten,
     ...events,
+    ...queue,
     ...owner,
   ]
+}
+
+/** Whether the queue for workers can be made, where rounds are sent there. */
+async function examineQueue(config: Config, warehouse: Warehouse): Promise<Trial[]> {
+  const [{ scheduleSettings }, { deliveriesOf }] = await Promise.all([
+    import('../../engine/config/schedulesection.js'),
+    import('../../engine/warehouse/deliveries.js'),
+  ])
+  if (scheduleSettings(config).shards === 0) return []
+  const found = await warehouse.trying(() => deliveriesOf(warehouse).obstacle())
+  const { failure } = await import('./trials.js')
+  return found
+    ? [failure('queue for workers', new Stop(found.problem, { exitCode: 3, hint: found.hint }), 3)]
+    : []
 }
 
 /** Roles with grants: rights that they were given since may show them other tenants. */

@@ -21,6 +21,7 @@ export const alertKinds = [
   'events',
   'behind_target',
   'quiet',
+  'workers',
 ] as const
 export type AlertKind = (typeof alertKinds)[number]
 
@@ -66,7 +67,7 @@ const rule = z
         .min(1, { error: kindsError })
         .prefault(usualKinds)
         .describe(
-          'What this rule reports; everything by default. failed: a cursor or a whole run failed. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: deletions not checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values seen for the first time. quarantine: values that could not be stored. events: an event receiver that accepts none or has ended, events that wait, records that events announce but no list shows. behind_target: for an hour, most changes of a resource came later than its target; reported only to rules that name it. quiet: a list has brought nothing new for three days or longer, although it usually brings at least 16 changes a day; reported only to rules that name it.',
+          'What this rule reports; everything by default. failed: a cursor or a whole run failed. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: deletions not checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values seen for the first time. quarantine: values that could not be stored. events: an event receiver that accepts none or has ended, events that wait, records that events announce but no list shows. behind_target: for an hour, most changes of a resource came later than its target; reported only to rules that name it. quiet: a list has brought nothing new for three days or longer, although it usually brings at least 16 changes a day; reported only to rules that name it. workers: no worker takes what waits for two minutes, or three in a row have died of one shard.',
         ),
       command: z
         .array(textLeaf('the program, then its arguments, such as ["/usr/local/bin/notify", "ops"]'), {

@@ -57,6 +57,7 @@ import {
   reportedTroubles,
   thrownTrouble,
 } from './wholetrouble.js'
+import { workerIncidents } from './workerhealth.js'
 
 export interface AlertStateSettings {
   readonly clock: Clock
@@ -121,6 +122,7 @@ export async function updateIncidents<T>(
   const quiet = settings.tellsQuiet
     ? await warehouse.read((reader) => quietLists(reader, settings, settings.clock.nowMicros()))
     : []
+  const workers = await workerIncidents(warehouse, settings.clock.nowMicros())
   return onIncidents(warehouse, async (session, before) => {
     const nowMicros = settings.clock.nowMicros()
     const known = await incidentsSince(db, session, keptFrom(nowMicros))
@@ -130,6 +132,7 @@ export async function updateIncidents<T>(
       events,
       behind,
       quiet,
+      workers,
       nowMicros,
     })
     const { rows, changed } = compareIncidents(known, facts, { ...after, isWanted })
@@ -152,6 +155,7 @@ interface Reading {
   readonly events: EventTroubles | UnreadableInbox | undefined
   readonly behind: readonly BehindTarget[]
   readonly quiet: readonly QuietList[]
+  readonly workers: readonly KeptIncident[]
   readonly nowMicros: bigint
 }
 
@@ -210,6 +214,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
       id === null ? resources.has(resource) : isWanted(id, resource),
     ),
     quiet,
+    workers: reading.workers,
     drift:
       before === null
         ? []

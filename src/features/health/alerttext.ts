@@ -8,6 +8,7 @@ import type { AlertKind, AlertSettings } from './alertsettings.js'
 import type { Incident } from './incident.js'
 import { toldIncident } from './openincidents.js'
 import { listName } from './quietlists.js'
+import { workersAdvice } from './workerhealth.js'
 
 /* The body of an alert, and its id. */
 
@@ -113,6 +114,8 @@ export function adviceOf(
       return 'Type shopsync plan to see what the rate limit allows; docs/freshness.md lists the options'
     case 'quiet':
       return 'Compare with the source: is the shop closed, or does the API serve old data? docs/operations.md, Alerts'
+    case 'workers':
+      return workersAdvice
     default:
       return kind satisfies never
   }

@@ -47,8 +47,11 @@ export const incidentKey = ({
 }: Pick<KeptIncident, 'tenant_id' | 'resource' | 'kind' | 'since'>): string =>
   JSON.stringify([String(tenant_id), resource, kind, since])
 
+/** Kinds of which several may be open that concern no tenant. */
+const ofCause: ReadonlySet<string> = new Set(['events', 'workers'])
+
 /**
- * It is the same incident while this stays the same. For a whole run or for events, a different cause makes a different
+ * It is the same incident while this stays the same. For a whole run, events or workers, a different cause makes a different
  * incident.
  */
 const identity = (incident: KeptIncident): string =>
@@ -56,7 +59,7 @@ const identity = (incident: KeptIncident): string =>
     incident.kind,
     String(incident.tenant_id),
     incident.resource,
-    isOfWhole(incident) || incident.kind === 'events' ? incident.cause : null,
+    isOfWhole(incident) || ofCause.has(incident.kind) ? incident.cause : null,
     incident.shard ?? null,
   ])
 
@@ -70,8 +73,10 @@ export interface ComparedHow extends After {
  */
 function isJudgedBy(
   { shard, isWhole }: Pick<EndedRun, 'shard' | 'isWhole'>,
-  { tenant_id, shard: of = null, cause }: Pick<KeptIncident, 'tenant_id' | 'shard' | 'cause'>,
+  { kind, tenant_id, shard: of = null, cause }: Pick<KeptIncident, 'kind' | 'tenant_id' | 'shard' | 'cause'>,
 ): boolean {
+  // Where shards are not taken, no run of the whole ever comes.
+  if (kind === 'workers') return true
   if (shard && tenant_id !== null) return hasTenant(shard, tenant_id)
   if (shard) return of !== null && (of === shardName(shard) || !of.endsWith(`/${shard.of}`))
   return !isWhole || (tenant_id === null && (of === null || cause === 'killed'))
@@ -105,7 +110,8 @@ export function compareIncidents(known: readonly KeptIncident[], facts: Facts, h
 function isSwallowed(incident: KeptIncident, { whole }: Facts, run: EndedRun, isStopped: boolean): boolean {
   const { kind, cause } = incident
   if (isOfWhole(incident) || kind === 'drift' || kind === 'quarantine') return false
-  // Whether anyone receives events doesn't depend on runs.
+  // Whether anyone works or receives events doesn't depend on runs.
+  if (kind === 'workers') return false
   if (kind === 'events' && cause !== lateCause) return false
   if (isStopped) return true
   const swallowed = whole.map((trouble) => swallowedBy(trouble, run))

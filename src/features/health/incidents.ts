@@ -55,6 +55,8 @@ export interface Facts {
   readonly behind: readonly BehindTarget[]
   /** Lists that bring nothing although they usually do; empty if no rule reports them. */
   readonly quiet: readonly QuietList[]
+  /** What is wrong with the workers. */
+  readonly workers: readonly KeptIncident[]
 }
 
 /** Reasons why a cursor didn't finish. Every other reason is a verdict: something may be missing. */
@@ -85,6 +87,7 @@ export function findIncidents(facts: Facts): KeptIncident[] {
     ...eventIncidents(facts.events, facts.rule.nowMicros),
     ...facts.behind.map(behindIncident),
     ...facts.quiet.map((list) => incidentOf('quiet', list, quietWords(list), { since: list.since })),
+    ...facts.workers,
   ]
 }
 

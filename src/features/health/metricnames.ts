@@ -103,6 +103,19 @@ export const targetGauges = {
   },
 } as const satisfies Record<string, Metric>
 
+/** Shown if anything was ever sent to workers (docs/scale.md). */
+export const workerGauges = {
+  shopsync_workers: { help: 'Workers that are up.', labels: [] },
+  shopsync_deliveries: {
+    help: 'Deliveries of the last round of each job: waiting, active or done.',
+    labels: ['status'],
+  },
+  shopsync_delivery_oldest_wait_seconds: {
+    help: 'How long the oldest waiting delivery has been due; 0: none waits.',
+    labels: [],
+  },
+} as const satisfies Record<string, Metric>
+
 const typed = (type: 'counter' | 'gauge' | 'histogram', metrics: Readonly<Record<string, Metric>>) =>
   Object.entries(metrics).map(([name, metric]) => ({ name, type, ...metric }))
 
@@ -117,6 +130,7 @@ export const metricNames = [
   ...typed('gauge', eventGauges),
   ...typed('counter', targetCounters),
   ...typed('gauge', targetGauges),
+  ...typed('gauge', workerGauges),
 ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
 /** The table of docs/operations.md. Used by the build. */

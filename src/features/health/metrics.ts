@@ -25,7 +25,9 @@ import {
   stateGauges,
   targetCounters,
   targetGauges,
+  workerGauges,
 } from './metricnames.js'
+import { readWorkerGauges, type WorkerGauges } from './workerhealth.js'
 
 export interface MetricsOptions extends GaugesOptions {
   readonly version: string
@@ -61,6 +63,8 @@ export async function metricsText(options: MetricsOptions): Promise<string> {
       freshness: await readFreshness(options.warehouse, options.targets, options),
       kept,
     })
+  const workers = await readWorkerGauges(options.warehouse)
+  if (workers) showWorkers(registry, workers)
   return registry.metrics()
 }
 
@@ -112,6 +116,15 @@ function showTargets(
     target.set({ resource }, target_seconds)
     if (oldest_poll_seconds !== null) oldest.set({ resource }, oldest_poll_seconds)
   }
+}
+
+function showWorkers(registry: Registry, { workers, deliveries, oldestSeconds }: WorkerGauges): void {
+  const gauge = (name: keyof typeof workerGauges): Gauge =>
+    new Gauge({ ...describe(name, workerGauges[name]), registers: [registry] })
+  gauge('shopsync_workers').set(workers)
+  const sent = gauge('shopsync_deliveries')
+  for (const [status, amount] of Object.entries(deliveries)) sent.set({ status }, amount)
+  gauge('shopsync_delivery_oldest_wait_seconds').set(oldestSeconds)
 }
 
 function grouped(

@@ -42,6 +42,7 @@ import type { Incident } from './incident.js'
 import { openIncidents } from './openincidents.js'
 import { type QuietList, quietLists } from './quietlists.js'
 import { readHealth } from './readhealth.js'
+import { readWorkers, type WorkersStatus } from './workerhealth.js'
 
 /** The JSON document of `shopsync status`. */
 export interface StatusReport {
@@ -96,6 +97,8 @@ export interface StatusReport {
   readonly freshness?: readonly ResourceFreshnessStatus[]
   /** Only while the rate limit is too small for `polling.atLeast`: what it takes, and how long lists wait instead. */
   readonly stretched_polling?: StretchedBound
+  /** The workers and the last round of each job; absent if nothing was ever sent to them. */
+  readonly workers?: WorkersStatus
 }
 
 export interface StatusOptions {
@@ -141,7 +144,9 @@ const isWell = ({
   incidents,
   events,
   forgotten_customers,
+  workers,
 }: Omit<StatusReport, 'healthy'>): boolean =>
+  (workers?.trouble ?? null) === null &&
   !(forgotten_customers && forgottenTroubles(forgotten_customers).length > 0) &&
   !tenants.some(isLostTenant) &&
   !cursors.some(isTrouble) &&
@@ -177,10 +182,9 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
   const privacy = missing.has('sync_privacy')
     ? undefined
     : await options.warehouse.read(() => privacyStatus(options.warehouse))
-  const { targets } = options
   const freshness =
-    targets && !missing.has('sync_delays')
-      ? await readFreshness(options.warehouse, targets, options)
+    asked.targets && !missing.has('sync_delays')
+      ? await readFreshness(options.warehouse, asked.targets, options)
       : undefined
   const customers = await readForgottenCustomers(options)
   return options.warehouse.read(async (db) => {
@@ -215,6 +219,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       ...(privacy && { privacy }),
       ...(freshness && { freshness }),
       ...(stretched && { stretched_polling: stretched }),
+      ...(await readWorkers(options.warehouse)),
     }
     return { healthy: (cursors.length > 0 || isForgotten || running !== null) && isWell(found), ...found }
   })

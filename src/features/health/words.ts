@@ -19,6 +19,7 @@ import { privacyText } from './privacywords.js'
 import { quietText } from './quietlists.js'
 import { lastRun, lease, lostRun, shardsText } from './runwords.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
+import { workersAdvice, workersText } from './workerhealth.js'
 
 /** The status for people: freshness, the last run, each tenant and resource, then problems and the next step. */
 export function statusText(
@@ -44,6 +45,7 @@ export function statusText(
     lastRun(report, now),
     shardsText(report, now),
     lease(report, now),
+    failing && !report.workers?.trouble ? '' : workersText(report.workers),
     perTenant(report, tenantNames, terminal),
     perResource(report, terminal),
     [...lostTenants(report), ...worksText(report)].map((line) => `✗ ${line}`).join('\n'),
@@ -152,6 +154,7 @@ export function statusTroubles(report: StatusReport): string[] {
     ),
     ...lostTenants(report),
     ...worksText(report),
+    report.workers?.trouble ? `${report.workers.trouble}. ${workersAdvice}` : '',
     ...troubleLines(troubled),
     ...incidentTroubles(untold(report, troubled)),
   ]

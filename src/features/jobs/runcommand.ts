@@ -1,5 +1,5 @@
 import { Stop } from '../../engine/base/errors.js'
-import { type Command, shardOption, timeLimitOption } from '../../shell/command.js'
+import { type Command, type Invocation, shardOption, timeLimitOption } from '../../shell/command.js'
 
 export const runCommand: Command = {
   name: 'run',
@@ -17,12 +17,14 @@ a snapshot, a report and the heartbeat, follows with --whole once all shards hav
     ['0 * * * *  cd /srv/shopsync && shopsync run hourly --quiet', 'a line of a crontab'],
     ['shopsync run nightly --shard 0/8', 'the first of eight parts, each on a machine of its own'],
     ['shopsync run nightly --whole', 'after all of them: the snapshot, the report and the heartbeat'],
+    ['shopsync run nightly --enqueue 8', 'both, on the workers that are up (shopsync worker)'],
   ],
   argument: { name: 'job', description: 'name of the job, such as hourly', names: 'jobs' },
   options: [
     timeLimitOption,
     shardOption,
     { flags: '--whole', description: 'only what shards leave out, after all of them' },
+    { flags: '--enqueue <n>', description: 'put it into the queue for workers, divided into so many shards' },
   ],
   run: async (invocation) => {
     const [{ withContext }, { carryOutJob }, { readJob }, { aroundJobs, jobFolders }] = await Promise.all([
@@ -31,13 +33,15 @@ a snapshot, a report and the heartbeat, follows with --whole once all shards hav
       import('./jobfile.js'),
       import('./jobfile.js'),
     ])
-    const { shard, whole } = invocation.options
+    const { shard, whole, enqueue: shards } = invocation.options
     if (shard !== undefined && whole) refuseBoth()
+    if (shards !== undefined) refuseBeside(invocation.options)
     return withContext(invocation, async (context) => {
       const around = await aroundJobs(invocation, context.config.api.allowInsecure)
       const folders = jobFolders(invocation.io)
       const job = readJob(invocation.argument ?? '', folders, around)
-      return carryOutJob(context, job)
+      if (shards === undefined) return carryOutJob(context, job)
+      return (await import('./enqueue.js')).enqueue(context, job, shards)
     })
   },
 }
@@ -50,4 +54,14 @@ function refuseBoth(): never {
       hint: 'Type --shard for each part, then --whole',
     },
   )
+}
+
+/** What is put into the queue has no flags of its own. */
+function refuseBeside({ shard, whole, timeLimit }: Invocation['options']): void {
+  const other = shard !== undefined ? '--shard' : whole ? '--whole' : '--time-limit'
+  if (shard === undefined && !whole && timeLimit === undefined) return
+  throw new Stop(`Found --enqueue and ${other}, expected one of them`, {
+    exitCode: 2,
+    hint: 'Type shopsync run JOB --enqueue 8; the job file sets the limit of time',
+  })
 }

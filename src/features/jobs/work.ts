@@ -25,7 +25,12 @@ import { isLeftOut, type ShardsEnded, shardsEnded, stepsLeftText } from './shard
  * Runs a job, prints the outcome, and reports what needs attention. `plannedAt`: the instant for which a scheduler
  * starts it.
  */
-export function carryOutJob(context: CommandContext, job: Job & Pick<JobPlan, 'plannedAt'>): Promise<number> {
+export function carryOutJob(
+  context: CommandContext,
+  job: Job & Pick<JobPlan, 'plannedAt'>,
+  /** Called with the report of all steps, if the run came to one. */
+  ended?: (report: RunReport) => void,
+): Promise<number> {
   const { shard, invocation } = context
   const isWhole = invocation.options.whole === true
   let shards: ShardsEnded | undefined
@@ -33,7 +38,9 @@ export function carryOutJob(context: CommandContext, job: Job & Pick<JobPlan, 'p
     shards && shards.problems.length > 0 ? null : Math.max(exitCode, shards?.exitCode ?? 0)
   const name = { job: job.name, onRecord: true, heartbeat: job.heartbeat, shard, isWhole, beats }
   return withFollowing(context, name, async (note) => {
-    const exitCode = await carryOutSteps(context, job, note)
+    const report = await carryOutSteps(context, job, note)
+    ended?.(report)
+    const exitCode = exitCodeOf(report)
     if (!isWhole) return exitCode
     shards = await shardsEnded(context, await context.readyWarehouse(), job)
     for (const problem of shards.problems) invocation.out.trouble(problem)
@@ -45,7 +52,7 @@ async function carryOutSteps(
   context: CommandContext,
   job: Job & Pick<JobPlan, 'plannedAt'>,
   note: (report: RunReport) => void,
-): Promise<number> {
+): Promise<RunReport> {
   const { shard } = context
   const isWhole = context.invocation.options.whole === true
   const { out, signals } = context.invocation
@@ -83,7 +90,7 @@ async function carryOutSteps(
     throw error
   })
   if (out.json && !signals.signal.aborted) await out.document(report)
-  return exitCodeOf(report)
+  return report
 }
 
 /** The next two planned instants of a job after a moment. */

@@ -1,20 +1,9 @@
-/*
- * The HTTP server of `shopsync schedule`: health for monitoring, metrics, and the report and dictionary for those who
- * may reach it. It runs in this process's own event loop, so slow pages are rendered in a worker thread.
- */
-import { isIP } from 'node:net'
-import { type FastifyInstance, type FastifyReply, fastify } from 'fastify'
-import { describeError, Stop } from '../../engine/base/errors.js'
-import { ConnectionRoom } from '../../shell/connectionroom.js'
-import { listenProblem, urlOf } from '../../shell/listenproblem.js'
+/* What `shopsync schedule` serves beside health and metrics: the report and the dictionary, for those who may reach it. */
+import type { FastifyInstance } from 'fastify'
+import { type ListeningServer, listenAt, type Watched } from '../../shell/statusserver.js'
 
-/** What is served. */
-export interface Served {
-  /** The process is running. */
-  health(): object
-  /** The warehouse answers, and what ran last. */
-  ready(): Promise<{ readonly ready: boolean }>
-  metrics(): Promise<string>
+/** What is served. Slow pages are rendered in a thread. */
+export interface Served extends Watched {
   /** The owner's page, the operator's page, and the page of runs. */
   page(): Promise<string>
   operations(): Promise<string>
@@ -23,26 +12,9 @@ export interface Served {
   dictionary(): Promise<string>
 }
 
-/** No other page may frame these pages, and no cache may keep them. */
-const headers = {
-  'content-security-policy': "frame-ancestors 'none'",
-  'x-frame-options': 'DENY',
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-} as const
-
 const html = 'text/html; charset=utf-8'
 
 function routes(app: FastifyInstance, served: Served): void {
-  app.get('/health', () => served.health())
-  app.get('/ready', async (_request, reply) => {
-    const state = await served.ready()
-    return reply.code(state.ready ? 200 : 503).send(state)
-  })
-  app.get('/metrics', async (_request, reply) =>
-    reply.type('text/plain; version=0.0.4; charset=utf-8').send(await served.metrics()),
-  )
   app.get('/', async (_request, reply) => reply.type(html).send(await served.page()))
   app.get('/operations', async (_request, reply) => reply.type(html).send(await served.operations()))
   app.get('/runs', async (_request, reply) => reply.type(html).send(await served.runsPage()))
@@ -50,98 +22,13 @@ function routes(app: FastifyInstance, served: Served): void {
   app.get('/dictionary', async (_request, reply) => reply.type(html).send(await served.dictionary()))
 }
 
-const refuse = (reply: FastifyReply, code: number, error: string): FastifyReply =>
-  reply.code(code).send({ error })
-
-/** Each connection takes a file descriptor, and without one a job can't open the warehouse. */
-const room = { most: 128, own: 8 }
-
-/**
- * Milliseconds. With Node's own deadlines, connections that never send a request would be kept for a minute and a half,
- * and there are only 128.
- */
-const deadlines = {
-  headersTimeout: 5000,
-  requestTimeout: 10_000,
-  keepAliveTimeout: 5000,
-  connectionsCheckingInterval: 1000,
-}
-
-export interface ListeningServer {
-  readonly url: string
-  close(): Promise<void>
-}
-
 /** Listens; throws Stop if the port isn't available. */
-export async function serve(
-  { host, port }: { readonly host: string; readonly port: number },
+export const serve = (
+  at: { readonly host: string; readonly port: number },
   served: Served,
-): Promise<ListeningServer> {
-  const { keepAliveTimeout, requestTimeout } = deadlines
-  const app = fastify({
-    forceCloseConnections: true,
-    bodyLimit: 1024,
-    keepAliveTimeout,
-    requestTimeout,
-    http: deadlines,
+): Promise<ListeningServer> =>
+  listenAt(at, served, {
+    setting: 'schedule',
+    paths: ['/', '/operations', '/runs', '/runs.json', '/dictionary'],
+    routes: (app) => routes(app, served),
   })
-  new ConnectionRoom(app.server, room)
-  app.addHook('onRequest', async (request, reply) => {
-    reply.headers(headers)
-    if (request.method !== 'GET' && request.method !== 'HEAD')
-      return refuse(reply.header('allow', 'GET, HEAD'), 405, 'Found no GET, expected GET or HEAD')
-    if (!mayAsk(request.url, request.host, host))
-      return refuse(reply, 421, `Found another host name, expected an address or ${host}`)
-    return undefined
-  })
-  app.setNotFoundHandler((_request, reply) =>
-    refuse(
-      reply,
-      404,
-      'Expected /, /operations, /runs, /runs.json, /dictionary, /metrics, /health or /ready',
-    ),
-  )
-  app.setErrorHandler((error, _request, reply) => refuse(reply, 503, describeError(error)))
-  routes(app, served)
-  try {
-    await app.listen({ host, port })
-  } catch (error) {
-    throw notListening(error, { host, port })
-  }
-  const address = app.server.address()
-  const bound = typeof address === 'object' && address !== null ? address.port : port
-  return {
-    url: urlOf('http', host, bound),
-    close: () => app.close(),
-  }
-}
-
-const setting = 'Write another port into the configuration: "schedule": {"listen": {"port": 8789}}, or'
-
-function notListening(error: unknown, at: { readonly host: string; readonly port: number }): unknown {
-  const message = listenProblem(error, at)
-  if (message === undefined) return error
-  return new Stop(message, {
-    exitCode: 3,
-    hint: `${setting} "listen": false for no server`,
-    cause: error,
-  })
-}
-
-/** What monitoring requests, under any name it has for this machine: the answers contain no customer data. */
-const watched: ReadonlySet<string> = new Set(['/metrics', '/health', '/ready'])
-
-/**
- * Whether a request names this server by an address. A name could be one that a foreign page has pointed at this machine
- * to read the report through its visitor's browser.
- */
-function isTrusted(host: string, listening: string): boolean {
-  const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
-  return name === 'localhost' || name === listening || isIP(name) !== 0
-}
-
-const pathOf = (url: string): string => url.split('?')[0] ?? ''
-
-/** `host`: this server's name in the request. `listening`: its name in the configuration. */
-export const mayAsk = (url: string, host: string, listening: string): boolean =>
-  watched.has(pathOf(url)) || isTrusted(host, listening)

@@ -20,6 +20,12 @@ const betweenLooks = 10_000
  */
 const mostAttempts = 2
 
+/** Milliseconds until a round is tried again whose predecessor is still under way. */
+const betweenRounds = 5000
+
+/** How far back missed instants are counted: only the last one matters. */
+const longestAway = 2 * 86_400_000
+
 /** The exit code of a job that did nothing because another run holds the warehouse. */
 const locked = 4
 
@@ -39,7 +45,7 @@ interface Planned {
   job: ScheduledJob
   instants: Instants
   row: JobRow
-  /** When a job that found the warehouse locked is tried again. */
+  /** When a job that found the warehouse locked, or its last round under way, is tried again. */
   again?: string
   /** When a plan for this instant was last found possible: it stays so, until the clock is set back. */
   sound?: { readonly due: string; readonly at: string }
@@ -71,6 +77,10 @@ export class Schedule {
        * was done before. Never throws.
        */
       readonly run: (job: ScheduledJob, plannedAt: string | undefined) => Promise<number | undefined>
+      /**
+       * Sends the job's round for an instant to workers, instead of running it; false if that has to wait. Never throws.
+       */
+      readonly send?: ((job: string, plannedAt: string) => Promise<boolean>) | undefined
       readonly log: {
         info(fields: object, message: string): void
         warn(fields: object, message: string): void
@@ -101,7 +111,7 @@ export class Schedule {
     while (!signal.aborted) {
       await this.#plan(seen)
       const due = this.#due()
-      if (due) await this.#carryOut(due)
+      if (due) await (this.parts.send ? this.#send(due, this.parts.send) : this.#carryOut(due))
       else await clock.sleep(this.#untilNext(), signal)
       seen = book.look((error, name) => this.#sayBroken(error, name))
     }
@@ -188,6 +198,22 @@ export class Schedule {
     if (row !== before) await this.#store(row)
   }
 
+  /** Instants that passed while the last round was under way, or the program down, have one round. */
+  async #send(planned: Planned, send: NonNullable<Schedule['parts']['send']>): Promise<void> {
+    const { job, instants, row } = planned
+    const now = this.#now
+    const plannedAt = lastInstant(instants, row.planned_at ?? now, now)
+    if (!(await send(job.name, plannedAt))) {
+      planned.again = canonical(milliseconds(now) + betweenRounds)
+      return
+    }
+    delete planned.again
+    const done = { last_planned_at: plannedAt, started_at: now, finished_at: this.#now, exit_code: 0 }
+    planned.row = { ...row, ...done, planned_at: after(instants, latest(plannedAt, now)), attempts: 0 }
+    this.parts.log.info({ job: job.name, planned_at: plannedAt, next: planned.row.planned_at }, 'Round sent')
+    await this.#store(planned.row)
+  }
+
   async #carryOut(planned: Planned): Promise<void> {
     const { run, log, signal } = this.parts
     const { job, instants, row } = planned
@@ -201,7 +227,7 @@ export class Schedule {
     const exitCode = await run(job, row.planned_at ?? undefined)
     this.#running = null
     // A run covers what passed before it started; what passed since is due.
-    const from = [row.planned_at ?? started, started].sort().at(-1) ?? started
+    const from = latest(row.planned_at ?? started, started)
     const done = { planned_at: after(instants, from), last_planned_at: row.planned_at, attempts: 0 }
     if (exitCode === undefined) {
       delete planned.again
@@ -256,4 +282,17 @@ function isVoid(instants: Instants, planned: string, now: string): boolean {
 function after(instants: Instants, time: string): string | null {
   const next = instants.next(milliseconds(time))
   return next === undefined ? null : canonical(next)
+}
+
+const latest = (a: string, b: string): string => (a > b ? a : b)
+
+/** The last of a schedule's instants from a planned one until now. */
+function lastInstant(instants: Instants, planned: string, now: string): string {
+  let last = planned
+  const from = canonical(milliseconds(now) - longestAway)
+  for (let next = after(instants, latest(planned, from)); next !== null && next <= now; ) {
+    last = next
+    next = after(instants, next)
+  }
+  return last
 }

@@ -1,35 +1,27 @@
 /* `shopsync schedule`: the jobs, the server next to them, and their end. Used by the command. */
-import { performance } from 'node:perf_hooks'
-import { Writable } from 'node:stream'
-import { describeError, errorFields, Stop } from '../../engine/base/errors.js'
 import { nextInstants } from '../../engine/config/cron.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
-import { AlreadyRan } from '../../engine/run/steps.js'
 import { readCursors } from '../../engine/warehouse/cursors.js'
 import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { CommandContext, Invocation } from '../../shell/command.js'
-import { withConfig } from '../../shell/commandcontext.js'
-import { inTime } from '../../shell/intime.js'
-import { Output } from '../../shell/output.js'
-import { packageVersion } from '../../shell/package.js'
-import { stillSignals } from '../../shell/signals.js'
+import type { CommandContext } from '../../shell/command.js'
+import type { ListeningServer } from '../../shell/statusserver.js'
 import type { Opening } from '../../shell/stayup.js'
 import { describeModel } from '../dictionary/describe.js'
 import { toHtml } from '../dictionary/page/dictionarypage.js'
 import { Hearing } from '../events/hearing.js'
 import { ReplacementWatch } from '../events/replaced.js'
 import { eventSettings } from '../events/settings.js'
-import { openIncidents } from '../health/openincidents.js'
-import { metricsOf } from '../health/writemetrics.js'
+import { watchedBy } from '../health/watched.js'
 import { aroundJobs, jobFolders } from '../jobs/jobfile.js'
-import { carryOutJob } from '../jobs/work.js'
+import { runWithin } from '../jobs/within.js'
 import { runsPage } from '../report/page/runspage.js'
 import { readRuns } from '../runs/work.js'
-import { type ListeningServer, type Served, serve } from './http.js'
+import { type Served, serve } from './http.js'
 import { JobBook, type ScheduledJob } from './jobbook.js'
 import type { PageCall } from './page.js'
 import { PageMaker } from './pagemaker.js'
+import { Rounds } from './rounds.js'
 import { Schedule } from './scheduler.js'
 import { endedText, nextRuns, scheduleText } from './words.js'
 
@@ -46,18 +38,21 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
   const jobs = book.open()
   signals.expected = true
   const warehouse = await opening.warehouse()
-  const { timeZone, listen, events } = scheduleSettings(config)
+  const { timeZone, listen, events, shards } = scheduleSettings(config)
   const isEmpty = (await readCursors(warehouse)).size === 0
   const first = isEmpty ? firstJob(jobs, timeZone, clock.nowMicros()) : undefined
   let hearing: Hearing | undefined
   const aside = <T>(work: () => Promise<T>): Promise<T> => (hearing ? hearing.aside(work) : work())
   const watch = new ReplacementWatch(warehouse, clock, signals.signal)
+  const superseded = (error: Error): void => watch.superseded(error)
+  let rounds: Rounds | undefined
   const schedule = new Schedule({
     ...{ warehouse, clock, timeZone, book, log, first },
     signal: watch.signal,
     // A job opens the warehouse for itself, and would make one of an empty file.
     run: async (job, plannedAt) =>
       (await watch.isReplaced()) ? 1 : aside(() => runJob(context, { ...job, plannedAt }, watch)),
+    send: shards === 0 ? undefined : async (job, at) => (await rounds?.send(job, at)) === true,
     ended: (job) => {
       if (out.isRead) out.print(endedText(job))
     },
@@ -76,9 +71,12 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
       const port = opening.port('events', settings.port)
       hearing = await Hearing.open(context, warehouse, {
         ...{ settings: { ...settings, port }, rings: true },
-        superseded: (error) => watch.superseded(error),
+        superseded,
       })
     }
+    rounds = await Rounds.open(context, {
+      ...{ warehouse, signal: watch.signal, ended: superseded, around: aside },
+    })
     const planned = nextRuns(jobs, timeZone, { nowMicros: clock.nowMicros(), first })
     const place = { url: server?.url ?? null, events_url: hearing?.url ?? null }
     const start = { pid: process.pid, time_zone: timeZone, ...place, jobs: planned }
@@ -87,6 +85,7 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
     await watch.throwIfReplaced()
   } finally {
     watch.close()
+    await rounds?.close()
     await hearing?.close()
     await ended(server, pages)
   }
@@ -116,48 +115,16 @@ async function ended(
   await server?.close()
 }
 
-/** Runs one job as `shopsync run` would, with its own warehouse and client, both closed at its end. */
+/** Runs one job, and returns its exit code; undefined if the work of its instant was done before. */
 async function runJob(
   context: CommandContext,
   job: ScheduledJob & { readonly plannedAt: string | undefined },
   watch: ReplacementWatch,
 ): Promise<number | undefined> {
-  const { invocation, config, clock, log } = context
-  const { out, signals, io } = invocation
-  const rowSettings = await context.rowSettings()
-  const stdout = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const its = new AbortController()
-  // No listener on the signal of one run is left behind on the process's signal.
-  const end = (): void => its.abort(signals.signal.reason)
-  signals.signal.addEventListener('abort', end, { once: true })
-  if (signals.signal.aborted) end()
-  const given: Invocation = {
-    ...invocation,
-    options: {},
-    out: new Output({ json: false, quiet: out.quiet, stdout, stderr: io.stderr }),
-    signals: stillSignals(its.signal),
-  }
-  try {
-    return await withConfig(given, config, (its) => carryOutJob(its, job), clock, rowSettings)
-  } catch (error) {
-    // The job has done nothing, and is made up for with the configuration as it is now.
-    if (isSuperseded(error)) {
-      watch.superseded(error)
-      return error.exitCode
-    }
-    if (error instanceof AlreadyRan) {
-      log.info({ job: job.name, planned_at: job.plannedAt }, 'Another run has already done this job')
-      return undefined
-    }
-    const exitCode = error instanceof Stop ? error.exitCode : 1
-    const fields = { job: job.name, ...errorFields(error) }
-    // A job that another run blocks has not failed: it will be tried again.
-    if (exitCode === 4) log.warn(fields, 'Job did not run')
-    else log.error(fields, 'Job failed')
-    return exitCode
-  } finally {
-    signals.signal.removeEventListener('abort', end)
-  }
+  const { exitCode, error } = await runWithin(context, job)
+  // The job has done nothing, and is made up for with the configuration as it is now.
+  if (isSuperseded(error)) watch.superseded(error)
+  return exitCode
 }
 
 function served(
@@ -181,25 +148,11 @@ function served(
       nowMicros: clock.nowMicros(),
     })
   let dictionary: string | undefined
-  let metrics: Promise<string> | undefined
   return {
-    health: () => ({
-      status: 'ok',
-      version: packageVersion(),
-      up_seconds: Math.round(performance.now() / 1000),
+    ...watchedBy(context, {
+      ...{ warehouse, signal: watch.signal },
+      ready: () => ({ running: schedule.running, jobs: schedule.rows }),
     }),
-    ready: async () => ({
-      ...(await reach(warehouse, watch)),
-      running: schedule.running,
-      jobs: schedule.rows,
-    }),
-    metrics: () => {
-      // Those who ask again meanwhile wait for the same answer: a database that is away doesn't collect questions.
-      metrics ??= metricsOf(context, warehouse).finally(() => {
-        metrics = undefined
-      })
-      return inTime(metrics)
-    },
     page: () => pages.report.page(),
     operations: () => pages.operations.page(),
     runsPage: async () => runsPage(await readLastRuns(), clock.nowMicros()),
@@ -214,21 +167,4 @@ function served(
       return dictionary
     },
   }
-}
-
-interface Reached {
-  readonly ready: boolean
-  readonly warehouse: string
-  /** How many are open; null if unknown. */
-  readonly incidents: number | null
-}
-
-/** Whether the warehouse answers in time, and whether it needs attention. */
-async function reach(warehouse: Warehouse, { signal }: ReplacementWatch): Promise<Reached> {
-  const away = (found: string): Reached => ({ ready: false, warehouse: found, incidents: null })
-  if (warehouse.dialect.file.isGone() || signal.aborted) return away('it was replaced or removed')
-  return inTime(warehouse.read((db) => openIncidents(warehouse, db))).then(
-    ({ length }): Reached => ({ ready: true, warehouse: 'ok', incidents: length }),
-    (error: unknown) => away(describeError(error)),
-  )
 }

@@ -18,12 +18,12 @@ import type * as telling from '../../../src/features/health/telling.js'
 import type * as troubles from '../../../src/features/health/wholetrouble.js'
 import type * as afterrun from '../../../src/features/plan/afterrun.js'
 import type * as verification from '../../../src/features/reconcile/verification.js'
-import type * as asking from '../../../src/features/schedule/http.js'
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
 import type * as schedule from '../../../src/features/schedule/scheduler.js'
 import type * as intime from '../../../src/shell/intime.js'
 import type * as secrets from '../../../src/shell/log.js'
+import type * as asking from '../../../src/shell/statusserver.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -241,7 +241,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'monitoring may use any name; a foreign page gets nothing',
     broken: 'answers requests under any name',
-    breakage: breaking<typeof asking>('src/features/schedule/http.ts').function('mayAsk', () => () => true),
+    breakage: breaking<typeof asking>('src/shell/statusserver.ts').function('mayAsk', () => () => true),
     test: 'test/features/schedule/scheduleprocess.test.ts',
     name: 'serves, and exits with 0 on SIGTERM',
     on: [],

@@ -21,6 +21,7 @@ import { interferences, narrowEncoding } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { findHolder } from './lockholder.js'
 import { readAtOneInstant } from './oneinstant.js'
+import { queuePlace } from './queueview.js'
 import { type BinaryRows, encode, rowsOf } from './rows.js'
 import { scan } from './scan.js'
 import { PostgresSession, StatementCache } from './session.js'
@@ -196,6 +197,12 @@ const comments = (db: Db, tables: readonly Table[], schema: string): CompiledQue
     )
     .compile(db)
 
+async function isThere(db: Db, schema: string, table: string): Promise<boolean> {
+  const name = sql`to_regclass(format('%I.%I', ${schema}::text, ${table}::text))`
+  const { rows } = await sql<{ found: boolean }>`select ${name} is not null as found`.execute(db)
+  return rows[0]?.found === true
+}
+
 /** The default schema of the views. */
 const viewsOf = (schema: string): string => `${schema}_analytics`
 
@@ -218,11 +225,6 @@ export function postgresDialect(
   const names = { schema, role: new pg.Client(config).user ?? '', tlsFrom }
   const cache = new StatementCache(db, schema)
   const shared = { pool, cache, where, begin: beginning(pooler) }
-  const isThere = async (table: string): Promise<boolean> => {
-    const name = sql`to_regclass(format('%I.%I', ${schema}::text, ${table}::text))`
-    const { rows } = await sql<{ found: boolean }>`select ${name} is not null as found`.execute(db)
-    return rows[0]?.found === true
-  }
   const dialect: Dialect<BinaryRows, ReadonlyMap<string, BinaryRows>> = {
     db,
     where,
@@ -259,13 +261,14 @@ export function postgresDialect(
       changeKey: (table, live) => changeKey(db, schema, table, live),
     },
     file: { isGone: () => false, atPath: () => '', refuseShards: () => {}, room: async () => undefined },
+    deliveries: queuePlace(db, names, config),
     transaction: (work) => transact(shared, work),
     atOneInstant: (work) => readAtOneInstant({ db, schema, views: viewsOf(schema), where }, work),
     views: (name = viewsOf(schema)) => viewStore(db, schema, name),
     now: (session) => databaseTime(db, session),
     classify: (error) => classify(error, where, names),
     beside: async ({ table, creates }) => {
-      if (!creates && !(await isThere(table))) return undefined
+      if (!creates && !(await isThere(db, schema, table))) return undefined
       // The connections belong to the warehouse, which closes them.
       return { ...dialect, close: async () => {} }
     },

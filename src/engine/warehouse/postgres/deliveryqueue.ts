@@ -1,0 +1,275 @@
+/**
+ * The queue of deliveries on pg-boss. Loaded by `worker`, and by `schedule` and `run --enqueue` where rounds are sent.
+ *
+ * queued: sent, or put back. A key JOB/I/N is queued or active once (policy `exclusive`).
+ * active: a worker has it, and says so every five seconds. If it is silent for fifteen, any other worker puts it back.
+ * done:   kept for two days, so that a round that was sent in part is known.
+ *
+ * What the queue holds may be dropped at any time: every call makes it again, and a delivery that ends sends what its
+ * round now lacks. What has run for the round's instant already ends at once, because the warehouse knows it.
+ */
+import { sql } from 'kysely'
+import type pg from 'pg'
+import { type JobWithMetadata, PgBoss } from 'pg-boss'
+import manifest from 'pg-boss/package.json' with { type: 'json' }
+import { Stop } from '../../base/errors.js'
+import type { Db } from '../database.js'
+import {
+  type Again,
+  type Deliveries,
+  type Delivery,
+  partName,
+  type QueueOptions,
+  type Round,
+  type Taken,
+} from '../deliveries.js'
+import { type Carried, carried, jobOf, roundOf, shardOf, wasSilent } from './carried.js'
+import type { Names } from './drivererrors.js'
+import { dropping, missingRight, queueName, queueRights, queueSchema } from './queueplace.js'
+
+/** In seconds. A run's own limit ends it after six hours; the end of a claim is only for a worker that never ends. */
+const queueOptions = {
+  policy: 'exclusive',
+  heartbeatSeconds: 15,
+  expireInSeconds: 82_800,
+  retryLimit: 2_147_483_647,
+  retryDelay: 15,
+  retentionSeconds: 30 * 86_400,
+  deleteAfterSeconds: 2 * 86_400,
+}
+
+/** Seconds between two looks for deliveries whose workers are silent. */
+const watching = { superviseIntervalSeconds: 5, monitorIntervalSeconds: 5, instanceHeartbeatSeconds: 5 }
+
+/** A connection in a transaction. */
+type Connection = ReturnType<PgBoss['getDb']>
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+
+/** Whether the queue or its schema is gone. */
+const isGone = (error: unknown): boolean =>
+  /^(42P01|3F000|42883|42704)$/.test(codeOf(error)) ||
+  (error instanceof Error && /^Queue \S+ does not exist/.test(error.message))
+
+/** pg-boss's tables are of a version that this program doesn't know, or were changed. */
+const strange = (schema: string, found: string, cause?: unknown): Stop =>
+  new Stop(
+    `The queue for workers in the schema ${queueSchema(schema)} ${found}; expected tables of pg-boss, version ${manifest.pgboss.schema}`,
+    { exitCode: 3, hint: dropping(schema), cause },
+  )
+
+class PostgresDeliveries implements Deliveries {
+  #boss: Promise<PgBoss> | undefined
+
+  constructor(
+    private readonly config: pg.ClientConfig,
+    private readonly db: Db,
+    private readonly names: Names,
+    private readonly options: QueueOptions,
+  ) {}
+
+  async send(round: Round): Promise<number | undefined> {
+    return this.#transact(async (boss, db) => {
+      await this.#lock(db)
+      return this.#fill(boss, db, round)
+    })
+  }
+
+  async take(by: string): Promise<Taken | undefined> {
+    return this.#transact(async (boss, db) => {
+      const [found] = await boss.fetch<Carried>(queueName, { includeMetadata: true, db })
+      if (!found) return undefined
+      const deaths = wasSilent(found) ? (found.data.deaths ?? 0) + 1 : 0
+      // Whom it cost stays on record until a worker survives it.
+      const died = deaths === 0 ? null : (found.data.worker ?? null)
+      const more = JSON.stringify({ worker: by, deaths, died })
+      await db.executeSql(
+        `update ${queueSchema(this.names.schema)}.job set data = data || $3::jsonb where name = $1 and id = $2`,
+        [queueName, found.id, more],
+      )
+      return this.#taken(found, deaths)
+    })
+  }
+
+  async close(): Promise<void> {
+    const boss = await this.#boss?.catch(() => undefined)
+    this.#boss = undefined
+    await boss?.stop({ graceful: false })
+  }
+
+  /** Opens the queue now: what is wrong with it is known before anything rests on it. */
+  async open(): Promise<this> {
+    await this.#open()
+    return this
+  }
+
+  #taken({ id, retryCount, data }: JobWithMetadata<Carried>, deaths: number): Taken {
+    const attempt = { id, retryCount }
+    const delivery: Delivery = { round: roundOf(data), shard: shardOf(data) }
+    return {
+      ...delivery,
+      deaths,
+      touch: () => this.#using(async (boss) => void (await boss.touch(queueName, attempt))),
+      done: () =>
+        this.#transact(async (boss, db) => {
+          // Two last shards that end together see each other.
+          await this.#lock(db)
+          await boss.complete(queueName, attempt, null, { db })
+          await this.#fill(boss, db, delivery.round)
+        }),
+      again: (when) => this.#again(attempt, delivery, when),
+    }
+  }
+
+  async #again(
+    attempt: { readonly id: string; readonly retryCount: number },
+    { round, shard }: Delivery,
+    when: Again,
+  ): Promise<void> {
+    if (when === 'later') return this.#using(async (boss) => void (await boss.fail(queueName, attempt, null)))
+    return this.#transact(async (boss, db) => {
+      await this.#lock(db)
+      await boss.complete(queueName, attempt, null, { db })
+      // A new one, so that what has waited longer comes first.
+      await boss.insert(queueName, [jobOf(carried(round, partName(shard)))], { db })
+    })
+  }
+
+  /** One sender at a time. */
+  async #lock(db: Connection): Promise<void> {
+    const key = `shopsync queue ${this.names.schema}`
+    await db.executeSql('select pg_advisory_xact_lock(hashtext($1))', [key])
+  }
+
+  /** Sends what a round lacks: its shards; once all are done, the whole warehouse. */
+  async #fill(boss: PgBoss, db: Connection, round: Round): Promise<number | undefined> {
+    const { rows } = await db.executeSql(
+      `select data ->> 'part' as part, data ->> 'planned_at' as round, bool_or(state < 'completed') as live
+       from ${queueSchema(this.names.schema)}.job
+       where name = $1 and data ->> 'job' = $2 and (state < 'completed' or data ->> 'planned_at' = $3)
+       group by 1, 2`,
+      [queueName, round.job, round.plannedAt],
+    )
+    const known = rows as readonly { part: string; round: string; live: boolean }[]
+    const live = known.filter(({ live }) => live)
+    if (live.some((row) => row.round !== round.plannedAt)) return undefined
+    const parts = new Set(known.filter((row) => row.round === round.plannedAt).map(({ part }) => part))
+    const shards = Array.from({ length: round.shards }, (_, index) => partName({ index, of: round.shards }))
+    const missing = shards.filter((part) => !parts.has(part))
+    const areDone = missing.length === 0 && live.every(({ part }) => !shards.includes(part))
+    if (areDone && !parts.has(partName(undefined))) missing.push(partName(undefined))
+    if (missing.length > 0)
+      await boss.insert(
+        queueName,
+        missing.map((part) => jobOf(carried(round, part))),
+        { db },
+      )
+    return missing.length
+  }
+
+  #transact<T>(work: (boss: PgBoss, db: Connection) => Promise<T>): Promise<T> {
+    return this.#using(async (boss) => {
+      const transaction = await boss.getDb().beginTransaction?.()
+      if (!transaction) throw strange(this.names.schema, 'has no transactions')
+      try {
+        const result = await work(boss, transaction.db)
+        await transaction.commit()
+        return result
+      } catch (error) {
+        await transaction.rollback()
+        throw error
+      }
+    })
+  }
+
+  /** Repeats the work once if the queue was dropped. */
+  async #using<T>(work: (boss: PgBoss) => Promise<T>): Promise<T> {
+    const boss = await this.#open()
+    try {
+      return await work(boss)
+    } catch (error) {
+      if (!isGone(error)) throw this.#explained(error)
+    }
+    await this.#abandon(boss)
+    const again = await this.#open()
+    return work(again).catch((error: unknown) => {
+      throw isGone(error) ? strange(this.names.schema, 'lacks tables', error) : this.#explained(error)
+    })
+  }
+
+  async #abandon(boss: PgBoss): Promise<void> {
+    if ((await this.#boss?.catch(() => undefined)) !== boss) return
+    this.#boss = undefined
+    await boss.stop({ graceful: false }).catch(() => {})
+  }
+
+  #open(): Promise<PgBoss> {
+    this.#boss ??= this.#make().catch((error: unknown) => {
+      this.#boss = undefined
+      throw this.#explained(error)
+    })
+    return this.#boss
+  }
+
+  async #make(): Promise<PgBoss> {
+    const { schema } = this.names
+    const { isThere, obstacle } = await queueRights(this.db, this.names)
+    if (obstacle)
+      throw new Stop(`${obstacle.problem}; nothing was done`, { exitCode: 3, hint: obstacle.hint })
+    if (!isThere) await sql`create schema if not exists ${sql.id(queueSchema(schema))}`.execute(this.db)
+    await this.#refuseNewer()
+    const boss = new PgBoss({
+      ...(this.config as object),
+      max: 3,
+      schema: queueSchema(schema),
+      createSchema: false,
+      supervise: true,
+      schedule: false,
+      reindex: false,
+      monitorVacuum: false,
+      registerInstance: this.options.works,
+      instanceName: 'worker',
+      openTelemetry: { enabled: false },
+      ...watching,
+    })
+    boss.on('error', this.options.trouble)
+    try {
+      await boss.start()
+      await boss.createQueue(queueName, queueOptions)
+      return boss
+    } catch (error) {
+      await boss.stop({ graceful: false }).catch(() => {})
+      throw error
+    }
+  }
+
+  /** pg-boss moves older tables on by itself, and works on newer ones as if they were its own. */
+  async #refuseNewer(): Promise<void> {
+    const place = queueSchema(this.names.schema)
+    const there = await sql<{ found: boolean }>`select to_regclass(${`${place}.version`}) is not null
+      as found`.execute(this.db)
+    if (!there.rows[0]?.found) return
+    const { rows } = await sql<{ version: number }>`select version::int as version
+      from ${sql.id(place, 'version')}`.execute(this.db)
+    const version = rows[0]?.version ?? 0
+    if (version > manifest.pgboss.schema) throw strange(this.names.schema, `has tables of version ${version}`)
+  }
+
+  #explained(error: unknown): unknown {
+    const code = codeOf(error)
+    const { schema } = this.names
+    if (code === '42501') {
+      const { problem, hint } = missingRight(schema, this.names)
+      return new Stop(`${problem}; nothing was done`, { exitCode: 3, hint, cause: error })
+    }
+    return /^(42|22|23)/.test(code) ? strange(schema, 'refused a statement', error) : error
+  }
+}
+
+export const openDeliveries = (
+  config: pg.ClientConfig,
+  db: Db,
+  names: Names,
+  options: QueueOptions,
+): Promise<Deliveries> => new PostgresDeliveries(config, db, names, options).open()

@@ -1,0 +1,140 @@
+/** Workers: rounds sent by hand and by `schedule`, and taken by programs in this process. Those that are killed: test/long. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deliveriesOf } from '../../../src/engine/warehouse/deliveries.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { StatusReport } from '../../../src/features/health/statusdocument.js'
+import { onServer } from '../../support/databases.js'
+import { type Address, type Place, place } from '../../support/place.js'
+import { Program, program } from '../../support/process.js'
+import { onlyJob, startScheduler, until, writeJob } from '../../support/scheduler.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
+
+let here: Place
+let warehouse: Warehouse
+let address: Address
+
+const configure = (more: Record<string, object> = {}): void =>
+  here.configure({
+    warehouse: { ...address },
+    sync: { resources: ['notes', 'shops'] },
+    workers: { listen: { port: 0 } },
+    ...more,
+  })
+
+beforeAll(async () => {
+  const [, postgres] = bothWarehouses()
+  address = await postgres!.migrated()
+  here = await place({ tenants: 5, repairOrders: 3 })
+  configure()
+  warehouse = await reopen(address)
+  writeJob(here.folder, 'mine', { steps: [{ command: 'sync' }, { command: 'snapshot' }] })
+})
+afterAll(async () => {
+  await warehouse.close()
+  await here.remove()
+})
+
+/** How the runs of a job have ended. */
+const runs = async (job = 'mine') => {
+  const rows = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_runs')
+      .select(['shard', 'mode', 'status'])
+      .where('job', '=', job)
+      .orderBy('seq')
+      .execute(),
+  )
+  return rows.map(({ shard, mode, status }) => `${shard ?? mode} ${status}`)
+}
+
+test('a SQLite warehouse has none', async () => {
+  const lite = await place({ tenants: 1, repairOrders: 1 })
+  for (const words of [['worker'], ['run', 'hourly', '--enqueue', '2']]) {
+    const { code, stderr } = await lite.run(...words)
+    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining('Type shopsync schedule here')])
+    expect(stderr).toContain('shopsync copy --to postgres://')
+  }
+  lite.configure({ schedule: { shards: 8 } })
+  expect(await lite.run('schedule')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('found 8 and a SQLite warehouse'),
+  })
+  expect(lite.sandbox.requests).toEqual([])
+  expect(existsSync(join(lite.folder, 'data/warehouse.db'))).toBe(false)
+  await lite.remove()
+})
+
+test('a round is taken shard by shard, then what concerns the whole warehouse', async () => {
+  expect((await here.run('worker', '--once')).code).toBe(0)
+  const sent = await here.run('run', 'mine', '--enqueue', '3', '--json')
+  expect([sent.code, sent.json()]).toEqual([0, { job: 'mine', planned_at: expect.any(String), shards: 3 }])
+  expect(await here.run('run', 'mine', '--enqueue', '3')).toMatchObject({ code: 4 })
+  const ended = await here.run('worker', '--once', '--parallel', '2')
+  expect(ended.code, ended.stderr).toBe(0)
+  const done = await runs()
+  expect(done.toSorted()).toEqual(['0/3 ok', '1/3 ok', '2/3 ok', 'whole ok'])
+  expect(done.at(-1)).toBe('whole ok')
+  expect(await warehouse.read((db) => db.selectFrom('tenants').select('tenant_id').execute())).toHaveLength(5)
+})
+
+const seen = async (job: string): Promise<string[]> => {
+  const { deliveries = [] } = (await deliveriesOf(warehouse).seen()) ?? {}
+  return deliveries.filter((one) => one.job === job).map(({ part, status }) => `${part} ${status}`)
+}
+
+/** What is to be tried again after a while is due now. */
+const hurry = () => onServer(address.url, 'update shopsync_queue.job set start_after = now()')
+
+test('SIGTERM puts the shard and its lease back, and the next worker continues', async () => {
+  writeJob(here.folder, 'ended')
+  await here.run('run', 'ended', '--enqueue', '1')
+  here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall', ms: 60_000, part: 'headers' } }])
+  const { PATH = '' } = process.env
+  const env = { PATH, API_SECRET: here.sandbox.secret }
+  const worker = new Program(program, ['worker', '--json'], { cwd: here.folder, env })
+  const asked = new Promise<void>((resolve) => {
+    const off = here.sandbox.onRequest(({ resource }) => {
+      if (resource !== 'notes') return
+      off()
+      resolve()
+    })
+  })
+  await Promise.race([asked, worker.ended])
+  expect(await seen('ended')).toEqual(['0/1 active'])
+  worker.kill('SIGTERM')
+  const ended = await worker.ended
+  expect(ended.code, ended.stderr).toBe(0)
+  expect(ended.json()).toMatchObject({ parallel: 1, url: expect.stringMatching(/^http:/) })
+  expect(await seen('ended')).toEqual(['0/1 waiting'])
+  const owners = await warehouse.read((db) => db.selectFrom('sync_lease').select('owner').execute())
+  expect(owners.filter(({ owner }) => owner !== null)).toEqual([])
+  here.sandbox.script([])
+  await hurry()
+  expect((await here.run('worker', '--once')).code).toBe(0)
+  expect((await runs('ended')).filter((run) => run.endsWith('ok'))).toEqual(['0/1 ok', 'whole ok'])
+})
+
+test('`schedule` sends a round and works on none of it; with schedule.work it is a worker', async () => {
+  onlyJob(here.folder, 'planned', { schedule: '* * * * *' })
+  configure({ schedule: { listen: { port: 0 }, shards: 2 } })
+  const before = here.sandbox.requests.length
+  const sender = await startScheduler(here.folder, { API_SECRET: here.sandbox.secret })
+  await until(async () => (await seen('planned')).length === 2)
+  expect(await seen('planned')).toEqual(['0/2 waiting', '1/2 waiting'])
+  expect(here.sandbox.requests.length).toBe(before)
+  sender.run.kill('SIGTERM')
+  expect(await sender.run.ended).toMatchObject({ code: 0 })
+  const { workers } = (await here.run('status', '--json')).json<StatusReport>()
+  expect(workers?.rounds.find(({ job }) => job === 'planned')).toMatchObject({
+    ...{ shards: 2, done: 0, active: 0, waiting: 2, workers: 0, whole: null },
+  })
+  configure({ schedule: { listen: { port: 0 }, shards: 2, work: true } })
+  const working = await startScheduler(here.folder, { API_SECRET: here.sandbox.secret })
+  await until(async () => (await runs('planned')).includes('whole ok'))
+  working.run.kill('SIGTERM')
+  expect(await working.run.ended).toMatchObject({ code: 0 })
+  const { stdout } = await here.run('status')
+  expect(stdout).toMatch(/planned since \S+ \S+( UTC)?: 2 of 2 shards done/)
+})
