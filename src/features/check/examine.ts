@@ -53,29 +53,16 @@ async function sourceBeside(context: CommandContext, stamps: Stamps): Promise<So
 
 async function examineParts(context: CommandContext, config: Config, observer: Observer): Promise<Trial[]> {
   const [
-    {
-      checkApi,
-      checkEvents,
-      checkOwner,
-      checkForgotten,
-      checkRevoked,
-      checkInterference,
-      checkViews,
-      checkWarehouse,
-      checkWays,
-      checkWorks,
-    },
+    { checkApi, checkOwner, checkRevoked, checkInterference, checkViews, checkWarehouse, checkWays },
     { Stamps },
     { viewsWanted },
-    { forgottenFile },
   ] = await Promise.all([
     import('./work.js'),
     import('../../engine/base/clock.js'),
     import('../analytics/work.js'),
-    import('../../shell/forgottenfile.js'),
   ])
-  const { model, clock, invocation } = context
-  const { signal } = invocation.signals
+  const { model, clock } = context
+  const { signal } = context.invocation.signals
   const source = await sourceBeside(context, new Stamps(clock))
   const tenants = config.sync.tenants === 'all' ? null : config.sync.tenants
   const nowMicros = (): bigint => clock.nowMicros()
@@ -99,25 +86,26 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
   const inVain = granted ? await examineTargetTenants(config, granted) : []
-  const readers = warehouse ? await examineReaders(context, warehouse) : []
-  const works = warehouse ? await checkWorks(warehouse) : []
-  const forgotten = warehouse ? await checkForgotten(warehouse, forgottenFile(invocation)) : []
-  const events = warehouse ? await checkEvents(warehouse, nowMicros()) : []
-  const queue = warehouse ? await examineQueue(config, warehouse) : []
+  const kept = warehouse ? await examineKept(context, warehouse, nowMicros()) : []
+  return [...trials, ...revoked, ...inVain, ...ways, stored, ...tables, ...views, ...kept, ...owner]
+}
+
+/** What features keep in the warehouse, or beside it. */
+async function examineKept(
+  context: CommandContext,
+  warehouse: Warehouse,
+  nowMicros: bigint,
+): Promise<Trial[]> {
+  const [{ checkEvents, checkForgotten, checkWorks }, { forgottenFile }] = await Promise.all([
+    import('./work.js'),
+    import('../../shell/forgottenfile.js'),
+  ])
   return [
-    ...trials,
-    ...revoked,
-    ...inVain,
-    ...ways,
-    stored,
-    ...tables,
-    ...views,
-    ...readers,
-    ...works,
-    ...forgotten,
-    ...events,
-    ...queue,
-    ...owner,
+    ...(await examineReaders(context, warehouse)),
+    ...(await checkWorks(warehouse)),
+    ...(await checkForgotten(warehouse, forgottenFile(context.invocation))),
+    ...(await checkEvents(warehouse, nowMicros)),
+    ...(await examineQueue(context.config, warehouse)),
   ]
 }
 

@@ -90,7 +90,9 @@ const hurry = () => onServer(address.url, 'update shopsync_queue.job set start_a
 test('SIGTERM puts the shard and its lease back, and the next worker continues', async () => {
   writeJob(here.folder, 'ended')
   await here.run('run', 'ended', '--enqueue', '1')
-  here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall', ms: 60_000, part: 'headers' } }])
+  here.sandbox.script([
+    { when: { resource: 'notes' }, fault: { kind: 'stall', ms: 60_000, part: 'headers' } },
+  ])
   const { PATH = '' } = process.env
   const env = { PATH, API_SECRET: here.sandbox.secret }
   const worker = new Program(program, ['worker', '--json'], { cwd: here.folder, env })
