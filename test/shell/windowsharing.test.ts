@@ -14,7 +14,7 @@ const resources = ['repair_orders', 'payments', 'customers']
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ repairOrders: 6, tenants: 2, rate })
+  here = await place({ repairOrders: 3, tenants: 2, rate })
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
 })
 afterAll(() => here.remove())

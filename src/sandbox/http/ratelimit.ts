@@ -7,6 +7,8 @@ export interface RateOptions {
   readonly window?: number
   /** Requests of another consumer of the same budget in every window. */
   readonly others?: number
+  /** What is counted: all requests of the partner, which is the default, or those of each address. */
+  readonly by?: 'partner' | 'address'
 }
 
 interface RateState {
@@ -37,6 +39,11 @@ export class RateLimit {
     private readonly clock: MicrosClock,
     private readonly options: RateOptions = {},
   ) {}
+
+  /** The rule that counts a request. Requests without credentials are counted by address. */
+  keyOf(partnerId: string | undefined, address: string): string {
+    return this.options.by === 'address' ? address : (partnerId ?? address)
+  }
 
   take(key: string, requests = 1): RateState {
     const { limit = 1_000_000, window: length = 60, others = 0 } = this.options

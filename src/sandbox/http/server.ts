@@ -164,7 +164,8 @@ function respond(
   started: bigint,
   ip: string,
 ): HttpResponse {
-  const key = isPartner(call, context.credentials) ? context.credentials.partnerId : ip
+  const { credentials } = context
+  const key = context.rate.keyOf(isPartner(call, credentials) ? credentials.partnerId : undefined, ip)
   const state = context.rate.take(key)
   const judged = state.exceeded
     ? new Refusal(429, 'Rate limit exceeded').response

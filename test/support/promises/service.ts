@@ -4,6 +4,7 @@ import type * as clocks from '../../../src/engine/base/clock.js'
 import type * as ending from '../../../src/engine/run/ending.js'
 import type * as lastrun from '../../../src/engine/run/lastrun.js'
 import type * as steps from '../../../src/engine/run/steps.js'
+import type * as siblings from '../../../src/engine/source/rate/siblings.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
 import type * as lockholder from '../../../src/engine/warehouse/postgres/lockholder.js'
 import type * as rounds from '../../../src/engine/warehouse/rounds.js'
@@ -31,6 +32,18 @@ const job = 'test/engine/run/job.test.ts'
 const alerts = 'test/features/alerts/alerts.test.ts'
 
 export const service: readonly Promised[] = [
+  {
+    promise: 'processes that share a rate limit use its windows up, and none is refused',
+    broken: "doesn't take from the row of all processes",
+    breakage: breaking<typeof siblings>('src/engine/source/rate/siblings.ts').method(
+      'Siblings',
+      'judge',
+      () => () => 'go',
+    ),
+    test: 'test/engine/source/siblings.test.ts',
+    name: 'use each window up, and none is refused',
+    on: both,
+  },
   {
     promise: 'each planned run happens once, or is made up for once',
     broken: "doesn't check whether another program has made the planned run",

@@ -1,10 +1,10 @@
 /**
  * Measures how several processes share one rate-limit window by a row of the warehouse (docs/scale.md), in virtual time:
  * which share of each window they use while work remains, and how many requests the server refuses.
- * `node dist/bench/rate.js [--seed N]`. `bench/rate/processes.ts` does the same with real processes.
+ * `node dist/bench/rate/simulated.js [--seed N]`. `processes.ts` does the same with real processes.
  */
 import { parseArgs } from 'node:util'
-import { sendable, simulate, type Tally } from '../test/support/simulation.js'
+import { sendable, simulate, type Tally } from '../../test/support/simulation.js'
 
 const { values: options } = parseArgs({ options: { seed: { type: 'string', default: '0' } } })
 const seed = Number(options.seed)
