@@ -3,7 +3,7 @@
  *
  * Processes that share one rate-limit window by a row in Postgres (docs/scale.md), against the sandbox over loopback:
  * which share of each window they use while work remains, and how many requests are refused. simulated.ts does the same
- * in virtual time. The sandbox's clock is set so that the second window of a minute or an hour begins after some seconds.
+ * in virtual time. The sandbox's clock is set so that the second window of a minute or an hour begins after a few seconds.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { connect, createServer, type Server, type Socket } from 'node:net'

@@ -246,7 +246,7 @@ describe('shards', () => {
     await claim('0/2')
   })
 
-  it('whoever does not wait asks for nothing', async () => {
+  it('a claim that does not wait asks for nothing', async () => {
     await claim('0/2')
     await expect(openLease({ warehouse, clock: systemClock, patience: 0 }, 'sync')).rejects.toMatchObject({
       exitCode: 4,
@@ -372,7 +372,7 @@ describe('the runs of shards', () => {
     await lease[Symbol.asyncDispose]()
   })
 
-  it('are no orphans while they have a lease, whoever begins beside them', async () => {
+  it('are no orphans while they have a lease, also when others begin beside them', async () => {
     const sandbox = await sandboxWith(tenants)
     const insert = (run_id: string) =>
       warehouse.db.insertInto('sync_runs').values({ run_id, status: 'running', mode: 'sync' }).compile()

@@ -1,6 +1,6 @@
 /**
  * A year of polls, as arithmetic: shops whose lists change while they are open, and what each poll leaves in the columns of
- * its cursor (engine/run/polls.ts). No warehouse and no source: a year of a list takes some milliseconds.
+ * its cursor (engine/run/polls.ts). No warehouse and no source: a year of a list takes milliseconds.
  */
 import { seeded } from '../../bench/freshness/simulated.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'

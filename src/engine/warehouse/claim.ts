@@ -183,7 +183,7 @@ function refuseHeld({ own, overlapping, now }: Found, claim: LeaseRequest, where
   const name = leaseName(claim.shard)
   const rows = [own, ...overlapping]
   const held = rows.filter((row) => row.owner !== claim.runId && isLive(row, now, claim.leaseMs))
-  // A listener makes room within seconds: whoever waits for others is told of these.
+  // A listener makes room within seconds, so the message names another holder if there is one.
   const [holder] = held.toSorted(
     (a, b) => Number(a.command === listenCommand) - Number(b.command === listenCommand),
   )
@@ -213,7 +213,7 @@ async function compareSettings(
   return { differing, hasSettings: differing.length === 0 }
 }
 
-/** Whoever held one of these rows, and sleeps, can commit nothing when it wakes. */
+/** A process that held one of these rows, and sleeps, can commit nothing when it wakes. */
 export const fencedOff = (db: Dialect['db'], names: readonly string[]) =>
   db
     .updateTable('sync_lease')

@@ -32,7 +32,7 @@ export type Again = 'now' | 'later'
 export interface Taken extends Delivery {
   /** How many workers in a row have died of it, or seemed to. */
   readonly deaths: number
-  /** Tells the others that it is under way: without a word for 15 seconds, it goes to another worker. */
+  /** Tells the others that it is under way: if nothing is heard for 15 seconds, it goes to another worker. */
   touch(): Promise<void>
   /** It is done. The round's last shard sends the delivery for the whole warehouse. */
   done(): Promise<void>

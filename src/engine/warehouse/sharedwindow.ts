@@ -12,7 +12,7 @@ import type { Warehouse } from './warehouse.js'
  * Takes requests of a window, if all have then taken at most `claim.most`. Otherwise it changes nothing and returns no
  * row. A row of a later window is taken from as it is: what we know of our own window says nothing about that one.
  */
-export function takeSql(db: Db, claim: WindowClaim): CompiledQuery<{ resets_at: number; taken: number }> {
+function takeSql(db: Db, claim: WindowClaim): CompiledQuery<{ resets_at: number; taken: number }> {
   const { rule, limit, count, most, resetsAt, isSaid, from, to, was, used, owed } = claim
   const row = {
     resets_at: sql<number>`sync_rate.resets_at`,

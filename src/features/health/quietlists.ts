@@ -83,7 +83,7 @@ export async function quietLists(db: Db, wanted: WantedCursors, nowMicros: bigin
   return rows.flatMap((row) => quietList(row) ?? []).toSorted((a, b) => b.usual_a_day - a.usual_a_day)
 }
 
-/** What is said of such a list. */
+/** What people read about such a list. */
 export const quietWords = ({ hours, usual_a_day }: Pick<QuietList, 'hours' | 'usual_a_day'>): string =>
   `nothing new for ${plural(Math.floor(hours / 24), 'day')}; usually ${count(usual_a_day)} a day`
 

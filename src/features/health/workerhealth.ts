@@ -95,7 +95,7 @@ export function workersText(status: WorkersStatus | undefined): string {
 export const workersAdvice =
   'Type shopsync worker on at least one machine; if one is up, its log says what it waits for (docs/scale.md)'
 
-/** Workers that have died of one delivery in a row, until it is said. */
+/** Workers that have died of one delivery in a row, until it is reported. */
 const manyDeaths = 3
 
 /** The list that a shard's run was on when it was last seen to store something, by the run before this one. */

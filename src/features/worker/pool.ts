@@ -4,7 +4,7 @@
  *
  * waiting:  nothing is due; it looks once a second.
  * carrying: the delivery's run is under way; the queue hears so every five seconds.
- * put back: the run was cut short, or could not do its work. Whoever takes the delivery next continues.
+ * put back: the run was cut short, or could not do its work. The worker that takes the delivery next continues.
  * done:     the run did what it could: trying again at once would find the same.
  */
 import { hostname } from 'node:os'
@@ -36,7 +36,7 @@ const leaseWait = 120_000
 /** Milliseconds that one run may take: others that wait for their shard come first then. */
 const longestRun = 6 * 3_600_000
 
-/** From so many deaths in a row on, it is said. */
+/** From so many deaths in a row on, it is reported. */
 const manyDeaths = 3
 
 /** How a run ended, as far as its delivery is concerned. */
@@ -202,7 +202,7 @@ export class Pool {
     return around(() => runWithin(context, plan, shard ? { shard: partName(shard) } : { whole: true }))
   }
 
-  /** Without a word for fifteen seconds, the delivery goes to another worker; the lease still decides who may write. */
+  /** If nothing is heard for fifteen seconds, the delivery goes to another worker; the lease still decides who may write. */
   async #keepWord(taken: Taken, ended: AbortSignal): Promise<void> {
     const { clock, log } = this.context
     while (!ended.aborted) {

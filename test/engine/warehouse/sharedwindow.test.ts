@@ -84,7 +84,7 @@ describe.each(bothWarehouses())('$name: the row of a shared window', (kind) => {
     )
   })
 
-  it('never grants more than the bound, whoever asks when, and never goes back', async () => {
+  it('never grants more than the bound, in whatever order processes ask, and never goes back', async () => {
     let rule = 0
     await fc.assert(
       fc.asyncProperty(fc.array(claims, { minLength: 10, maxLength: 20 }), async (asked) => {

@@ -1,4 +1,4 @@
-/** Lists that bring nothing although they usually do: how soon they are found, how seldom in vain, and what is said. */
+/** Lists that bring nothing although they usually do: how soon they are found, how seldom in vain, and what people read. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'

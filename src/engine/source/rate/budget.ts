@@ -5,7 +5,7 @@
 import { plural } from '../../base/format.js'
 import type { RateReport } from '../http/headers.js'
 import { Concurrency } from './concurrency.js'
-import type { Answer, Moment, Question, Siblings } from './siblings.js'
+import type { Answer, Moment, RowQuestion, Siblings } from './siblings.js'
 import { Skew } from './skew.js'
 import { concerns, usualMaxWait } from './wait.js'
 import { RateWindow, type RequestSpan } from './window.js'
@@ -30,7 +30,7 @@ export interface BudgetOptions {
  */
 type Decision =
   | { readonly kind: 'send' }
-  | { readonly kind: 'ask'; readonly question: Question }
+  | { readonly kind: 'ask'; readonly question: RowQuestion }
   | { readonly kind: 'wait'; readonly at: number; readonly why: string }
   | { readonly kind: 'full' }
 
@@ -138,7 +138,7 @@ export class Budget {
   }
 
   /** What to ask while no request waits for the answer. */
-  inPassing(now: number): Question | undefined {
+  inPassing(now: number): RowQuestion | undefined {
     for (const moment of this.#moments(now)) {
       const question = this.options.siblings?.inPassing(moment)
       if (question) return question
@@ -146,11 +146,11 @@ export class Budget {
     return undefined
   }
 
-  asking(question: Question, now: number): void {
+  asking(question: RowQuestion, now: number): void {
     this.options.siblings?.asking(question, now)
   }
 
-  heard(question: Question, answer: Answer, now: number): void {
+  heard(question: RowQuestion, answer: Answer, now: number): void {
     this.options.siblings?.heard(question, answer, now)
   }
 

@@ -24,7 +24,7 @@ const away = 5000
 const betweenLooks = 60_000
 
 /** What to ask the warehouse. `look`: only whether anybody shares the rule's window. */
-export interface Question {
+export interface RowQuestion {
   readonly kind: 'take' | 'look'
   readonly claim: WindowClaim
 }
@@ -42,7 +42,7 @@ export interface Moment {
 }
 
 /** What a request of this process has to wait for. `at` in ms of our clock. */
-type Verdict = 'go' | 'answer' | { readonly at: number } | { readonly ask: Question }
+type Verdict = 'go' | 'answer' | { readonly at: number } | { readonly ask: RowQuestion }
 
 /**
  * One rule of the rate limit, as this process shares it:
@@ -127,7 +127,7 @@ export class Siblings {
    * What to ask in passing, without any request waiting for it: whether there are siblings; or, once a response has said
    * when the window ends, to tell the siblings that took from it before.
    */
-  inPassing({ key, rule, now, latency }: Omit<Moment, 'inflight'>): Question | undefined {
+  inPassing({ key, rule, now, latency }: Omit<Moment, 'inflight'>): RowQuestion | undefined {
     const account = this.#of(key)
     if (!rule.told || account.isAsking || now < account.awayUntil) return undefined
     if (!account.isShared && now < account.lookedAt + betweenLooks) return undefined
@@ -137,13 +137,13 @@ export class Siblings {
     return claim && { kind: account.isShared ? 'take' : 'look', claim }
   }
 
-  asking({ claim: { rule } }: Question, now: number): void {
+  asking({ claim: { rule } }: RowQuestion, now: number): void {
     const account = this.#of(rule)
     account.isAsking = true
     account.lookedAt = now
   }
 
-  heard({ kind, claim }: Question, answer: Answer, now: number): void {
+  heard({ kind, claim }: RowQuestion, answer: Answer, now: number): void {
     const account = this.#of(claim.rule)
     account.isAsking = false
     account.awayUntil = answer === 'away' && account.isShared ? now + away : Number.NEGATIVE_INFINITY
@@ -190,7 +190,7 @@ export class Siblings {
 export function askRow(
   row: SharedWindow,
   clock: Clock,
-  { claim, kind }: Question,
+  { claim, kind }: RowQuestion,
   hear: (answer: Answer) => void,
 ): void {
   const inTime = new AbortController()

@@ -10,7 +10,7 @@ import type { Priority } from '../source.js'
 import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
 import type { Flow } from './flow.js'
 import { Queue } from './queue.js'
-import { askRow, type Question, Siblings, type WindowSharing } from './siblings.js'
+import { askRow, type RowQuestion, Siblings, type WindowSharing } from './siblings.js'
 import { told, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
 
 /** The same before anything has been answered: nothing else shows yet that the program works. */
@@ -226,7 +226,7 @@ export class Throttle {
     }
   }
 
-  #ask(question: Question): void {
+  #ask(question: RowQuestion): void {
     if (!this.#sharing || this.#closed) return
     this.#budget.asking(question, this.now())
     askRow(this.#sharing.row, this.#clock, question, (answer) => {

@@ -28,7 +28,7 @@ export const jobOf = (data: Carried): JobInsert<Carried> => ({
   singletonKey: `${data.job}/${data.part}`,
 })
 
-export const roundOf = ({ job, planned_at, shards }: Carried): Round => ({
+export const roundCarried = ({ job, planned_at, shards }: Carried): Round => ({
   job,
   plannedAt: planned_at,
   shards,

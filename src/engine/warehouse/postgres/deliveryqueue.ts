@@ -23,7 +23,7 @@ import {
   type Round,
   type Taken,
 } from '../deliveries.js'
-import { type Carried, carried, jobOf, roundOf, shardOf, wasSilent } from './carried.js'
+import { type Carried, carried, jobOf, roundCarried, shardOf, wasSilent } from './carried.js'
 import type { Names } from './drivererrors.js'
 import { dropping, missingRight, queueName, queueRights, queueSchema } from './queueplace.js'
 
@@ -106,7 +106,7 @@ class PostgresDeliveries implements Deliveries {
 
   #taken({ id, retryCount, data }: JobWithMetadata<Carried>, deaths: number): Taken {
     const attempt = { id, retryCount }
-    const delivery: Delivery = { round: roundOf(data), shard: shardOf(data) }
+    const delivery: Delivery = { round: roundCarried(data), shard: shardOf(data) }
     return {
       ...delivery,
       deaths,
