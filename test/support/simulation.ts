@@ -1,5 +1,5 @@
 import { Budget, type RequestOutcome, type Ticket } from '../../src/engine/source/rate/budget.js'
-import { type Question, Siblings } from '../../src/engine/source/rate/siblings.js'
+import { type RowQuestion, Siblings } from '../../src/engine/source/rate/siblings.js'
 import { randomFrom } from './random.js'
 import { SharedRow } from './sharedrow.js'
 
@@ -238,7 +238,7 @@ class Client {
     this.pump()
   }
 
-  #ask(question: Question): void {
+  #ask(question: RowQuestion): void {
     const { agenda, row, scenario, random } = this.#world
     const way = ((scenario.shared ?? 0) / 2) * (0.7 + 0.6 * random())
     this.#budget.asking(question, this.#now)

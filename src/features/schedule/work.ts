@@ -21,8 +21,8 @@ import { type Served, serve } from './http.js'
 import { JobBook, type ScheduledJob } from './jobbook.js'
 import type { PageCall } from './page.js'
 import { PageMaker } from './pagemaker.js'
-import { Rounds } from './sentrounds.js'
 import { Schedule } from './scheduler.js'
+import { Rounds } from './sentrounds.js'
 import { endedText, nextRuns, scheduleText } from './words.js'
 
 /** Runs that `GET /runs` and `GET /runs.json` show. */
