@@ -4,8 +4,9 @@ import { since } from '../base/format.js'
 import { hasTenant, type Shard, shardName } from '../base/shard.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
-import { isLive, listenCommand, wholeName } from '../warehouse/leaserows.js'
+import { isLive, listenCommand } from '../warehouse/leaserows.js'
 import { ofRuns, recordedOrder } from '../warehouse/runs.js'
+import { wholeName } from '../warehouse/versionbatch.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 
 type Db = Warehouse['db']

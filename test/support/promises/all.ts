@@ -24,6 +24,6 @@ export const promises: readonly Promised[] = [
   ...readers,
   ...privacy,
   ...customers,
-  ...scale,
   ...shards,
+  ...scale,
 ]
