@@ -9,6 +9,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { driftMark, isUntold } from '../../../src/features/health/driftmark.js'
 import type { AlertMark } from '../../../src/features/health/sql.js'
 import type { StatusReport } from '../../../src/features/health/statusdocument.js'
+import type { JobFile } from '../../../src/features/jobs/jobfiles.js'
 import type { PastRun } from '../../../src/features/runs/work.js'
 import { wantedLists } from '../../../src/features/targets/roundnow.js'
 import { type Place, place } from '../../support/place.js'
@@ -90,11 +91,7 @@ test('a SQLite warehouse has one machine', async () => {
     ['run', 'hourly'],
   ]) {
     const { code, stderr } = await lite.run(...words, '--shard', '0/2')
-    expect([words, code, stderr]).toEqual([
-      words,
-      2,
-      expect.stringContaining('Type shopsync schedule on this machine'),
-    ])
+    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining('Type shopsync schedule here')])
     expect(stderr).toContain('shopsync copy --to postgres://')
   }
   expect(lite.sandbox.requests).toEqual([])
@@ -168,6 +165,9 @@ test("one shard's success doesn't hide another's failure", async () => {
     ['1/2', false],
   ])
   expect((await here.run('status')).stdout).toMatch(/1 of 2 shards ended well.*shard 0\/2.*died without/s)
+
+  const { jobs } = await jsonOf<{ jobs: JobFile[] }>('jobs', 'list')
+  expect(jobs.find(({ name }) => name === 'mine')?.last).toMatchObject({ run_id, status: 'interrupted' })
 
   // A good run of the same shard tells that it was killed, and that this is over.
   expect((await here.run('run', 'mine', '--shard', '0/2')).code).toBe(0)
