@@ -10,6 +10,7 @@ import { readers } from './readers.js'
 import { scale } from './scale.js'
 import { service } from './service.js'
 import { unlisted } from './unlisted.js'
+import { workers } from './workers.js'
 
 /** Every promise with a test that fails without it; those of the laws have their own cases (laws.ts, year.ts). */
 export const promises: readonly Promised[] = [
@@ -24,4 +25,5 @@ export const promises: readonly Promised[] = [
   ...privacy,
   ...customers,
   ...scale,
+  ...workers,
 ]
