@@ -30,7 +30,7 @@ type Call = Pick<Invocation, 'features' | 'globals' | 'io'>
 const surroundings = ({ environment, workingDirectory }: Io) => ({ environment, workingDirectory })
 
 /** A file with secrets that everybody on this machine can read. */
-export interface OpenFile {
+interface OpenFile {
   readonly file: string
   /** The settings and variables whose values are in it. */
   readonly keys: readonly string[]

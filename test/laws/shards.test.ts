@@ -50,7 +50,7 @@ it('an SQLite file has one shard, and says what to do for more', async () => {
   const lease = (name: string) => openLease({ warehouse, clock: systemClock, shard: shardOf(name) }, 'sync')
   await expect(lease('0/2')).rejects.toMatchObject({
     exitCode: 2,
-    hint: expect.stringContaining('shopsync schedule here, or shopsync copy --to postgres://'),
+    hint: expect.stringContaining('first shopsync copy --to postgres://'),
   })
   await using only = await lease('0/1')
   await only.warehouse.write([])
@@ -115,6 +115,12 @@ describe('shards', () => {
         message: expect.stringMatching(first === 'run' ? /has held / : `has held shard ${first} of `),
       })
     await commit(before)
+  })
+
+  it('a shard of another number waits for those at work, whichever tenants it has', async () => {
+    await claim('0/2')
+    for (const name of ['0/1', '0/4', '1/3']) await expect(claim(name)).rejects.toMatchObject({ exitCode: 4 })
+    await claim('1/2')
   })
 
   it('of claims of all names at once, none overlap', async () => {

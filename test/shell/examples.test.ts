@@ -29,6 +29,8 @@ const elsewhere: Readonly<Record<string, string>> = {
     'test/features/grants/grants.test.ts',
   'shopsync revoke --role main_street': 'test/features/grants/grants.test.ts',
   'shopsync revoke --role main_street --tenant 102': 'test/features/grants/grants.test.ts',
+  'shopsync run nightly --shard 0/8': 'test/features/jobs/shards.test.ts',
+  'shopsync run nightly --whole': 'test/features/jobs/shards.test.ts',
   'shopsync schedule': 'test/features/schedule/scheduleprocess.test.ts',
   'curl --fail http://127.0.0.1:8788/ready': 'test/features/schedule/scheduleprocess.test.ts',
   'shopsync check --webhook-url https://hooks.example.com/webhooks': 'test/features/check/webhook.test.ts',

@@ -14,7 +14,7 @@ import { type CursorTask, keyOf, stateOf } from './tenant.js'
 import { isFirstLoad, zonesFirst } from './zonesfirst.js'
 
 /** The selected tenants, granted or not: of a shard, its own. Throws Stop for a tenant that is unknown or excluded. */
-export const chooseTenants = (
+const chooseTenants = (
   run: Pick<Dependencies, 'config' | 'observer' | 'shard'>,
   choice: CursorChoice,
   authorizations: Granted,

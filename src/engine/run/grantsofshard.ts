@@ -15,6 +15,8 @@ const markName = 'grants_asked_at'
 const goodFor = 3_600_000_000n
 /** Microseconds for which the other shards wait for the first answer of all. The one that asks may have been killed. */
 const awaitedFor = 120_000_000n
+/** Microseconds by which the mark may be ahead of us: a transaction that began after ours may have committed first. */
+const beganLater = 60_000_000n
 /** Milliseconds between two looks. */
 const betweenLooks = 1000
 
@@ -38,8 +40,9 @@ export function storedGrants(
 const mayAsk = ({ warehouse }: Pick<WritingRun, 'warehouse'>, isKnown: boolean): Promise<boolean> =>
   warehouse.transaction(async (session) => {
     const now = await warehouse.dialect.now(session, warehouse.clock)
-    const before = fromMicros(toMicros(now) - (isKnown ? goodFor : awaitedFor))
-    const mark = storeMetaUnless(warehouse.db, { name: markName, value: now }, { from: before, until: now })
+    const from = fromMicros(toMicros(now) - (isKnown ? goodFor : awaitedFor))
+    const until = fromMicros(toMicros(now) + beganLater)
+    const mark = storeMetaUnless(warehouse.db, { name: markName, value: now }, { from, until })
     return (await session.run(mark)).affected > 0
   })
 

@@ -4,8 +4,9 @@ import { since } from '../base/format.js'
 import { hasTenant, type Shard, shardName } from '../base/shard.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
-import { isLive, listenCommand, wholeName } from '../warehouse/leaserows.js'
+import { isLive, listenCommand } from '../warehouse/leaserows.js'
 import { ofRuns, recordedOrder } from '../warehouse/runs.js'
+import { wholeName } from '../warehouse/versionbatch.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 
 type Db = Warehouse['db']
@@ -47,10 +48,6 @@ export async function readHolders(db: Db, nowMicros: bigint): Promise<StatusHold
       ...{ command, host, pid, since: claimed_at, expires_at },
     }))
 }
-
-/** The first of them. null if there is none. */
-export const readHolder = async (db: Db, nowMicros: bigint): Promise<StatusHolder | null> =>
-  (await readHolders(db, nowMicros))[0] ?? null
 
 /**
  * For how many milliseconds a run has been at work; null if none is. A run that still holds its lease is alive, and makes

@@ -21,13 +21,13 @@ import {
   listenCommand,
   nobody,
   overlaps,
-  wholeName,
 } from './leaserows.js'
 import { storeMeta } from './meta.js'
 import { type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
 import { storedPrivacy } from './privacystate.js'
 import { highestOfRuns } from './runs.js'
 import type { Session } from './transaction.js'
+import { wholeName } from './versionbatch.js'
 
 export interface LeaseRequest {
   readonly runId: string

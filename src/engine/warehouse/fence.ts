@@ -9,9 +9,8 @@ import { Stop } from '../base/errors.js'
 import type { PageForgotten } from '../model/flatten/batch.js'
 import type { Db } from './database.js'
 import type { Dialect } from './dialect.js'
-import { wholeName } from './leaserows.js'
 import type { Session } from './transaction.js'
-import type { Fence } from './versionbatch.js'
+import { type Fence, wholeName } from './versionbatch.js'
 
 /**
  * The database no longer has what it confirmed, or may not have it: a crash without synchronous commits, a failover to a

@@ -14,8 +14,7 @@ import { among, ofType, type RecordIds } from './forgottenids.js'
 import { ForgetRows } from './forgottenrows.js'
 import { type Preparing, preparedAgain, type Receipt } from './forgottensets.js'
 import { demandRefill } from './layout.js'
-import { wholeName } from './leaserows.js'
-import type { Batch } from './versionbatch.js'
+import { type Batch, wholeName } from './versionbatch.js'
 
 /** The statements about forgotten records of one tenant. */
 export class ForgetStatements extends ForgetRows {

@@ -10,17 +10,8 @@ import { isOfTable } from './classify.js'
 import type { Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
 import { checkFence } from './fence.js'
-import {
-  isWanted,
-  type LeaseHolder,
-  later,
-  leaseName,
-  listenCommand,
-  nobody,
-  overlaps,
-  wholeName,
-} from './leaserows.js'
-import type { Fence } from './versionbatch.js'
+import { isWanted, type LeaseHolder, later, leaseName, listenCommand, nobody, overlaps } from './leaserows.js'
+import { type Fence, wholeName } from './versionbatch.js'
 import type { Warehouse } from './warehouse.js'
 
 /**

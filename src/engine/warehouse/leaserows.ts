@@ -8,6 +8,7 @@ import { Stop } from '../base/errors.js'
 import { type Shard, shardName } from '../base/shard.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
 import { isDead } from './holderprocess.js'
+import { wholeName } from './versionbatch.js'
 
 /** A row of `sync_lease`. */
 export interface LeaseHolder {
@@ -27,14 +28,11 @@ export interface LeaseHolder {
   readonly row_settings?: string | null
 }
 
-/** The row of the whole warehouse. */
-export const wholeName = 'run'
-
 /** The row that is claimed: the number of shards is part of its name. */
 export const leaseName = (shard: Shard | undefined): string => (shard ? shardName(shard) : wholeName)
 
 /** How many shards there are, by the name of one; undefined for the whole warehouse. */
-export const shardsOf = (name: string): number | undefined =>
+const shardsOf = (name: string): number | undefined =>
   name === wholeName ? undefined : Number(name.split('/')[1])
 
 /** Whether holders of both could write the same tenant. Of shards of different numbers, that was judged not worth telling. */

@@ -35,15 +35,6 @@ const usualPatience = 150_000
 /** Milliseconds between two attempts, and so between two requests for the lease. */
 const betweenAttempts = 500
 
-interface Claimant {
-  readonly warehouse: Warehouse
-  readonly clock: Clock
-  readonly signal: AbortSignal | undefined
-  /** How many milliseconds it waits for shards. */
-  readonly patience: number
-  readonly observer: LeaseObserver | undefined
-}
-
 /** What people are told while a lease is claimed. */
 interface LeaseObserver {
   readonly warning?: ((message: string, fields: Readonly<Record<string, unknown>>) => void) | undefined
@@ -56,7 +47,7 @@ interface LeaseObserver {
  * Shards end for a command that waits for all of them.
  */
 async function claim(
-  { warehouse, clock, signal, patience, observer }: Claimant,
+  { warehouse, clock, signal, patience = usualPatience, observer }: LeaseNeeds,
   request: Omit<LeaseRequest, 'clock'>,
 ): Promise<Lease> {
   const began = clock.nowMicros()
@@ -101,7 +92,7 @@ const hideNow = (warehouse: Warehouse, clock: Clock, command: string): Promise<H
   })
 
 /** What a lease is claimed with. */
-export interface LeaseNeeds {
+interface LeaseNeeds {
   readonly warehouse: Warehouse
   readonly clock: Clock
   /** How long the lease lasts without being renewed, in milliseconds; default 60,000. */
@@ -142,13 +133,13 @@ async function hideBefore(needs: LeaseNeeds, command: string): Promise<Hidden> {
  */
 export async function openLease(needs: LeaseNeeds, command: string): Promise<WriterLease> {
   const { warehouse, clock, leaseMs = usualLeaseMs, signal, stamps, isBare, shard } = needs
-  const { shapesRows = !isBare, patience = usualPatience, observer } = needs
+  const { shapesRows = !isBare, observer } = needs
   if (shard && shard.of > 1) warehouse.dialect.file.refuseShards()
   const runId = newRunId(clock)
   const rowSettings = shapesRows ? warehouse.rowSettings : undefined
   let hidden = shard && rowSettings ? await hideBefore(needs, command) : nothingHidden
   const request = { runId, command, leaseMs, stamps, isBare, shard, rowSettings }
-  const lease = await claim({ warehouse, clock, signal, patience, observer }, request)
+  const lease = await claim(needs, request)
   const held = warehouse.under(lease, runId)
   try {
     await warehouse.learnRules()

@@ -3,20 +3,13 @@ import { type Shard, shardName } from '../base/shard.js'
 import type { Reader } from './cursors.js'
 import { bySeq } from './runs.js'
 
-/** Which of a job's runs for one instant: each of its shards has one, and so has what they leave to the whole. */
-export interface RoundSlot {
-  readonly job: string
-  readonly mode: string
-  readonly shard: Shard | undefined
-}
-
 /**
  * Whether the slot's run for that instant began between then and now, or was planned for it, and ended, however it ended.
  * A shard whose work a limit or an error cut short goes on in the same round.
  */
 export async function hasRunSince(
   warehouse: Reader,
-  { job, mode, shard }: RoundSlot,
+  { job, mode, shard }: { readonly job: string; readonly mode: string; readonly shard: Shard | undefined },
   { since, now }: { readonly since: string; readonly now: string },
 ): Promise<boolean> {
   const found = await warehouse.read((db) => {
@@ -44,24 +37,16 @@ export async function hasRunSince(
   return found.length > 0
 }
 
-/** The last run of a job's shard in a round. */
-export interface ShardRun {
-  readonly shard: Shard
-  /** null: none has begun. */
-  readonly run_id: string | null
-  readonly status: string | null
-  readonly started_at: string | null
-}
-
 /**
  * The last runs of a job's shards: of those planned for an instant or begun since then, as in `hasRunSince`; or of those
- * that began since some moment. N is that of the newest of them. Empty if there is none.
+ * that began since some moment. N is that of the newest of them. Null in place of what is known of a run: none has begun.
+ * Empty if none of any shard has.
  */
 export async function shardsOfRound(
   warehouse: Reader,
   job: string,
   { plannedAt, since }: { readonly plannedAt?: string | undefined; readonly since: string },
-): Promise<ShardRun[]> {
+) {
   const rows = await warehouse.read((db) => {
     const runs = db
       .selectFrom('sync_runs')

@@ -37,6 +37,9 @@ export interface Origin {
   readonly requestId: string | null
 }
 
+/** The row of the lease that stands for the whole warehouse. */
+export const wholeName = 'run'
+
 /** What every commit of a run is checked against (fence.ts). */
 export interface Fence {
   /** The row of the lease. */

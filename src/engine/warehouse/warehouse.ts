@@ -25,12 +25,11 @@ import { driftName } from './drift.js'
 import { checkFence } from './fence.js'
 import { InterferedTables } from './interference.js'
 import { unreadableRules, usualRules, withTenant } from './learnedrules.js'
-import { wholeName } from './leaserows.js'
 import type { RowSettings } from './oneconfiguration.js'
 import { RetryPolicy } from './retrypolicy.js'
 import { storeStorable } from './setaside.js'
 import type { Session } from './transaction.js'
-import type { Applied, Batch, EncodedPage, Fence } from './versionbatch.js'
+import { type Applied, type Batch, type EncodedPage, type Fence, wholeName } from './versionbatch.js'
 
 /** Reads the settings of derived tables, of all tenants or of one. */
 export type RulesReader = (warehouse: Warehouse, tenantId?: Int64) => Promise<Rules>

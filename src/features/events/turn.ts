@@ -29,7 +29,7 @@ export type TurnEnd =
   | { readonly by: 'done' | 'wanted' | 'ended' }
   | { readonly by: 'window'; readonly until: number }
 
-export interface TurnNeeds {
+interface TurnNeeds {
   readonly deps: Dependencies
   readonly inbox: Inbox
   readonly settings: RingSettings

@@ -7,14 +7,12 @@ import { hasTenant, shardName } from '../../engine/base/shard.js'
 import type { EndedRun } from './incidentchanges.js'
 import type { AlertMark } from './sql.js'
 
-type Judging = Pick<EndedRun, 'shard' | 'isWhole'>
-
 const ofWhole = 'whole'
 
 /** The marks after a run. `from`: from when on drift is news at all; `through`: the run's last stamp. */
 export function driftMark(
   before: AlertMark | null,
-  { shard, isWhole }: Judging,
+  { shard, isWhole }: Pick<EndedRun, 'shard' | 'isWhole'>,
   { from, through }: { readonly from: string; readonly through: string },
 ): Pick<AlertMark, 'driftThrough' | 'shards'> {
   if (!shard && !isWhole) return { driftThrough: through }
@@ -25,7 +23,7 @@ export function driftMark(
 /** Whether no run has looked at it. In tenants that no run has ever looked at, nothing is news. */
 export function isUntold(
   { driftThrough, shards = {}, since }: AlertMark,
-  { shard, isWhole }: Judging,
+  { shard, isWhole }: Pick<EndedRun, 'shard' | 'isWhole'>,
   { tenant_id, first_seen_at }: { readonly tenant_id: Int64 | null; readonly first_seen_at: string | null },
 ): boolean {
   const marks = Object.entries(shards).flatMap(([name, mark]) => (covers(name, tenant_id) ? mark : []))

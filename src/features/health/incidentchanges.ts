@@ -71,7 +71,7 @@ export interface ComparedHow extends After {
  * Whether it is this run's to judge. What became of a shard of another N, nobody else can tell. That a shard was killed is
  * seen by its next run, and by the run after all shards.
  */
-export function isJudgedBy(
+function isJudgedBy(
   { shard, isWhole }: Pick<EndedRun, 'shard' | 'isWhole'>,
   { kind, tenant_id, shard: of = null, cause }: Pick<KeptIncident, 'kind' | 'tenant_id' | 'shard' | 'cause'>,
 ): boolean {

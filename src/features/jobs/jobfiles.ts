@@ -8,6 +8,8 @@ import { nextInstants } from '../../engine/config/cron.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import type { Secret } from '../../engine/config/secret.js'
 import { freshnessSettings } from '../../engine/config/targetsection.js'
+import type { StateRows } from '../../engine/model/state.js'
+import { readShardRuns } from '../../engine/run/lastrun.js'
 import { recordedOrder } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
@@ -48,16 +50,31 @@ export async function lastOfJobs(
     const row = await warehouse.read((db) =>
       db
         .selectFrom('sync_runs')
-        .select(['run_id', 'started_at', 'finished_at', 'status'])
+        // A warehouse of an older version that hasn't been migrated has fewer columns.
+        .selectAll()
         .where('job', '=', name)
         .orderBy(order, 'desc')
         .orderBy('started_at', 'desc')
         .limit(1)
         .executeTakeFirst(),
     )
-    if (row) found.set(name, row)
+    if (row) found.set(name, await worstOfShards(warehouse, row))
   }
   return found
+}
+
+/** The run itself; of shards, the first whose last run was no good. */
+async function worstOfShards(
+  warehouse: Warehouse,
+  { run_id, started_at, finished_at, status, job, mode, shard = null }: StateRows['sync_runs'],
+): Promise<LastOfJob> {
+  const shards = await warehouse.read((db) => readShardRuns(db, { job, mode, shard }, []))
+  const bad = shards.find((run) => run.status !== 'ok' && run.status !== 'running')
+  const last = bad ?? { run_id, started_at, finished_at, status }
+  return {
+    ...{ run_id: last.run_id, started_at: last.started_at },
+    ...{ finished_at: last.finished_at, status: last.status },
+  }
 }
 
 /** How many of a schedule's next instants are shown. */

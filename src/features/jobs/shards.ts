@@ -63,7 +63,7 @@ export const isLeftOut = (
 ): boolean => (shard ? isOfWhole === true : isWhole && !isOfWhole)
 
 /** Which steps a shard, or the run after all shards, leaves to the other. */
-export function leftOutText(
+export function stepsLeftText(
   name: string,
   left: readonly { readonly step: number; readonly command: JobStep['command'] }[],
   isWhole: boolean,

@@ -19,7 +19,7 @@ import { exitCodeOf, timeLimitOf, withFollowing } from '../../shell/execute.js'
 import { stepsOf } from '../../shell/features.js'
 import { runTroubles } from '../../shell/runsummary.js'
 import type { Job } from './jobfile.js'
-import { isLeftOut, leftOutText, type ShardsEnded, shardsEnded } from './shards.js'
+import { isLeftOut, type ShardsEnded, shardsEnded, stepsLeftText } from './shards.js'
 
 /**
  * Runs a job, prints the outcome, and reports what needs attention. `plannedAt`: the instant for which a scheduler
@@ -77,7 +77,7 @@ async function carryOutSteps(
     steps.push(isLeft(step) ? undefined : await kindOf(step).prepare(context, { ...step, ...place }, tell))
   }
   const left = job.steps.flatMap((step, i) => (isLeft(step) ? [{ step: i + 1, command: step.command }] : []))
-  if (left.length > 0) out.print(`${leftOutText(job.name, left, isWhole)}\n`)
+  if (left.length > 0) out.print(`${stepsLeftText(job.name, left, isWhole)}\n`)
   const onlyCompares = job.steps.every((step) => kindOf(step).onlyCompares)
   const timeLimit = timeLimitOf(context.invocation.options) ?? job.timeLimit
   const deps = await context.dependencies(await warehouseOf(context, onlyCompares))

@@ -47,7 +47,7 @@ export async function dueChecks(
     })
     return resting.has(cursorName({ tenantId, resource }))
   }
-  for await (const rows of uncheckedLists(warehouse, { since, shard }))
+  for await (const rows of uncheckedLists(warehouse, since, shard))
     for (const row of rows) {
       if (row.status === 'unavailable' || !names.has(row.resource) || !isWanted.has(row.tenant_id)) continue
       if (!(await rests(row))) checks.take(row)

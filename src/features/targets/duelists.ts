@@ -109,8 +109,7 @@ export async function dueLists(
     else if (Number(row.under_way) === 1) begun.push(task)
     else failed.push(task)
   }
-  for await (const rows of allLists(warehouse, { listening: heard.listening, shard }))
-    for (const row of rows) judge(row)
+  for await (const rows of allLists(warehouse, heard.listening, shard)) for (const row of rows) judge(row)
   const fresh = tenants.flatMap((tenantId) =>
     resources.flatMap((resource) => (known.has(tenantId, resource.name) ? [] : [{ tenantId, resource }])),
   )

@@ -17,6 +17,12 @@ interface LastList {
   readonly resource: string
 }
 
+/** Lists of all tenants, or of a shard's, behind one in key order. */
+interface Part {
+  readonly after: LastList | undefined
+  readonly shard: Shard | undefined
+}
+
 /** What comes behind a list in key order. */
 const behind = (tenant: string, resource: string, after: LastList | undefined) =>
   sql<boolean>`(${sql.ref(tenant)}, ${sql.ref(resource)}) > (${after?.tenant_id ?? 0}, ${after?.resource ?? ''})`
@@ -49,14 +55,8 @@ const newsOf = (listening: Listening | undefined) =>
       >`case when resource in (${sql.join(listening.names)}) and ${at} >= ${listening.since} then news_unannounced else news end`
     : sql<number | null>`news`
 
-interface ListsAsked {
-  readonly listening: Listening | undefined
-  /** Default: of all tenants. */
-  readonly shard?: Shard | undefined
-}
-
 /** `under_way`: 1 while an interrupted walk is to be resumed. */
-const readLists = (warehouse: Reader, { listening, shard }: ListsAsked, after: LastList | undefined) =>
+const readLists = (warehouse: Reader, listening: Listening | undefined, { after, shard }: Part) =>
   warehouse.read((db) => {
     const lists = db
       .selectFrom('sync_cursors')
@@ -72,8 +72,11 @@ const readLists = (warehouse: Reader, { listening, shard }: ListsAsked, after: L
 export type ListRow = Awaited<ReturnType<typeof readLists>>[number]
 
 /** All lists in key order, a few thousand at a time. */
-export const allLists = (warehouse: Reader, asked: ListsAsked): AsyncGenerator<readonly ListRow[]> =>
-  inParts((after) => readLists(warehouse, asked, after))
+export const allLists = (
+  warehouse: Reader,
+  listening: Listening | undefined,
+  shard?: Shard,
+): AsyncGenerator<readonly ListRow[]> => inParts((after) => readLists(warehouse, listening, { after, shard }))
 
 /** By resource: what the polls of its lists have found, and how many lists the source does not offer. */
 export const readTotals = (warehouse: Reader, listening: Listening | undefined) =>
@@ -120,13 +123,7 @@ export const readFailed = (
     return (shard ? failed.where(isOfShard(sql.ref('c.tenant_id'), shard)) : failed).execute()
   })
 
-interface ChecksAsked {
-  /** The last check was no later. */
-  readonly since: string
-  readonly shard?: Shard | undefined
-}
-
-const readChecks = (warehouse: Reader, { since, shard }: ChecksAsked, after: LastList | undefined) =>
+const readChecks = (warehouse: Reader, since: string, { after, shard }: Part) =>
   warehouse.read((db) => {
     const checks = db
       .selectFrom('sync_cursors as c')
@@ -147,8 +144,11 @@ const readChecks = (warehouse: Reader, { since, shard }: ChecksAsked, after: Las
 export type CheckRow = Awaited<ReturnType<typeof readChecks>>[number]
 
 /** The lists that have been read and whose deletions were not checked since then, with their rows, in key order. */
-export const uncheckedLists = (warehouse: Reader, asked: ChecksAsked): AsyncGenerator<readonly CheckRow[]> =>
-  inParts((after) => readChecks(warehouse, asked, after))
+export const uncheckedLists = (
+  warehouse: Reader,
+  since: string,
+  shard?: Shard,
+): AsyncGenerator<readonly CheckRow[]> => inParts((after) => readChecks(warehouse, since, { after, shard }))
 
 /** The outcome of changes since that hour, by resource. */
 export async function delaysSince(warehouse: Reader, hour: string) {

@@ -6,9 +6,14 @@ import { shardIndex } from '../../../src/engine/base/shard.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { hasRunSince } from '../../../src/engine/warehouse/rounds.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { driftMark, isUntold } from '../../../src/features/health/driftmark.js'
+import type { AlertMark } from '../../../src/features/health/sql.js'
 import type { StatusReport } from '../../../src/features/health/statusdocument.js'
+import type { JobFile } from '../../../src/features/jobs/jobfiles.js'
 import type { PastRun } from '../../../src/features/runs/work.js'
+import { wantedLists } from '../../../src/features/targets/roundnow.js'
 import { type Place, place } from '../../support/place.js'
+import { known } from '../../support/run.js'
 import { writeJob } from '../../support/scheduler.js'
 import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
@@ -86,11 +91,7 @@ test('a SQLite warehouse has one machine', async () => {
     ['run', 'hourly'],
   ]) {
     const { code, stderr } = await lite.run(...words, '--shard', '0/2')
-    expect([words, code, stderr]).toEqual([
-      words,
-      2,
-      expect.stringContaining('Type shopsync schedule on this machine'),
-    ])
+    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining('Type shopsync schedule here')])
     expect(stderr).toContain('shopsync copy --to postgres://')
   }
   expect(lite.sandbox.requests).toEqual([])
@@ -165,6 +166,9 @@ test("one shard's success doesn't hide another's failure", async () => {
   ])
   expect((await here.run('status')).stdout).toMatch(/1 of 2 shards ended well.*shard 0\/2.*died without/s)
 
+  const { jobs } = await jsonOf<{ jobs: JobFile[] }>('jobs', 'list')
+  expect(jobs.find(({ name }) => name === 'mine')?.last).toMatchObject({ run_id, status: 'interrupted' })
+
   // A good run of the same shard tells that it was killed, and that this is over.
   expect((await here.run('run', 'mine', '--shard', '0/2')).code).toBe(0)
   expect((await here.run('status')).code).toBe(0)
@@ -202,6 +206,39 @@ test('a shard judges the incidents of its own tenants only', async () => {
   expect(await failing()).toEqual(ofShard(1, 2))
   await here.run('sync', '--shard', '1/2')
   expect(await failing()).toEqual([])
+})
+
+test('shards share the rate limit by the lists that they have', () => {
+  const sync = { tenants: 'all', resources: ['notes'], exceptTenants: [] }
+  const granted = { granted: tenants, revoked: [], missing: [], forgotten: new Set<number>(), reason: null }
+  const sharesOf = (of: number): number[] =>
+    Array.from({ length: of }, (_, index) => {
+      const run = { config: { sync }, model: known, observer: {}, shard: { index, of } }
+      return wantedLists(run as never, { tenants: null, resources: null }, granted).share
+    })
+  expect(sharesOf(2)).toEqual([ofShard(0, 2).length / 5, ofShard(1, 2).length / 5])
+  expect(sharesOf(64).reduce((sum, share) => sum + share, 0)).toBeCloseTo(1)
+})
+
+test('drift is told once, by the shard of its tenant, also if a sibling ended later', () => {
+  const since = '2026-01-01T00:00:00.000000Z'
+  const at = (hour: number): string => `2026-02-01T0${hour}:00:00.000000Z`
+  const [first = 0, second = 0] = [ofShard(0, 2)[0], ofShard(1, 2)[0]]
+  const [one, two] = [{ shard: { index: 0, of: 2 } }, { shard: { index: 1, of: 2 } }]
+  const marked = (before: AlertMark | null, run: typeof one | object, through: string): AlertMark => ({
+    ...{ since, resources: [] },
+    ...driftMark(before, run, { from: since, through }),
+  })
+  const seen = (tenant_id: number, hour: number) => ({ tenant_id, first_seen_at: at(hour) })
+  const begun = marked(null, one, at(1))
+  // Nothing was known of these tenants: what their first run shows is no news.
+  expect(isUntold(begun, two, seen(second, 1))).toBe(false)
+  const both = marked(marked(begun, two, at(1)), one, at(4))
+  expect(isUntold(both, two, seen(second, 3))).toBe(true)
+  expect(isUntold(both, one, seen(first, 3))).toBe(false)
+  // A run of all tenants tells what no shard has told.
+  expect([isUntold(both, {}, seen(first, 3)), isUntold(both, {}, seen(second, 3))]).toEqual([false, true])
+  expect(marked(both, {}, at(5))).toEqual({ since, resources: [], driftThrough: at(5) })
 })
 
 test('a round has a slot for each shard and one for what they leave out', async () => {

@@ -106,7 +106,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     const newsWith = (heard: Parameters<typeof totalsOf>[1]) =>
       within(async (warehouse) => {
         const rows = []
-        for await (const some of allLists(warehouse, { listening: heard.listening })) rows.push(...some)
+        for await (const some of allLists(warehouse, heard.listening)) rows.push(...some)
         const totals = await totalsOf(warehouse, heard)
         return {
           lists: rows.map(({ news }) => Number(news ?? 0)).filter((news) => news > 0),

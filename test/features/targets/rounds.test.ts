@@ -101,7 +101,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     ])
     const unchecked = async (hours: number): Promise<CheckRow[]> => {
       const all: CheckRow[] = []
-      for await (const rows of uncheckedLists(warehouse, { since: later(hours) })) all.push(...rows)
+      for await (const rows of uncheckedLists(warehouse, later(hours))) all.push(...rows)
       return all
     }
     const checks = await unchecked(0)

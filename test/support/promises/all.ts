@@ -9,6 +9,7 @@ import type { Promised } from './promise.js'
 import { readers } from './readers.js'
 import { scale } from './scale.js'
 import { service } from './service.js'
+import { shards } from './shards.js'
 import { unlisted } from './unlisted.js'
 import { workers } from './workers.js'
 
@@ -24,6 +25,7 @@ export const promises: readonly Promised[] = [
   ...readers,
   ...privacy,
   ...customers,
+  ...shards,
   ...scale,
   ...workers,
 ]

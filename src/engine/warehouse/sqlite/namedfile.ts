@@ -44,7 +44,7 @@ export function refuseShards(where: string, found = 'shards'): never {
     `Found ${found} and the warehouse ${where}, expected Postgres: several machines can't write a file`,
     {
       exitCode: 2,
-      hint: 'Type shopsync schedule on this machine, or first shopsync copy --to postgres://user:password@host:5432/database',
+      hint: 'Type shopsync schedule here, or shopsync copy --to postgres://user:password@host:5432/database first',
     },
   )
 }

@@ -48,7 +48,7 @@ export const runRow = (run: PastRun): Html =>
   rowHtml(
     html`${run.started_at === null ? unknownMark : instantInShort(run.started_at)}<small>${run.run_id}</small>`,
     [
-      wordsCell(run.job ?? modeText(run.mode) ?? ''),
+      wordsCell(`${run.job ?? modeText(run.mode) ?? ''}${run.shard === null ? '' : `, shard ${run.shard}`}`),
       outcomeCell(run),
       wordsCell(run.took_ms === null ? unknownMark : span(run.took_ms)),
       ...[run.requests, run.rate_limited, run.records, run.records_changed].map(numberCell),

@@ -1,0 +1,7 @@
+/** Equality with shards in real processes: one round, and 100 (ROUNDS=… sets how many) in `npm run test:long`. */
+import { shardSuite } from '../support/shardsuite.js'
+import { sized } from '../support/size.js'
+
+const { ROUNDS = sized(1, 100) } = process.env
+
+await shardSuite({ rounds: Number(ROUNDS), seed: sized(7, 11) })

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { hasTenant, shardIndex } from '../../src/engine/base/shard.js'
+import { type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
+import { type Address, configure } from './place.js'
+import { Program, program } from './process.js'
+import { randomFrom } from './random.js'
+import { registersAgree } from './registers.js'
+import { sandboxOfFile } from './sandbox.js'
+import { bothWarehouses, contents, reopen, rowsOf } from './warehouse.js'
+
+const resources = ['repair_orders', 'notes', 'customers']
+const tenants = [1, 2, 3]
+const of = 3
+const base = Date.parse('2026-03-01T00:00:00Z')
+const time = (n: number): string => new Date(base + n * 1000).toISOString()
+
+/** What the nth round changes: in each tenant two pages of notes, orders with other children, a new and a deleted customer. */
+function change({ store }: Sandbox, round: number): void {
+  const at = (n: number): string => time(1000 * round + n)
+  for (const tenant of tenants) {
+    for (let id = 1; id <= 150; id++)
+      store.put(tenant, 'notes', { ...template('notes', id, at(id)), description: `round ${round}` })
+    for (let id = 1; id <= 40; id++) {
+      const services = [serviceTemplate(100_000 * round + id, at(id))]
+      store.put(tenant, 'repair_orders', { ...template('repair_orders', id, at(id)), services })
+    }
+    store.put(tenant, 'customers', template('customers', round, at(1)))
+    if (round > 2) store.remove(tenant, 'customers', round - 2)
+  }
+}
+
+/** What a single process that comes last can't have seen is left out. */
+const live = (tables: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(tables).map(([name, rows]) => [
+      name,
+      (rows as readonly { readonly _deleted_at?: boolean }[]).filter(({ _deleted_at }) => !_deleted_at),
+    ]),
+  )
+
+/**
+ * Three shards in processes of their own. In each round the source changes, one of them is killed, one is told to end, and
+ * one is stopped until its lease is over and another has taken its tenants; it commits nothing when it wakes. When all have
+ * worked to their ends, the warehouse is the same as that of a single process that nobody disturbed.
+ */
+export async function shardSuite({ rounds, seed }: { rounds: number; seed: number }): Promise<void> {
+  const sandbox = await sandboxOfFile()
+  const kind = bothWarehouses().find(({ name }) => name === 'postgres')
+  it(`after ${rounds} rounds of kills, the warehouse of three shards is that of one process`, {
+    timeout: 3_600_000,
+  }, async () => {
+    if (!kind) throw new Error('There is no Postgres')
+    const [address, other] = [kind.address(), kind.address()]
+    const random = randomFrom(seed)
+    const suite = new Shards(sandbox, address)
+    sandbox.reset()
+    for (const id of tenants) sandbox.store.addTenant({ id })
+    for (let round = 1; round <= rounds; round++) {
+      change(sandbox, round)
+      await suite.disturbed(random)
+    }
+    await suite.finish('sync')
+    // Customers were deleted.
+    if (rounds > 2) await suite.finish('reconcile', '--full')
+    const alone = ['sync', '--config', configure(sandbox, other, resources), '--quiet']
+    const ended = await new Program(program, alone).ended
+    expect(ended.code, ended.stderr).toBe(0)
+    const [mine, wanted] = [await reopen(address), await reopen(other)]
+    expect(live(await contents(mine))).toEqual(live(await contents(wanted)))
+    await registersAgree(mine, resources.length * tenants.length)
+    const runs = new Map((await rowsOf(mine, 'sync_runs')).map(({ run_id, shard }) => [run_id, shard]))
+    for (const { run_id, tenant_id } of await rowsOf(mine, 'sync_requests')) {
+      const [index = 0, count = 1] = String(runs.get(run_id) ?? '0/1')
+        .split('/')
+        .map(Number)
+      expect(hasTenant({ index, of: count }, Number(tenant_id)), `${run_id} of ${index}/${count}`).toBe(true)
+    }
+    await mine.close()
+    await wanted.close()
+  })
+}
+
+class Shards {
+  readonly #config: string
+
+  constructor(
+    private readonly sandbox: Sandbox,
+    private readonly address: Address,
+  ) {
+    this.#config = configure(sandbox, address, resources, { sync: { concurrency: 1 } })
+  }
+
+  start(words: readonly string[], shard?: string): Program {
+    const flags = shard === undefined ? [] : ['--shard', shard]
+    return new Program(program, [...words, ...flags, '--config', this.#config, '--quiet'])
+  }
+
+  /** All shards work to their ends, beside each other. */
+  async finish(...words: string[]): Promise<void> {
+    const runs = Array.from({ length: of }, (_, index) => this.start(words, `${index}/${of}`))
+    for (const { ended } of runs) {
+      const { code, stderr } = await ended
+      expect(code, stderr).toBe(0)
+    }
+  }
+
+  async disturbed(random: () => number): Promise<void> {
+    const first = Math.floor(random() * of)
+    const [killed, told, stopped] = [0, 1, 2].map((n) => (first + n) % of) as [number, number, number]
+    const sleeper = this.#stopped(stopped, 2 + Math.floor(random() * 4))
+    await Promise.all([
+      this.#ended(killed, 'SIGKILL', random),
+      this.#ended(told, 'SIGTERM', random),
+      sleeper.isStopped,
+    ])
+    await this.#expire(`${stopped}/${of}`)
+    const next = [`${stopped}/${of}`, '0/1', undefined][Math.floor(random() * 3)]
+    const taken = await this.start(['sync'], next).ended
+    expect(taken.code, taken.stderr).toBe(0)
+    sleeper.run.kill('SIGCONT')
+    const woken = await sleeper.run.ended
+    expect([4, ...(sleeper.hasStopped() ? [] : [0])], woken.stderr).toContain(woken.code)
+  }
+
+  /** Ends a shard at a random moment, unless it is done before. */
+  async #ended(index: number, signal: 'SIGKILL' | 'SIGTERM', random: () => number): Promise<void> {
+    const run = this.start(['sync'], `${index}/${of}`)
+    const timer = setTimeout(() => run.kill(signal), 500 + random() * 2000)
+    const ended = await run.ended
+    clearTimeout(timer)
+    const cut = ended.signal === signal || (signal === 'SIGTERM' && ended.code === 143)
+    if (!cut) expect(ended.code, ended.stderr).toBe(0)
+  }
+
+  /** Stops a shard at its nth request for a list. */
+  #stopped(index: number, at: number) {
+    const run = this.start(['sync'], `${index}/${of}`)
+    let asked = 0
+    let hasStopped = false
+    const isStopped = new Promise<void>((resolve) => {
+      const off = this.sandbox.onRequest(({ tenant }) => {
+        if (tenant === null || shardIndex(tenant, of) !== index || ++asked !== at) return
+        run.kill('SIGSTOP')
+        hasStopped = true
+        off()
+        resolve()
+      })
+      void run.ended.then(() => {
+        off()
+        resolve()
+      })
+    })
+    return { run, isStopped, hasStopped: () => hasStopped }
+  }
+
+  /** As if its machine hadn't been heard of for as long as a lease lasts. */
+  async #expire(name: string): Promise<void> {
+    await sleep(200)
+    const warehouse = await reopen(this.address)
+    const past = { host: 'elsewhere', expires_at: '2020-01-01T00:00:00.000000Z' }
+    const expired = warehouse.db.updateTable('sync_lease').set(past).where('name', '=', name)
+    await warehouse.write([expired.where('owner', 'is not', null).compile()])
+    await warehouse.close()
+  }
+}
