@@ -50,7 +50,7 @@ const needs: Record<string, readonly string[]> = {
   snapshot: ['analytics'],
   targets: ['events'],
   why: ['events', 'quarantine', 'reconcile'],
-  worker: ['events', 'health', 'jobs'],
+  worker: ['health', 'jobs'],
 }
 
 /** Above the features is what lists them. */

@@ -116,15 +116,13 @@ export const deliveriesOf = ({
 /** Seconds that a delivery may wait while no worker takes any. */
 const longestSilence = 120
 
-/** Deliveries that wait although no worker has anything else to do. */
-export interface Unheard {
-  readonly waiting: number
-  /** Seconds that the oldest has waited. */
-  readonly oldest: number
-}
-
-/** Whether no worker has taken a delivery for two minutes, while some wait and none is under way. */
-export function unheard(seen: SeenQueue | undefined): Unheard | undefined {
+/**
+ * What waits if no worker has taken a delivery for two minutes and none is under way: how many, and for how many seconds
+ * the oldest.
+ */
+export function unheard(
+  seen: SeenQueue | undefined,
+): { readonly waiting: number; readonly oldest: number } | undefined {
   const deliveries = seen?.deliveries ?? []
   if (deliveries.some(({ status }) => status === 'active')) return undefined
   const waiting = deliveries.filter(({ status }) => status === 'waiting')
@@ -133,5 +131,5 @@ export function unheard(seen: SeenQueue | undefined): Unheard | undefined {
   return isSilent ? { waiting: waiting.length, oldest } : undefined
 }
 
-export const unheardText = ({ waiting, oldest }: Unheard): string =>
+export const unheardText = ({ waiting, oldest }: NonNullable<ReturnType<typeof unheard>>): string =>
   `No worker has taken a delivery for two minutes: ${plural(waiting, 'delivery')} ${waiting === 1 ? 'waits' : 'wait, the oldest'} for ${span(oldest * 1000)}`

@@ -27,7 +27,7 @@ import {
   targetGauges,
   workerGauges,
 } from './metricnames.js'
-import { readWorkerGauges, type WorkerGauges } from './workerhealth.js'
+import { readWorkerGauges } from './workerhealth.js'
 
 export interface MetricsOptions extends GaugesOptions {
   readonly version: string
@@ -118,7 +118,10 @@ function showTargets(
   }
 }
 
-function showWorkers(registry: Registry, { workers, deliveries, oldestSeconds }: WorkerGauges): void {
+function showWorkers(
+  registry: Registry,
+  { workers, deliveries, oldestSeconds }: NonNullable<Awaited<ReturnType<typeof readWorkerGauges>>>,
+): void {
   const gauge = (name: keyof typeof workerGauges): Gauge =>
     new Gauge({ ...describe(name, workerGauges[name]), registers: [registry] })
   gauge('shopsync_workers').set(workers)

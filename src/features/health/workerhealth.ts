@@ -155,14 +155,8 @@ function deadlyIncident(
   })
 }
 
-/** For the metrics. */
-export interface WorkerGauges {
-  readonly workers: number
-  readonly deliveries: Readonly<Record<SeenDelivery['status'], number>>
-  readonly oldestSeconds: number
-}
-
-export async function readWorkerGauges(warehouse: Warehouse): Promise<WorkerGauges | undefined> {
+/** For the metrics. undefined if there is no queue. */
+export async function readWorkerGauges(warehouse: Warehouse) {
   const seen = await warehouse.trying(() => deliveriesOf(warehouse).seen())
   if (!seen) return undefined
   const of = (status: SeenDelivery['status']) => seen.deliveries.filter((one) => one.status === status).length

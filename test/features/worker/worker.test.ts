@@ -2,9 +2,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Reason } from '../../../src/engine/base/reasons.js'
 import { deliveriesOf } from '../../../src/engine/warehouse/deliveries.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { StatusReport } from '../../../src/features/health/statusdocument.js'
+import { becomes } from '../../../src/features/worker/pool.js'
 import { onServer } from '../../support/databases.js'
 import { type Address, type Place, place } from '../../support/place.js'
 import { Program, program } from '../../support/process.js'
@@ -66,6 +68,39 @@ test('a SQLite warehouse has none', async () => {
   await lite.remove()
 })
 
+const seen = async (job: string): Promise<string[]> => {
+  const { deliveries = [] } = (await deliveriesOf(warehouse).seen()) ?? {}
+  return deliveries.filter((one) => one.job === job).map(({ part, status }) => `${part} ${status}`)
+}
+
+/** What is to be tried again after a while is due now. */
+const hurry = () => onServer(address.url, 'update shopsync_queue.job set start_after = now()')
+
+test('`schedule` sends a round and works on none of it; with schedule.work it is a worker', async () => {
+  onlyJob(here.folder, 'planned', { schedule: '0 4 1 1 *' })
+  // Due at once, because the warehouse is empty.
+  configure({ schedule: { listen: { port: 0 }, shards: 2 } })
+  const before = here.sandbox.requests.length
+  const sender = await startScheduler(here.folder, { API_SECRET: here.sandbox.secret })
+  await until(async () => (await seen('planned')).length === 2)
+  expect(await seen('planned')).toEqual(['0/2 waiting', '1/2 waiting'])
+  expect(here.sandbox.requests.length).toBe(before)
+  sender.run.kill('SIGTERM')
+  expect(await sender.run.ended).toMatchObject({ code: 0 })
+  const { workers } = (await here.run('status', '--json')).json<StatusReport>()
+  expect(workers?.rounds.find(({ job }) => job === 'planned')).toMatchObject({
+    ...{ shards: 2, done: 0, active: 0, waiting: 2, workers: 0, whole: null },
+  })
+  configure({ schedule: { listen: { port: 0 }, shards: 2, work: true } })
+  const working = await startScheduler(here.folder, { API_SECRET: here.sandbox.secret })
+  await until(async () => (await runs('planned')).includes('whole ok'))
+  working.run.kill('SIGTERM')
+  expect(await working.run.ended).toMatchObject({ code: 0 })
+  const { stdout } = await here.run('status')
+  expect(stdout).toMatch(/planned since \S+ \S+( UTC)?: 2 of 2 shards done\n/)
+  configure()
+})
+
 test('a round is taken shard by shard, then what concerns the whole warehouse', async () => {
   expect((await here.run('worker', '--once')).code).toBe(0)
   const sent = await here.run('run', 'mine', '--enqueue', '3', '--json')
@@ -78,14 +113,6 @@ test('a round is taken shard by shard, then what concerns the whole warehouse', 
   expect(done.at(-1)).toBe('whole ok')
   expect(await warehouse.read((db) => db.selectFrom('tenants').select('tenant_id').execute())).toHaveLength(5)
 })
-
-const seen = async (job: string): Promise<string[]> => {
-  const { deliveries = [] } = (await deliveriesOf(warehouse).seen()) ?? {}
-  return deliveries.filter((one) => one.job === job).map(({ part, status }) => `${part} ${status}`)
-}
-
-/** What is to be tried again after a while is due now. */
-const hurry = () => onServer(address.url, 'update shopsync_queue.job set start_after = now()')
 
 test('SIGTERM puts the shard and its lease back, and the next worker continues', async () => {
   writeJob(here.folder, 'ended')
@@ -118,25 +145,65 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
   expect((await runs('ended')).filter((run) => run.endsWith('ok'))).toEqual(['0/1 ok', 'whole ok'])
 })
 
-test('`schedule` sends a round and works on none of it; with schedule.work it is a worker', async () => {
-  onlyJob(here.folder, 'planned', { schedule: '* * * * *' })
-  configure({ schedule: { listen: { port: 0 }, shards: 2 } })
-  const before = here.sandbox.requests.length
-  const sender = await startScheduler(here.folder, { API_SECRET: here.sandbox.secret })
-  await until(async () => (await seen('planned')).length === 2)
-  expect(await seen('planned')).toEqual(['0/2 waiting', '1/2 waiting'])
-  expect(here.sandbox.requests.length).toBe(before)
-  sender.run.kill('SIGTERM')
-  expect(await sender.run.ended).toMatchObject({ code: 0 })
-  const { workers } = (await here.run('status', '--json')).json<StatusReport>()
-  expect(workers?.rounds.find(({ job }) => job === 'planned')).toMatchObject({
-    ...{ shards: 2, done: 0, active: 0, waiting: 2, workers: 0, whole: null },
+const incidents = async (): Promise<string[]> => {
+  const { incidents: open, healthy } = (await here.run('status', '--json')).json<StatusReport>()
+  if (open.length > 0) expect(healthy).toBe(false)
+  return open.filter(({ kind }) => kind === 'workers').map(({ message }) => message)
+}
+
+test('what no worker takes, and what workers die of, is told, and when it is over', async () => {
+  writeJob(here.folder, 'alone', { steps: [{ command: 'sync', resources: ['notes'] }] })
+  const words = ['sync', '--tenant', '101', '--resource', 'notes']
+  await here.run('run', 'alone', '--enqueue', '2')
+  await here.run(...words)
+  expect(await incidents()).toEqual([])
+  await onServer(
+    address.url,
+    "update shopsync_queue.job set created_on = created_on - interval '3 minutes', start_after = start_after - interval '3 minutes', started_on = started_on - interval '3 minutes'",
+  )
+  const silent = await here.run('status')
+  expect([silent.code, silent.stdout]).toEqual([
+    1,
+    expect.stringContaining('No worker has taken a delivery for two minutes: 2 deliveries wait'),
+  ])
+  await here.run(...words)
+  expect(await incidents()).toEqual([expect.stringMatching(/^No worker has taken .* the oldest for 3 m/)])
+  // Three workers in a row have died of the first shard, while its run was on a list.
+  const [shard = '0/2'] = await warehouse.read(async (db) => {
+    const { run_id } = await db
+      .selectFrom('sync_requests')
+      .select('run_id')
+      .where('resource', '=', 'notes')
+      .orderBy('synced_at', 'desc')
+      .executeTakeFirstOrThrow()
+    const killed = { run_id: `${run_id}-killed`, job: 'alone', shard: '0/2', status: 'interrupted', seq: 900 }
+    await db.insertInto('sync_runs').values(killed).execute()
+    await db
+      .updateTable('sync_requests')
+      .set({ run_id: killed.run_id })
+      .where('run_id', '=', run_id)
+      .execute()
+    return [killed.shard]
   })
-  configure({ schedule: { listen: { port: 0 }, shards: 2, work: true } })
-  const working = await startScheduler(here.folder, { API_SECRET: here.sandbox.secret })
-  await until(async () => (await runs('planned')).includes('whole ok'))
-  working.run.kill('SIGTERM')
-  expect(await working.run.ended).toMatchObject({ code: 0 })
-  const { stdout } = await here.run('status')
-  expect(stdout).toMatch(/planned since \S+ \S+( UTC)?: 2 of 2 shards done/)
+  await onServer(
+    address.url,
+    `update shopsync_queue.job set data = data || '{"deaths": 3, "died": "far (pid 7)"}' where data ->> 'job' = 'alone' and data ->> 'part' = '${shard}'`,
+  )
+  await here.run(...words)
+  expect(await incidents()).toContainEqual(
+    '3 workers in a row have died of shard 0/2 of alone, or fell silent, the last one on far (pid 7); its run was on notes of tenant 101',
+  )
+  expect((await here.run('worker', '--once')).code).toBe(0)
+  await here.run(...words)
+  expect(await incidents()).toEqual([])
+})
+
+test('what becomes of a delivery follows from how its run ended', () => {
+  const after = (exitCode: number | undefined, reason: Reason | null = null, isEnding = false) =>
+    becomes({ exitCode, reason }, isEnding)
+  expect([0, 1, 2, undefined].map((code) => after(code))).toEqual(['done', 'done', 'done', 'done'])
+  expect([3, 4].map((code) => after(code))).toEqual(['later', 'later'])
+  expect([after(1, 'time_limit'), after(1, 'wanted')]).toEqual(['now', 'now'])
+  // A signal ended it, or came when it was done.
+  expect([after(1, 'interrupted', true), after(0, null, true)]).toEqual(['later', 'done'])
 })

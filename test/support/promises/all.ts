@@ -12,6 +12,7 @@ import { scale } from './scale.js'
 import { service } from './service.js'
 import { shards } from './shards.js'
 import { unlisted } from './unlisted.js'
+import { workers } from './workers.js'
 
 /** Every promise with a test that fails without it; those of the laws have their own cases (laws.ts, year.ts). */
 export const promises: readonly Promised[] = [
@@ -28,4 +29,5 @@ export const promises: readonly Promised[] = [
   ...customers,
   ...shards,
   ...scale,
+  ...workers,
 ]

@@ -62,11 +62,11 @@ import type * as viewstore from '../../../src/engine/warehouse/sqlite/viewstore.
 import type * as tenants from '../../../src/engine/warehouse/tenants.js'
 import type * as zones from '../../../src/features/analytics/zones.js'
 import type * as probe from '../../../src/features/check/probe.js'
-import type * as replaced from '../../../src/features/events/replaced.js'
 import type * as dryrun from '../../../src/features/reconcile/dryrun.js'
 import type * as resting from '../../../src/features/targets/restinglists.js'
 import type * as context from '../../../src/shell/commandcontext.js'
 import type * as output from '../../../src/shell/output.js'
+import type * as replaced from '../../../src/shell/replaced.js'
 import type * as stayup from '../../../src/shell/stayup.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
@@ -154,7 +154,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'the file of the warehouse is the one that is open',
     broken: 'lets programs that stay up go on without their file',
-    breakage: breaking<typeof replaced>('src/features/events/replaced.ts').method(
+    breakage: breaking<typeof replaced>('src/shell/replaced.ts').method(
       'ReplacementWatch',
       'isReplaced',
       () => async () => false,

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { Stop } from '../../base/errors.js'
 import type { Db } from '../database.js'
+import type { Obstacle } from '../dialect.js'
 import { type Names, plain } from './drivererrors.js'
 
 /** The one queue of a schema. */
@@ -27,14 +28,8 @@ export function queueSchema(schema: string): string {
 export const dropping = (schema: string): string =>
   `Type drop schema ${queueSchema(schema)} cascade: it holds nothing worth keeping, and the next worker or schedule makes it again`
 
-/** A right that is missing, and what to type. */
-interface Missing {
-  readonly problem: string
-  readonly hint: string
-}
-
 /** What the owner of the database types for a role that may not make the queue's schema. */
-export function missingRight(schema: string, { role }: Names): Missing {
+export function missingRight(schema: string, { role }: Names): Obstacle {
   const place = queueSchema(schema)
   return {
     problem: `${role} may not make the schema ${place}, which holds the queue for workers`,
@@ -46,7 +41,7 @@ export function missingRight(schema: string, { role }: Names): Missing {
 export async function queueRights(
   db: Db,
   names: Names,
-): Promise<{ readonly isThere: boolean; readonly obstacle: Missing | undefined }> {
+): Promise<{ readonly isThere: boolean; readonly obstacle: Obstacle | undefined }> {
   const place = queueSchema(names.schema)
   const { rows } = await sql<{ there: boolean; may: boolean }>`select n.oid is not null as there,
       case when n.oid is null then has_database_privilege(current_database(), 'create')

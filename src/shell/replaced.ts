@@ -1,12 +1,12 @@
 /*
  * Whether the warehouse of a program that stays up is still the one that it opened: its file may be replaced, and a
- * database restored or restarted; or a process with a newer configuration may have written it. Used by `listen` and
- * `schedule`, which then open everything again.
+ * database restored or restarted; or a process with a newer configuration may have written it. Used by `listen`,
+ * `schedule` and `worker`, which then open everything again.
  */
-import type { Clock } from '../../engine/base/clock.js'
-import { isEarlier, type TokenAt, tokenNow, wentBack } from '../../engine/warehouse/fence.js'
-import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Clock } from '../engine/base/clock.js'
+import { isEarlier, type TokenAt, tokenNow, wentBack } from '../engine/warehouse/fence.js'
+import { isSuperseded } from '../engine/warehouse/oneconfiguration.js'
+import type { Warehouse } from '../engine/warehouse/warehouse.js'
 
 /** Milliseconds between two looks at it. */
 const betweenLooks = 1000
