@@ -16,7 +16,7 @@ const owners: Record<string, readonly string[]> = {
   undici: ['src/engine/source', 'src/features/health'],
   'better-sqlite3': ['src/engine/warehouse', 'src/features/copy'],
   pg: ['src/engine/warehouse'],
-  fastify: ['src/sandbox', 'src/shell/statusserver', 'src/features/schedule', 'src/features/events'],
+  fastify: ['src/sandbox', 'src/shell/statusserver.ts', 'src/features/schedule', 'src/features/events'],
   'prom-client': ['src/features/health'],
   '@opentelemetry/api': ['src/engine/base/trace.ts'],
   croner: ['src/engine/config'],

@@ -18,7 +18,7 @@ export interface Watched {
 }
 
 /** What else is served: where, and by what. `setting`: the section of the configuration with its address. */
-export interface Site {
+interface Site {
   readonly setting: string
   readonly paths: readonly string[]
   routes(app: FastifyInstance): void

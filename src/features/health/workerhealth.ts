@@ -15,7 +15,7 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { foundIncident, type KeptIncident } from './incident.js'
 
 /** The last round of a job, in the document of `shopsync status`. */
-export interface RoundStatus {
+interface RoundStatus {
   readonly job: string
   /** The instant for which it is. */
   readonly planned_at: string
