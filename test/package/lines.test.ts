@@ -32,6 +32,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'shopsync sync --shard 0/8': 'it needs Postgres; test/features/jobs/shards.test.ts does it',
   'shopsync run nightly --shard 0/8': 'it needs Postgres; test/features/jobs/shards.test.ts does it',
   'shopsync run nightly --whole': 'it follows shards; test/features/jobs/shards.test.ts does it',
+  'shopsync worker': 'it needs Postgres; test/features/worker/worker.test.ts does it',
+  'shopsync run nightly --enqueue 8': 'it needs Postgres; test/features/worker/worker.test.ts does it',
   'npm run quick': 'it is this suite',
   'npm test': 'it is this suite',
   'bash .ci/run': 'it is this suite',

@@ -31,6 +31,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'shopsync revoke --role main_street --tenant 102': 'test/features/grants/grants.test.ts',
   'shopsync run nightly --shard 0/8': 'test/features/jobs/shards.test.ts',
   'shopsync worker --parallel 4': 'test/features/worker/worker.test.ts',
+  'shopsync worker --once': 'test/features/worker/worker.test.ts',
   'shopsync run nightly --whole': 'test/features/jobs/shards.test.ts',
   'shopsync schedule': 'test/features/schedule/scheduleprocess.test.ts',
   'curl --fail http://127.0.0.1:8788/ready': 'test/features/schedule/scheduleprocess.test.ts',
