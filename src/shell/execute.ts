@@ -186,7 +186,6 @@ export const reportOfNothing = (
   done: Pick<RunReport, 'run_id' | 'job' | 'mode' | 'started_at' | 'finished_at'> &
     Partial<Pick<RunReport, 'rows_upserted'>>,
 ): RunReport => ({
-  shard: null,
   status: 'ok',
   requests: 0,
   rate_limited: 0,

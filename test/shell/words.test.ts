@@ -31,7 +31,6 @@ const report = (more: Partial<RunReport> = {}): RunReport => ({
   run_id: 'r',
   job: null,
   mode: 'sync',
-  shard: null,
   status: 'ok',
   started_at: '2026-01-01T00:00:00.000000Z',
   finished_at: '2026-01-01T00:01:05.000000Z',
@@ -299,7 +298,6 @@ test('verify names what it did not compare once per reason, apart from what diff
   const skipped = { status: 'skipped', requests: 0, reason: 'time_limit', error: why } as const
   const text = verifyText({
     mode: 'verify',
-    shard: null,
     status: 'failed',
     reason: 'time_limit',
     started_at: '2026-01-01T00:00:00.000000Z',

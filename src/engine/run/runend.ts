@@ -54,7 +54,7 @@ export function reportOf(
     run_id: run.runId,
     job: request.job,
     mode: request.mode,
-    shard: run.shard ? shardName(run.shard) : null,
+    ...(run.shard && { shard: shardName(run.shard) }),
     status: statusOf(ends, reason),
     started_at: startedAt,
     finished_at: now(run),

@@ -72,8 +72,8 @@ export interface RunReport {
   readonly run_id: string
   readonly job: string | null
   readonly mode: Mode
-  /** The part of the tenants that it worked on, such as `3/8`; null: all. */
-  readonly shard: string | null
+  /** The part of the tenants that it worked on, such as `3/8`. Absent: all. */
+  readonly shard?: string
   readonly status: 'ok' | 'partial' | 'failed'
   readonly started_at: string
   readonly finished_at: string

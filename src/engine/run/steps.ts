@@ -194,7 +194,7 @@ async function reportOfJob(
     run_id: runId,
     job: plan.name,
     mode: modeOf(plan),
-    shard: shard ? shardName(shard) : null,
+    ...(shard && { shard: shardName(shard) }),
     status: plan.steps.some((work) => work) ? statusOfJob(done, cut) : 'ok',
     started_at: startedAt,
     finished_at: now({ clock }),

@@ -40,7 +40,6 @@ const nothing = (given: StepGiven, more: Partial<RunReport> = {}): RunReport => 
     run_id: given.runId,
     job: 'mine',
     mode: 'snapshot',
-    shard: null,
     status: 'ok',
     reason: null,
     cursors: [],
