@@ -13,7 +13,7 @@ export const alertTables = {
       tenant_id: id('The tenant; 0 for the whole run.'),
       resource: text('The resource; empty for the whole tenant or run.'),
       kind: text(
-        '`failed`, `unproven`, `stale`, `deletes_unchecked`, `revoked`, `drift`, `quarantine`, `events`, `behind_target` or `quiet` (docs/operations.md, Alerts).',
+        '`failed`, `unproven`, `stale`, `deletes_unchecked`, `revoked`, `drift`, `quarantine`, `events`, `behind_target`, `quiet` or `workers` (docs/operations.md, Alerts).',
       ),
       since: timestamp('Since when.'),
       shard: text('The shard whose run it concerns, such as `3/8`; null: no shard.'),

@@ -123,6 +123,14 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
   const { PATH = '' } = process.env
   const env = { PATH, API_SECRET: here.sandbox.secret }
   const worker = new Program(program, ['worker', '--json'], { cwd: here.folder, env })
+  const up = new Promise<string>((resolve) => {
+    let said = ''
+    worker.child.stdout?.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+      const [url] = /http:[^\s"]+/.exec(said) ?? []
+      if (url) resolve(url)
+    })
+  })
   const asked = new Promise<void>((resolve) => {
     const off = here.sandbox.onRequest(({ resource }) => {
       if (resource !== 'notes') return
@@ -132,6 +140,19 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
   })
   await Promise.race([asked, worker.ended])
   expect(await seen('ended')).toEqual(['0/1 active'])
+  const url = await up
+  expect(await (await fetch(`${url}/ready`)).json()).toMatchObject({ ready: true, running: ['ended 0/1'] })
+  expect((await (await fetch(`${url}/health`)).json()) as object).toMatchObject({ status: 'ok' })
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  for (const line of ['shopsync_workers 1', 'shopsync_deliveries{status="active"} 1'])
+    expect(metrics).toContain(`\n${line}\n`)
+  // Another one on this machine works without a server.
+  const { port } = new URL(url)
+  configure({ workers: { listen: { port: Number(port) } } })
+  expect(await here.run('worker', '--once', '--log-level', 'warn')).toMatchObject({
+    ...{ code: 0, stderr: expect.stringContaining('No server is listening; the worker works on') },
+  })
+  configure()
   worker.kill('SIGTERM')
   const ended = await worker.ended
   expect(ended.code, ended.stderr).toBe(0)

@@ -1,0 +1,237 @@
+/** Workers as processes that are killed, stopped, cut off and replaced: their shards go on, and nothing is lost. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { onServer } from '../support/databases.js'
+import { type Address, type Place, place } from '../support/place.js'
+import { startPostgres, type TestPostgres } from '../support/postgres.js'
+import { Program, program } from '../support/process.js'
+import { writeJob } from '../support/scheduler.js'
+import { bothWarehouses, contents, reopen } from '../support/warehouse.js'
+
+const resources = ['notes', 'shops', 'customers']
+const tenants = 6
+
+let here: Place
+let address: Address
+let warehouse: Warehouse
+const started: { kill(signal: NodeJS.Signals): unknown }[] = []
+
+async function begin(at: Address, more: Record<string, object> = {}): Promise<void> {
+  address = at
+  here = await place({ tenants, repairOrders: 5 })
+  configure(more)
+  writeJob(here.folder, 'mine', { steps: [{ command: 'sync' }, { command: 'snapshot' }] })
+  warehouse = await reopen(at)
+}
+
+const configure = (more: Record<string, object> = {}): void =>
+  here.configure({
+    ...{ sync: { resources }, workers: { listen: { port: 0 } }, ...more },
+    warehouse: { url: address.url, schema: address.schema, ...more.warehouse },
+  })
+
+beforeEach(async () => {
+  const [, postgres] = bothWarehouses()
+  await begin(await postgres!.migrated())
+})
+afterEach(async () => {
+  for (const one of started.splice(0)) one.kill('SIGKILL')
+  await warehouse.close()
+  await here.remove()
+})
+
+const environment = (): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  API_SECRET: here.sandbox.secret,
+})
+
+function startWorker(...words: string[]): Program {
+  const run = new Program(program, ['worker', ...words], { cwd: here.folder, env: environment() })
+  started.push(run)
+  return run
+}
+
+const enqueue = async (shards: number): Promise<void> => {
+  const { code, stderr } = await here.run('run', 'mine', '--enqueue', String(shards))
+  expect(code, stderr).toBe(0)
+}
+
+/** From now on, no list of notes is answered. Resolves when the next one has been asked for. */
+function stall(): Promise<void> {
+  here.sandbox.script([
+    { when: { resource: 'notes' }, fault: { kind: 'stall', ms: 600_000, part: 'headers' } },
+  ])
+  return nextRequest()
+}
+
+const nextRequest = (): Promise<void> =>
+  new Promise((resolve) => {
+    const off = here.sandbox.onRequest(({ resource }) => {
+      if (resource !== 'notes') return
+      off()
+      resolve()
+    })
+  })
+
+async function runs(): Promise<string[]> {
+  const rows = await warehouse.read((db) =>
+    db.selectFrom('sync_runs').select(['shard', 'mode', 'status']).orderBy('seq').execute(),
+  )
+  return rows.map(({ shard, mode, status }) => `${shard ?? mode} ${status}`)
+}
+
+const roundIsDone = () => expect.poll(runs, { timeout: 300_000, interval: 500 }).toContain('whole ok')
+
+/** Every cell as a single process's warehouse has it, but for what says when and by which run it was stored. */
+async function isEqual(): Promise<void> {
+  here.sandbox.script([])
+  expect((await here.run('reconcile', '--full')).code).toBe(0)
+  expect((await here.run('verify')).code).toBe(0)
+}
+
+it('one that is killed is replaced on its own machine within 40 seconds', async () => {
+  await enqueue(1)
+  const asked = stall()
+  const first = startWorker()
+  await asked
+  startWorker()
+  const again = nextRequest()
+  first.kill('SIGKILL')
+  await first.ended
+  here.sandbox.script([])
+  await expect(Promise.race([again.then(() => 'goes on'), sleep(40_000)])).resolves.toBe('goes on')
+  await roundIsDone()
+  expect(await runs()).toEqual(['0/1 interrupted', '0/1 ok', 'whole ok'])
+  await isEqual()
+})
+
+/** A machine of its own, as far as anybody can tell: no other process has its pids. */
+const elsewhere = ['--pid', '--fork', '--mount-proc', '--kill-child=SIGKILL']
+const canBeElsewhere = spawnSync('unshare', [...elsewhere, 'true']).status === 0
+if (!canBeElsewhere) console.warn('Not checked: a worker on another machine (unshare is not permitted)')
+
+it.skipIf(!canBeElsewhere)(
+  'one that is killed is replaced on another machine within 75 seconds',
+  async () => {
+    await enqueue(1)
+    const asked = stall()
+    const words = [...elsewhere, process.execPath, '--', program, 'worker']
+    const first: ChildProcess = spawn('unshare', words, {
+      cwd: here.folder,
+      env: environment(),
+      stdio: 'ignore',
+    })
+    started.push(first)
+    await asked
+    startWorker()
+    const again = nextRequest()
+    first.kill('SIGKILL')
+    here.sandbox.script([])
+    await expect(Promise.race([again.then(() => 'goes on'), sleep(75_000)])).resolves.toBe('goes on')
+    await roundIsDone()
+    await isEqual()
+  },
+)
+
+it('one that was stopped for longer than its lease lasts wakes to find its shard done, and works on', async () => {
+  await enqueue(2)
+  const asked = stall()
+  const sleeper = startWorker()
+  await asked
+  sleeper.kill('SIGSTOP')
+  here.sandbox.script([])
+  const other = startWorker()
+  await roundIsDone()
+  const before = await contents(warehouse)
+  sleeper.kill('SIGCONT')
+  await sleep(10_000)
+  expect(await contents(warehouse)).toEqual(before)
+  other.kill('SIGTERM')
+  expect((await other.ended).code).toBe(0)
+  await here.run('run', 'mine', '--enqueue', '2')
+  await expect
+    .poll(async () => (await runs()).filter((run) => run === 'whole ok').length, { timeout: 120_000 })
+    .toBe(2)
+  sleeper.kill('SIGTERM')
+  const { code, stderr } = await sleeper.ended
+  expect(code, stderr).toBe(0)
+  await isEqual()
+})
+
+it('a queue that is dropped under them is made again, and the round ends', async () => {
+  await enqueue(4)
+  const asked = stall()
+  startWorker()
+  startWorker()
+  await asked
+  await onServer(address.url, `drop schema ${address.schema}_queue cascade`)
+  here.sandbox.script([])
+  await roundIsDone()
+  expect(new Set(await runs())).toEqual(new Set(['0/4 ok', '1/4 ok', '2/4 ok', '3/4 ok', 'whole ok']))
+  await isEqual()
+})
+
+it('one that may not change tables waits until somebody has', async () => {
+  configure({ warehouse: { autoMigrate: false } })
+  await onServer(address.url, `alter table ${address.schema}.notes drop column _extra`)
+  const worker = startWorker()
+  let said = ''
+  worker.child.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  await expect.poll(() => said, { timeout: 60_000 }).toContain('type shopsync migrate')
+  await enqueue(1)
+  expect((await here.run('migrate')).code).toBe(0)
+  await roundIsDone()
+  worker.kill('SIGTERM')
+  expect((await worker.ended).code).toBe(0)
+})
+
+it('one that is older than the warehouse gives its shard back, and ends with 2', async () => {
+  const worker = startWorker()
+  await expect
+    .poll(async () => (await here.run('status', '--json')).json<{ workers?: { up: number } }>().workers?.up, {
+      timeout: 60_000,
+    })
+    .toBe(1)
+  const raise = (by: number) =>
+    onServer(
+      address.url,
+      `update ${address.schema}.sync_meta set value = value::int + ${by} where name = 'schema_version'`,
+    )
+  await raise(1)
+  await enqueue(1)
+  const { code, stderr } = await worker.ended
+  expect([code, stderr]).toEqual([2, expect.stringContaining('this program knows versions up to')])
+  expect(await runs()).toEqual([])
+  await raise(-1)
+  expect((await here.run('worker', '--once')).code).toBe(0)
+  expect(await runs()).toEqual(['0/1 ok', 'whole ok'])
+})
+
+it('they wait for a server that is away for a minute, and end the round', async () => {
+  await warehouse.close()
+  await here.remove()
+  const server: TestPostgres = await startPostgres()
+  try {
+    await begin({ url: server.url, schema: 'shopsync' })
+    expect((await here.run('migrate')).code).toBe(0)
+    await enqueue(2)
+    const asked = stall()
+    const worker = startWorker()
+    await asked
+    await server.crash()
+    here.sandbox.script([])
+    await sleep(60_000)
+    await server.start()
+    await roundIsDone()
+    worker.kill('SIGTERM')
+    const { code, stderr } = await worker.ended
+    expect(code, stderr).toBe(0)
+    await isEqual()
+  } finally {
+    await server.stop()
+  }
+})
