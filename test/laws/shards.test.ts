@@ -50,7 +50,7 @@ it('an SQLite file has one shard, and says what to do for more', async () => {
   const lease = (name: string) => openLease({ warehouse, clock: systemClock, shard: shardOf(name) }, 'sync')
   await expect(lease('0/2')).rejects.toMatchObject({
     exitCode: 2,
-    hint: expect.stringContaining('first shopsync copy --to postgres://'),
+    hint: expect.stringContaining('shopsync copy --to postgres://'),
   })
   await using only = await lease('0/1')
   await only.warehouse.write([])

@@ -10,7 +10,12 @@ import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { startRun } from '../../../src/engine/warehouse/runs.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
-import { metricNames, targetCounters, targetGauges } from '../../../src/features/health/metricnames.js'
+import {
+  metricNames,
+  targetCounters,
+  targetGauges,
+  workerGauges,
+} from '../../../src/features/health/metricnames.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { Metrics, metricsOf } from '../../support/metrics.js'
 import { depsOf, type RunOptions, sync } from '../../support/run.js'
@@ -242,13 +247,13 @@ describe('every metric', () => {
         .map(([name, type]) => ({ name, type }))
         .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     const all = metricNames.map(({ name, type }) => ({ name, type }))
-    // Those of events, if anyone has listened.
-    const ofTargets = [...Object.keys(targetCounters), ...Object.keys(targetGauges)]
-    const withoutTargets = all.filter(({ name }) => !ofTargets.includes(name))
-    expect(await shown()).toEqual(withoutTargets.filter(({ name }) => !name.startsWith('shopsync_events_')))
+    // Those of events, if anyone has listened; those of workers, if anything was sent to them.
+    const ofOthers = [targetCounters, targetGauges, workerGauges].flatMap(Object.keys)
+    const ofThisOne = all.filter(({ name }) => !ofOthers.includes(name))
+    expect(await shown()).toEqual(ofThisOne.filter(({ name }) => !name.startsWith('shopsync_events_')))
     const inbox = await Inbox.open(warehouse)
     await inbox.close()
-    expect(await shown()).toEqual(withoutTargets)
+    expect(await shown()).toEqual(ofThisOne)
     expect(new Metrics('a_total{b="c d",e="f\\"g"} 2\n').series).toEqual([
       { name: 'a_total', labels: { b: 'c d', e: 'f\\"g' }, value: 2 },
     ])
