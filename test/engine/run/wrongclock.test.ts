@@ -138,7 +138,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(runs.map(({ job, mode, status }) => [job ?? mode, status])).toEqual([
       ['mine', 'interrupted'],
       ['sync', 'ok'],
-      ['mine', 'failed'],
+      ['mine', 'ok'],
     ])
     expect((await lastOfJobs(warehouse, ['mine'])).get('mine')?.status).toBe('running')
   })

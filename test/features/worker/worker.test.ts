@@ -194,6 +194,7 @@ test('what no worker takes, and what workers die of, is told, and when it is ove
     const { run_id } = await db
       .selectFrom('sync_requests')
       .select('run_id')
+      .where('tenant_id', '=', 101)
       .where('resource', '=', 'notes')
       .orderBy('synced_at', 'desc')
       .executeTakeFirstOrThrow()
@@ -203,6 +204,8 @@ test('what no worker takes, and what workers die of, is told, and when it is ove
       .updateTable('sync_requests')
       .set({ run_id: killed.run_id })
       .where('run_id', '=', run_id)
+      .where('tenant_id', '=', 101)
+      .where('resource', '=', 'notes')
       .execute()
     return [killed.shard]
   })
