@@ -11,7 +11,7 @@ type Tables = ReadonlyMap<string, Queried>
 
 /** A configured column may have any name, and one of ours is a word of SQL. */
 const named = (name: string): string =>
-  /^(?!(?:table|column)$)[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
+  /^(?!(?:table|column|limit)$)[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
 
 const of = (table: string, column: string): string => `${named(table)}.${named(column)}`
 

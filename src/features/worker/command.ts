@@ -4,8 +4,8 @@ const workerCommand: Command = {
   name: 'worker',
   summary: 'stay up and take shards of jobs from the queue, on as many machines as you like',
   help: `
-Postgres only. shopsync schedule with "schedule": {"shards": 8}, or shopsync run JOB --enqueue 8, puts a job's shards into
-the queue; each worker takes one at a time and runs it as shopsync run JOB --shard 3/8 would. After a job's last shard, one
+Postgres only. shopsync schedule puts a job's shards into the queue if schedule.shards is set, and so does shopsync run JOB
+--enqueue 8; each worker takes one at a time and runs it as shopsync run JOB --shard 3/8 would. After a job's last shard, one
 of them does what concerns the whole warehouse. If a worker dies, another one continues its shard within 75 seconds. All
 workers share one rate limit: more of them load faster and take over for each other, but poll no faster (docs/scale.md).
 
