@@ -99,6 +99,33 @@ describe.each(warehouses())('$name: processes that share a window', (kind) => {
     expect(await rowsOf(alone.warehouse, 'sync_rate')).toMatchObject([{ rule: '42', limit, taken: limit }])
   })
 
+  it('go on after a window that a killed process took whole, and of which nobody had a response', async () => {
+    const { clock, sandbox, join } = await world()
+    const { source, warehouse } = await join()
+    for (let i = 0; i < 3; i++) await source.list(request())
+    await clock.pass(untilNext)
+    const server = Math.floor(clock.now / 1000)
+    const whole = { resets_at: server + 2, taken: limit }
+    await warehouse.write([warehouse.db.updateTable('sync_rate').set(whole).compile()])
+    hungry(source)
+    expect(await made(sandbox, 3)).toBe(3)
+    await clock.pass(2500)
+    expect(await made(sandbox, 3 + limit)).toBe(3 + limit)
+    expect(refused(sandbox)).toBe(0)
+  })
+
+  it('let one that has no right to write the row go on as if it were alone', async () => {
+    const { sandbox, join } = await world()
+    const sharing = await join()
+    for (let i = 0; i < 3; i++) await sharing.source.list(request())
+    const joining = await join('perhaps')
+    await joining.source.list(request())
+    await joining.warehouse.close()
+    hungry(joining.source)
+    expect(await made(sandbox, limit - 10)).toBeLessThanOrEqual(limit)
+    expect(refused(sandbox)).toBe(0)
+  })
+
   it('go on one request at a time while the warehouse is away, and leave a hundredth', async () => {
     const { sandbox, join } = await world()
     const { source, warehouse } = await join()

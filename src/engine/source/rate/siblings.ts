@@ -20,6 +20,8 @@ export interface WindowSharing {
 const answeredWithin = 2000
 /** Milliseconds without the warehouse before it is asked again. */
 const away = 5000
+/** Milliseconds between two claims while a refused one may be granted again. */
+const betweenClaims = 100
 /** Milliseconds between two looks for siblings that weren't there. */
 const betweenLooks = 60_000
 
@@ -59,7 +61,8 @@ class Account {
   resetsAt = Number.NEGATIVE_INFINITY
   refusedUntil = Number.NEGATIVE_INFINITY
   awayUntil = Number.NEGATIVE_INFINITY
-  lookedAt = Number.NEGATIVE_INFINITY
+  /** When the warehouse was asked last. */
+  askedAt = Number.NEGATIVE_INFINITY
   isAsking = false
   /** Requests that were sent without being taken, in the window after `owedSince`. */
   owed = 0
@@ -92,13 +95,21 @@ export class Siblings {
     account.left = 0
     if (now < account.awayUntil) return this.#withoutRow(rule, now, inflight)
     if (account.isAsking) return 'answer'
-    if (account.refusedUntil > rule.over && !rule.isAfter(account.refusedUntil)) {
-      const at = rule.passes(account.refusedUntil)
-      if (now < at) return { at }
-    }
+    const at = account.refusedUntil > rule.over ? this.#nextLook(account, rule, now) : now
+    if (now < at) return { at }
     const count = hundredth(rule.limit)
     const claim = this.#claim({ key, rule, now, latency }, count)
     return claim ? { ask: { kind: 'take', claim } } : 'go'
+  }
+
+  /**
+   * When to ask again after a window that had nothing left. A process that has had few responses may take the API's clock
+   * to be a second later than it is. Those that know better would take each window whole before it asks, and it would
+   * never get a response to learn from. So it looks as soon as they may have begun the next window.
+   */
+  #nextLook({ refusedUntil, askedAt }: Account, rule: RateWindow, now: number): number {
+    if (rule.isAfter(refusedUntil)) return now
+    return Math.min(rule.passes(refusedUntil), Math.max(rule.mayPass(refusedUntil), askedAt + betweenClaims))
   }
 
   /**
@@ -118,7 +129,8 @@ export class Siblings {
     const { resetsAt, owed, owedSince } = this.#of(key)
     return {
       ...{ rule: key, limit: rule.limit, count, most: rule.usable, ...name },
-      was: resetsAt > rule.over ? resetsAt : name.resetsAt,
+      // Only a response ties the two names together: without one, a window that has ended by its name is over.
+      was: name.isSaid && resetsAt > rule.over ? resetsAt : name.resetsAt,
       owed: owedSince === rule.over ? owed : 0,
     }
   }
@@ -130,7 +142,7 @@ export class Siblings {
   inPassing({ key, rule, now, latency }: Omit<Moment, 'inflight'>): RowQuestion | undefined {
     const account = this.#of(key)
     if (!rule.told || account.isAsking || now < account.awayUntil) return undefined
-    if (!account.isShared && now < account.lookedAt + betweenLooks) return undefined
+    if (!account.isShared && now < account.askedAt + betweenLooks) return undefined
     if (account.isShared && !(account.resetsAt > rule.over && rule.isAfter(account.resetsAt)))
       return undefined
     const claim = this.#claim({ key, rule, now, latency }, 0)
@@ -140,12 +152,14 @@ export class Siblings {
   asking({ claim: { rule } }: RowQuestion, now: number): void {
     const account = this.#of(rule)
     account.isAsking = true
-    account.lookedAt = now
+    account.askedAt = now
   }
 
   heard({ kind, claim }: RowQuestion, answer: Answer, now: number): void {
     const account = this.#of(claim.rule)
     account.isAsking = false
+    // A command that found the row may have no right to write it: it goes on as it would without siblings.
+    if (answer === 'away' && this.has === 'perhaps') account.isShared = false
     account.awayUntil = answer === 'away' && account.isShared ? now + away : Number.NEGATIVE_INFINITY
     if (answer === 'away') return
     if (kind === 'look') account.isShared ||= typeof answer === 'number' && answer >= claim.from

@@ -98,6 +98,11 @@ export class RateWindow {
     return this.skew.surely(resetsAt * 1000) + this.#late + MARGIN
   }
 
+  /** Our earliest time at which a window that ends at `resetsAt` may be over. */
+  mayPass(resetsAt: number): number {
+    return this.skew.perhaps(resetsAt * 1000)
+  }
+
   /** By how many seconds two ends of the same window may differ. */
   get #slack(): number {
     return this.#length <= 2000 ? 0 : 1
