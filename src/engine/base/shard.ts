@@ -8,7 +8,7 @@ export interface Shard {
   readonly of: number
 }
 
-/** Close to the ids that a source gives one after another, so that shards are alike, and of no common factor with any N. */
+/** A prime number above the most shards: ids that follow each other are spread evenly over any number of shards. */
 const slots = 1009n
 
 /** As it is typed, stored and shown: `3/8`. */

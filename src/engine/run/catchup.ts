@@ -80,7 +80,10 @@ async function recomputeDerived({
   return done
 }
 
-/** What only the holder of the whole warehouse may do, before a shard begins: values move to where the configuration wants them. */
+/**
+ * What only the holder of the whole warehouse may do, before a shard begins: values move to where the configuration wants
+ * them.
+ */
 export async function migrateWhole(deps: Dependencies, command: string): Promise<void> {
   if (!deps.shard || !(await hasPendingMoves(deps.warehouse))) return
   await using lease = await openLease({ ...deps, shard: undefined }, command)

@@ -18,8 +18,10 @@ import { now } from './tenant.js'
 /** A run that is on record and hasn't ended. */
 export interface RecordedRun extends Writing {
   readonly startedAt: string
-  /** Fires when the run is asked to end, by a signal, its time limit or a command that needs the whole warehouse; not when
-   * its lease is lost. */
+  /**
+   * Fires when the run is asked to end, by a signal, its time limit or a command that needs the whole warehouse; not when its
+   * lease is lost.
+   */
   readonly asked: AbortSignal
   /** What it has counted so far. */
   readonly stats: RunStats

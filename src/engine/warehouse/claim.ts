@@ -12,7 +12,6 @@ import type { Dialect } from './dialect.js'
 import { thisMachine } from './holderprocess.js'
 import {
   heldBy,
-  isAwaited,
   isLive,
   isWanted,
   type LeaseHolder,
@@ -21,6 +20,7 @@ import {
   listenCommand,
   nobody,
   overlaps,
+  waitedFor,
 } from './leaserows.js'
 import { storeMeta } from './meta.js'
 import { type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
@@ -190,7 +190,7 @@ function refuseHeld({ own, overlapping, now }: Found, claim: LeaseRequest, where
   if (holder) throw heldBy(holder, name, where)
   const isListener = claim.command === listenCommand
   const heeded = rows.filter((row) => isListener || (claim.shard && row.name === wholeName))
-  if (heeded.some((row) => isWanted(row, now))) throw isAwaited(where, isListener)
+  if (heeded.some((row) => isWanted(row, now))) throw waitedFor(where, isListener)
 }
 
 /**

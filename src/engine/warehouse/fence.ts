@@ -81,7 +81,10 @@ function keptToken(
   return made
 }
 
-/** Of the whole warehouse, which every claim raises. undefined if nobody has ever claimed the lease. Doesn't wait for a database that is away. */
+/**
+ * Of the row of the whole warehouse, whose token every claim raises. undefined if nobody has ever claimed the lease. It doesn't
+ * wait for a database that is away.
+ */
 export async function tokenNow(dialect: Pick<Dialect, 'db' | 'server'>): Promise<TokenAt | undefined> {
   const row = await heldToken(dialect, wholeName).executeTakeFirst()
   return row && { token: row.token ?? 0, server: row.server }

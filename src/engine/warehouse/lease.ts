@@ -36,7 +36,7 @@ export interface Lease {
 }
 
 /** What `Lease.wanted` fires with. */
-const isWantedNow = (): Stop =>
+const makingRoom = (): Stop =>
   new Stop('Another command needs the whole warehouse; the next run of this shard continues', {
     exitCode: 1,
     code: 'wanted',
@@ -104,7 +104,7 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
   const beat = async (): Promise<void> => {
     try {
       await extend(dialect, claim, claimed, next)
-      if (looks) await lookForWish(dialect, claim, () => wanted.abort(isWantedNow()))
+      if (looks) await lookForWish(dialect, claim, () => wanted.abort(makingRoom()))
     } catch (error) {
       // A warehouse that is away, or too slow for a timeout, hasn't given the lease to another run: the next heartbeat
       // tries again.

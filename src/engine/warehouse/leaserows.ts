@@ -35,7 +35,7 @@ export const leaseName = (shard: Shard | undefined): string => (shard ? shardNam
 const shardsOf = (name: string): number | undefined =>
   name === wholeName ? undefined : Number(name.split('/')[1])
 
-/** Whether holders of both could write the same tenant. Of shards of different numbers, that was judged not worth telling. */
+/** Whether holders of both could write the same tenant. Shards of different N may: to find out which do isn't worth it. */
 export const overlaps = (one: string, other: string): boolean =>
   one === other || one === wholeName || other === wholeName || shardsOf(one) !== shardsOf(other)
 
@@ -105,7 +105,7 @@ export function heldBy(holder: LeaseHolder, asked: string, where: string): Lease
 }
 
 /** Nobody holds the lease, but another command comes first. */
-export const isAwaited = (where: string, isListener: boolean): LeaseHeld =>
+export const waitedFor = (where: string, isListener: boolean): LeaseHeld =>
   new LeaseHeld(
     `Another command is waiting for ${where}`,
     isListener

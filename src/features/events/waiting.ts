@@ -64,7 +64,8 @@ export const isDueNow = (
 const mostCursors = 500
 
 /**
- * The due cursors, of all tenants or of a shard's, longest wait first. A cursor that was never rung is due at once: its receiver's clock may differ.
+ * The due cursors, of all tenants or of a shard's, longest wait first. A cursor that was never rung is due at once: its
+ * receiver's clock may differ.
  */
 export const dueCursors = async (inbox: Inbox, now: string, shard?: Shard): Promise<DueCursor[]> => {
   const left = await leftToRun(inbox)

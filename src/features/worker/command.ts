@@ -31,7 +31,7 @@ SIGTERM stops the current run after its transaction, puts the shard back, and en
   },
 }
 
-/* Two features of one room: the section follows that of `jobs`. */
+/* Two features of one folder, because commands and sections of the configuration have orders of their own. */
 
 export const worker: Feature = { command: workerCommand }
 
