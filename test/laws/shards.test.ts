@@ -5,7 +5,15 @@ import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { type Shard, shardIndex } from '../../src/engine/base/shard.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
 import { readHolders, readLastRun } from '../../src/engine/run/lastrun.js'
-import { claimLease, type Lease, takeLease, wantLease, wishes } from '../../src/engine/warehouse/lease.js'
+import { runJob } from '../../src/engine/run/steps.js'
+import {
+  claimLease,
+  type Lease,
+  lockHolder,
+  takeLease,
+  wantLease,
+  wishes,
+} from '../../src/engine/warehouse/lease.js'
 import { listenCommand } from '../../src/engine/warehouse/leaserows.js'
 import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { RowSettings } from '../../src/engine/warehouse/oneconfiguration.js'
@@ -15,7 +23,7 @@ import { isOfShard } from '../../src/engine/warehouse/shardsql.js'
 import { grantTenants } from '../../src/engine/warehouse/tenants.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
-import { known, type RunOptions, sync } from '../support/run.js'
+import { depsOf, known, type RunOptions, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
 
@@ -370,6 +378,22 @@ describe('the runs of shards', () => {
       'forget',
     ])
     await lease[Symbol.asyncDispose]()
+  })
+
+  it('end for a job that waits for all of them, and not for one that does not wait', async () => {
+    const clock = { ...systemClock, sleep: (ms: number) => systemClock.sleep(Math.min(ms, 100)) }
+    const { deps, close } = await depsOf(await sandboxWith(tenants), warehouse, { clock })
+    const plan = { name: 'hourly', steps: [], timeLimit: undefined, onFailure: 'stop' } as const
+    const shard = await claimLease(warehouse, {
+      ...{ runId: 'shard', command: 'sync', leaseMs: 400, shard: { index: 0, of: 2 } },
+    })
+    await expect(runJob(deps, { ...plan, wait: 0 })).rejects.toMatchObject({ exitCode: 4 })
+    expect(await lockHolder(warehouse)).toMatchObject({ wanted_at: null })
+    const waiting = runJob(deps, { ...plan, wait: 60_000 })
+    await new Promise((resolve) => shard.wanted.addEventListener('abort', resolve))
+    await shard.release()
+    expect(await waiting).toMatchObject({ job: 'hourly' })
+    await close()
   })
 
   it('are no orphans while they have a lease, also when others begin beside them', async () => {
