@@ -81,6 +81,8 @@ export interface HealthRule {
   readonly deletesUncheckedAfterMs: number
   /** See `runningMs`. */
   readonly runningMs: number | null
+  /** Whether any run is at work: a first load by shards takes more of them than run at once. Default: as `runningMs` says. */
+  readonly isLoading?: boolean
 }
 
 const staleAfter = ({ staleAfterMs, runningMs }: HealthRule): number => Math.max(staleAfterMs, runningMs ?? 0)
@@ -122,7 +124,7 @@ export function cursorState(
   row: Pick<CursorRow, 'status' | 'completeness' | 'last_success_at'> | undefined,
   rule: HealthRule,
 ): CursorHealth['state'] {
-  const unread = rule.runningMs === null ? 'never' : 'loading'
+  const unread = (rule.isLoading ?? rule.runningMs !== null) ? 'loading' : 'never'
   if (row === undefined) return unread
   if (row.status === 'unavailable') return 'unavailable'
   if (row.status === 'failed') return 'failed'

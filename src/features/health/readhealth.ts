@@ -29,7 +29,9 @@ export async function readHealth(
   const liveRows = await readLiveRows(db, asked)
   return tenants.flatMap((tenant) => {
     const { tenant_id } = tenant
-    const rule = all.runningOf ? { ...all, runningMs: all.runningOf(tenant_id) } : all
+    const rule = all.runningOf
+      ? { ...all, runningMs: all.runningOf(tenant_id), isLoading: all.runningMs !== null }
+      : all
     return resources.map((resource) => {
       const name = nameOf({ tenant_id, resource })
       const known = { row: rows.get(name), refill: refills.get(name), live: liveRows(resource, tenant_id) }

@@ -2,7 +2,7 @@
 import { afterAll, expect, it } from 'vitest'
 import type { PlainRequest, Shown, Source } from '../../../src/engine/source/source.js'
 import { changesBetween, mostRequests, type Probe } from '../../../src/features/check/probe.js'
-import { checkWays } from '../../../src/features/check/work.js'
+import { checkApi, checkWays } from '../../../src/features/check/work.js'
 import { createSandbox, type Sandbox, type SandboxOptions, template } from '../../../src/sandbox/index.js'
 import { Between } from '../../support/between.js'
 import { usualWays } from '../../support/probe.js'
@@ -121,4 +121,24 @@ it('stops asking when every second response fails, and reports what it could not
   sandbox.script([{ when: { every: 2 }, fault: { kind: 'status', status: 500 } }])
   const { requests } = await probe(sandbox)
   expect(requests).toBeGreaterThan(10)
+})
+
+it('compares the clocks before it tries the tenants, which takes minutes if there are many', async () => {
+  const sandbox = await source()
+  const [kind] = warehouses()
+  if (!kind) throw new Error('no warehouse')
+  const warehouse = await open(kind)
+  const { deps, close } = await depsOf(sandbox, warehouse)
+  let late = 0n
+  sandbox.onRequest(({ resource }) => {
+    if (resource === 'notes') late += 300_000_000n
+  })
+  const nowMicros = (): bigint => deps.clock.nowMicros() + late
+  const model = { ...known, list: known.list.filter(({ resource }) => resource.name === 'notes') }
+  const choice = { tenants: null, except: [], observer: {} }
+  const { trials } = await checkApi({ ...choice, source: deps.source, signal: deps.signal, model, nowMicros })
+  await close()
+  await warehouse.close()
+  expect(late).toBeGreaterThan(0n)
+  expect(trials.find(({ of }) => of === 'clock')).toMatchObject({ exitCode: 0 })
 })

@@ -79,7 +79,12 @@ const atWork = (db: Warehouse['db'], command: string | null, hours = 1) =>
     .updateTable('sync_lease')
     .set({ owner: command && 'a run', command, host: 'elsewhere', claimed_at: ago(hours) })
     .set({ expires_at: fromMicros(BigInt(Date.now() + 30_000) * 1000n) })
-    .execute()
+
+/** A shard that doesn't have tenant 101. */
+const shardAtWork = async (db: Warehouse['db']) => {
+  await db.insertInto('sync_lease').values({ name: '0/2', token: 0 }).execute()
+  await atWork(db, 'sync').where('name', '=', '0/2').execute()
+}
 
 const cases: readonly Case[] = [
   { name: 'proven', seen: { codes: [0, 0], state: 'ok', trust: yes } },
@@ -122,8 +127,14 @@ const cases: readonly Case[] = [
       ...{ status: null, completeness: null, watermark: null },
       ...{ last_success_at: null, complete_through: null, deletes_checked_at: null },
     }),
-    also: (db) => atWork(db, 'sync'),
+    also: (db) => atWork(db, 'sync').execute(),
     seen: { codes: [0, 0], state: 'loading', trust: notEntirely(underWay, unchecked) },
+  },
+  {
+    name: 'never read, but a shard of other tenants is at work',
+    cursor: () => null,
+    also: shardAtWork,
+    seen: { codes: [0, 0], state: 'loading', trust: notEntirely(underWay) },
   },
   {
     name: 'failed in its first load while a run is at work',
@@ -136,7 +147,7 @@ const cases: readonly Case[] = [
       },
       ...{ last_success_at: null, complete_through: null, deletes_checked_at: null },
     }),
-    also: (db) => atWork(db, 'sync'),
+    also: (db) => atWork(db, 'sync').execute(),
     seen: {
       codes: [1, 1],
       state: 'failed',
@@ -218,7 +229,7 @@ const cases: readonly Case[] = [
   {
     name: 'stale, but a run has been at work for longer',
     cursor: () => ({ last_success_at: ago(30), complete_through: ago(30) }),
-    also: (db) => atWork(db, 'sync', 31),
+    also: (db) => atWork(db, 'sync', 31).execute(),
     seen: {
       codes: [0, 0],
       state: 'ok',
@@ -228,7 +239,7 @@ const cases: readonly Case[] = [
   {
     name: 'stale, and only a listener is at work',
     cursor: () => ({ last_success_at: ago(30), complete_through: ago(30) }),
-    also: (db) => atWork(db, 'listen', 31),
+    also: (db) => atWork(db, 'listen', 31).execute(),
     seen: {
       codes: [1, 1],
       state: 'stale',
@@ -434,7 +445,8 @@ describe.each(warehouses())('$name: the cursor of one list', (kind) => {
     await withAlerts(db).deleteFrom('sync_alerts').execute()
     for (const table of ['sync_quarantine', 'sync_forgotten', 'tenants', 'sync_cursors'] as const)
       await db.deleteFrom(table).execute()
-    await atWork(db, null)
+    await db.deleteFrom('sync_lease').where('name', '<>', 'run').execute()
+    await atWork(db, null).execute()
     for (const tenant_id of [101, 102]) {
       await db.insertInto('tenants').values({ tenant_id, revoked_at: null }).execute()
       for (const resource of resources) {
