@@ -11,13 +11,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { sql } from 'kysely'
 import { resources } from '../schema/index.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../src/engine/warehouse/warehouse.js'
 import { compiledOf } from '../test/support/compiled.js'
 import { model } from '../test/support/model.js'
 import type { RoundInRow } from './freshness/roundsinrow.js'
+import { fillIdle } from './idlelists.js'
 import { BenchSource } from './source/source.js'
 import { median } from './stats.js'
 import { type BenchWarehouse, schema, withWarehouses } from './warehouse.js'
@@ -31,47 +31,9 @@ const { values: options } = parseArgs({
   },
 })
 const known = model(resources)
-const names = known.list.filter(({ resource }) => resource.scope === 'tenant').map(({ name }) => name)
 const tenants = Number(options.tenants)
 /** A one-minute round may use a sixtieth of the hourly limit, minus a tenth for pages beyond the first. */
 const limit = Math.round((Number(options.polls) * 60) / 0.9)
-
-const ago = (hours: number): string =>
-  new Date(Date.now() - hours * 3_600_000).toISOString().replace('Z', '000Z')
-
-/** How many kinds of lists there are: they differ in how often they change and when they were polled. */
-const kinds = 97
-
-/** Lists that runs have polled for months without finding anything. The authorizations are a day old. */
-async function fill(warehouse: Warehouse): Promise<void> {
-  const { db } = warehouse
-  const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
-  const { table } = warehouse.dialect.views().sql
-  const kindRows = Array.from({ length: kinds }, (_, kind) => {
-    const hours = 0.3 + (kind * 5.5) / kinds
-    return `(${kind}, '${ago(hours)}', '${ago(hours + 20)}', ${((kind * 13) % 40) / 10})`
-  })
-  await run('create table bench_kinds (kind integer, polled text, checked text, news double precision)')
-  await run(`insert into bench_kinds values ${kindRows.join(', ')}`)
-  await run('create table bench_resources (place integer, name text)')
-  await run(`insert into bench_resources values ${names.map((name, i) => `(${i}, '${name}')`).join(', ')}`)
-  await run('create table bench_tenants (t integer)')
-  await run(
-    `insert into bench_tenants with recursive n (i) as (select 1 union all select i + 1 from n where i < ${tenants}) select i from n`,
-  )
-  const timestamp = warehouse.dialect.sql.columnType('timestamp')
-  const stamp = (column: string): string => `cast(${column} as ${timestamp})`
-  await run(
-    `insert into ${table('tenants')} (tenant_id, _synced_at) select t, ${stamp(`'${ago(24)}'`)} from bench_tenants`,
-  )
-  const polled = ['polled_at', 'walked_at', 'last_success_at', 'complete_through', 'watermark']
-  await run(
-    `insert into ${table('sync_cursors')} (tenant_id, resource, status, completeness, deletes_checked_at, news, news_unannounced, news_hours, ${polled.join(', ')})
-     select t, name, 'ok', 'proven', ${stamp('checked')}, news, news, 160, ${polled.map(() => stamp('polled')).join(', ')}
-     from bench_tenants cross join bench_resources join bench_kinds on kind = (t * 31 + place * 17) % ${kinds}`,
-  )
-  for (const name of ['bench_kinds', 'bench_resources', 'bench_tenants']) await run(`drop table ${name}`)
-}
 
 async function withOpen<T>({ url }: BenchWarehouse, use: (warehouse: Warehouse) => Promise<T>): Promise<T> {
   const warehouse = await openWarehouse({ url, schema, model: known })
@@ -113,7 +75,7 @@ async function bench(one: BenchWarehouse): Promise<string> {
     configure(folder, one, source.url)
     await promisify(execFile)(process.execPath, [compiledOf('src/entry.ts'), 'migrate'], { cwd: folder })
     const lists = await withOpen(one, async (warehouse) => {
-      await fill(warehouse)
+      await fillIdle(warehouse, tenants)
       return count(warehouse, 'sync_cursors')
     })
     const all = await rounds(folder)

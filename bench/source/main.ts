@@ -1,8 +1,8 @@
 /**
  * The source of the benchmarks: a separate process that answers list requests with nearly finished bytes, so that a
  * benchmark measures the requesting program. Arguments: how many tenants, how many repair orders each has, the dataset
- * (dataset.ts), and the rate limit per hour; all tenants have the same data. Messages from its parent change records
- * and read the count of requests (source.ts).
+ * (dataset.ts), and the rate limit and its window in seconds; all tenants have the same data. Messages from its parent
+ * change records and read the count of requests (source.ts).
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -14,11 +14,13 @@ const tenants = Number(process.argv[2] ?? 1)
 const orders = Number(process.argv[3] ?? 2000)
 const dataset = (process.argv[4] ?? 'tidy') as Dataset
 const limit = Number(process.argv[5] ?? 1_000_000)
-/** Of the rate limit, in seconds. The first window begins with the source, so that none ends within a short bench. */
-const window = 3600
+/** The first window begins with the source, so that an hour's does not end within a short bench. */
+const window = Number(process.argv[6] ?? 3600)
 const begun = Math.floor(Date.now() / 1000)
 let lists = new Map<string, List>(resourcesOf(dataset).map((name) => [name, List.of(name, dataset, orders)]))
 let requests = 0
+/** The window that is counted, and its requests. */
+let counted = { windows: 0, requests: 0 }
 let latency = 0
 
 const tenantsOnPage = 100
@@ -71,13 +73,15 @@ function bodyOf(url: URL): Buffer {
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const body = bodyOf(new URL(request.url ?? '/', 'http://source'))
   const windows = Math.floor((Date.now() / 1000 - begun) / window) + 1
-  response.writeHead(200, {
+  if (windows !== counted.windows) counted = { windows, requests: 0 }
+  const isRefused = ++counted.requests > limit
+  response.writeHead(isRefused ? 429 : 200, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': body.length,
     'cache-control': 'private, no-store',
     'x-request-id': randomUUID(),
     'x-ratelimit-limit': limit,
-    'x-ratelimit-remaining': Math.max(0, limit - requests),
+    'x-ratelimit-remaining': Math.max(0, limit - counted.requests),
     'x-ratelimit-reset': begun + windows * window,
     'x-ratelimit-matchkey': 'partner',
   })

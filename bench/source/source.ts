@@ -24,14 +24,15 @@ export class BenchSource {
     this.url = `http://127.0.0.1:${port}`
   }
 
-  /** `orders`: the repair orders of each tenant. `limit`: requests an hour. */
+  /** `orders`: the repair orders of each tenant. `limit`: requests in each `window`, in seconds. */
   static async start(
     tenants: number,
     orders: number,
     dataset: Dataset = 'tidy',
     limit = 1_000_000,
+    window = 3600,
   ): Promise<BenchSource> {
-    const words = [String(tenants), String(orders), dataset, String(limit)]
+    const words = [tenants, orders, dataset, limit, window].map(String)
     const child = fork(new URL('./main.js', import.meta.url), words)
     const [first] = (await once(child, 'message')) as [Answer]
     if (first.kind !== 'listening') throw new Error('The source did not start')

@@ -30,6 +30,7 @@ export function configure(
     readonly events?: object
     readonly targets?: object
     readonly polling?: object
+    readonly workers?: object
   } = {},
 ): string {
   const { url: baseUrl, partnerId, secret } = sandbox
@@ -46,6 +47,7 @@ export function configure(
     ...(more.events && { events: more.events }),
     ...(more.targets && { targets: more.targets }),
     ...(more.polling && { polling: more.polling }),
+    ...(more.workers && { workers: more.workers }),
   }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })

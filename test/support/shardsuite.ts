@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { hasTenant, shardIndex } from '../../src/engine/base/shard.js'
 import { type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
+import { expectOneWriter, named, recordCommits } from './commits.js'
 import { type Address, configure } from './place.js'
 import { Program, program } from './process.js'
 import { randomFrom } from './random.js'
@@ -31,8 +32,9 @@ function change({ store }: Sandbox, round: number): void {
 
 /**
  * Three shards in processes of their own. In each round the source changes, one of them is killed, one is told to end, and
- * one is stopped until its lease is over and another has taken its tenants; it commits nothing when it wakes. When all have
- * worked to their ends, the warehouse is the same as that of a single process that nobody disturbed.
+ * one is stopped until its lease is over and another has taken its tenants; it commits nothing when it wakes. At each
+ * commit, the only holder of the tenant is who commits. When all have worked to their ends, the warehouse is the same as
+ * that of a single process that nobody disturbed.
  */
 export async function shardSuite({ rounds, seed }: { rounds: number; seed: number }): Promise<void> {
   const sandbox = await sandboxOfFile()
@@ -41,7 +43,8 @@ export async function shardSuite({ rounds, seed }: { rounds: number; seed: numbe
     timeout: 3_600_000,
   }, async () => {
     if (!kind) throw new Error('There is no Postgres')
-    const [address, other] = [kind.address(), kind.address()]
+    const [address, other] = [await kind.migrated(), kind.address()]
+    await recordCommits(address, resources)
     const random = randomFrom(seed)
     const suite = new Shards(sandbox, address)
     sandbox.reset()
@@ -64,6 +67,7 @@ export async function shardSuite({ rounds, seed }: { rounds: number; seed: numbe
     const [mine, wanted] = [await reopen(address), await reopen(other)]
     expect(await contents(mine)).toEqual(await contents(wanted))
     await registersAgree(mine, resources.length * tenants.length)
+    expect(await expectOneWriter(address, suite.pids)).toBeGreaterThan(of)
     const runs = new Map((await rowsOf(mine, 'sync_runs')).map(({ run_id, shard }) => [run_id, shard]))
     for (const { run_id, tenant_id } of await rowsOf(mine, 'sync_requests')) {
       const [index = 0, count = 1] = String(runs.get(run_id) ?? '0/1')
@@ -77,18 +81,22 @@ export async function shardSuite({ rounds, seed }: { rounds: number; seed: numbe
 }
 
 class Shards {
-  readonly #config: string
+  /** By the name of its connections. */
+  readonly pids = new Map<string, number | undefined>()
 
   constructor(
     private readonly sandbox: Sandbox,
     private readonly address: Address,
-  ) {
-    this.#config = configure(sandbox, address, resources, { sync: { concurrency: 1 } })
-  }
+  ) {}
 
   start(words: readonly string[], shard?: string): Program {
     const flags = shard === undefined ? [] : ['--shard', shard]
-    return new Program(program, [...words, ...flags, '--config', this.#config, '--quiet'])
+    const name = `p${this.pids.size}`
+    const how = { sync: { concurrency: 1 } }
+    const config = configure(this.sandbox, named(this.address, name), resources, how)
+    const run = new Program(program, [...words, ...flags, '--config', config, '--quiet'])
+    this.pids.set(name, run.child.pid)
+    return run
   }
 
   /** All shards work to their ends, beside each other. */

@@ -8,7 +8,9 @@ import { resources } from '../../schema/index.js'
 import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { compare, expected } from '../support/cells.js'
 import { EventBench } from '../support/events.js'
+import { metricsOf } from '../support/metrics.js'
 import { model } from '../support/model.js'
+import { place } from '../support/place.js'
 import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { fillAsThen, keptWarehouse } from '../support/upgrades.js'
@@ -69,6 +71,21 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       for (const key of [...rows.keys()]) if (key.startsWith('3 ')) rows.delete(key)
     expect(await compare(warehouse, oracle)).toBeGreaterThan(10_000)
     await warehouse.close()
+  })
+
+  it('is shown by what only reads before anything has upgraded it', async () => {
+    const address = await keptWarehouse(kind)
+    const here = await place({ tenants: 1, repairOrders: 1 })
+    here.configure({ warehouse: kind.name === 'sqlite' ? { url: address.url } : { ...address } })
+    for (const words of [['status', '--json'], ['runs', '--json'], ['plan', '--json'], ['report']])
+      expect(await here.run(...words), words[0]).toMatchObject({
+        code: words[0] === 'status' ? 1 : 0,
+        stderr: expect.not.stringContaining('should not have happened'),
+      })
+    const warehouse = await reopen(address, known)
+    expect((await metricsOf(warehouse)).text).toContain('shopsync_')
+    await warehouse.close()
+    await here.remove()
   })
 
   it('views wait for values that have to be moved first, and leave no question behind when they do', async () => {

@@ -67,8 +67,10 @@ export interface WarehouseGauges {
 }
 
 /** Read-only. */
-export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
+export async function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
   const { warehouse, nowMicros } = options
+  // A warehouse that nothing has brought up to date yet lacks the table.
+  const sharesRates = await warehouse.has('sync_rate')
   return warehouse.read(async (db) => {
     const holders = await readHolders(db, nowMicros)
     const running = runningMs(holders, nowMicros)
@@ -82,7 +84,7 @@ export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
       drift: await drifted(db),
       incidents: await incidentKinds(options, db),
       leaseSeconds: Math.max(0, Number(nowMicros - since) / 1e6),
-      rates: await sharedRates(db, nowMicros),
+      rates: sharesRates ? await sharedRates(db, nowMicros) : [],
     }
   })
 }

@@ -13,7 +13,7 @@ export async function enqueue(context: CommandContext, job: Job, given: unknown)
   const shards = wholeNumber('--enqueue', given, { from: 1, to: 64, example: 8 }) ?? 1
   const warehouse = await context.readingWarehouse()
   const trouble = (error: Error): void => log.debug({ error: error.message }, 'The queue')
-  const queue = await deliveriesOf(warehouse).open({ works: false, trouble })
+  const queue = await warehouse.trying(() => deliveriesOf(warehouse).open({ works: false, trouble }))
   context.onClose(() => queue.close())
   const round = { job: job.name, plannedAt: fromMicros(clock.nowMicros()), shards }
   const sent = await warehouse.trying(() => queue.send(round))

@@ -39,7 +39,9 @@ export class Rounds {
     const { shards, work } = scheduleSettings(config)
     if (shards === 0) return undefined
     const trouble = (error: Error): void => log.debug({ error: describeError(error) }, 'The queue')
-    return new Rounds(context, options, await deliveriesOf(options.warehouse).open({ works: work, trouble }))
+    const { warehouse } = options
+    const queue = await warehouse.trying(() => deliveriesOf(warehouse).open({ works: work, trouble }))
+    return new Rounds(context, options, queue)
   }
 
   /** Whether the round is in the queue; false while the one before it is under way, or the warehouse away. */

@@ -22,7 +22,8 @@ export async function workUntilEnd(context: CommandContext, opening: Opening): P
   const parallel = wholeNumber('--parallel', options.parallel, { from: 1, to: 64, example: 4 }) ?? 1
   const trouble = (error: Error): void => log.debug({ error: describeError(error) }, 'The queue')
   // A warehouse that can have no queue is refused before anything is created.
-  const queue = await deliveriesOf(await context.readingWarehouse()).open({ works: true, trouble })
+  const there = await context.readingWarehouse()
+  const queue = await there.trying(() => deliveriesOf(there).open({ works: true, trouble }))
   context.onClose(() => queue.close())
   signals.expected = true
   const warehouse = await upToDate(context, opening)

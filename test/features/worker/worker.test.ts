@@ -68,6 +68,16 @@ test('a SQLite warehouse has none', async () => {
   await lite.remove()
 })
 
+test('a server that is away ends what has not begun', async () => {
+  configure({ warehouse: { ...address, url: 'postgres://postgres@127.0.0.1:1/postgres' } })
+  for (const words of [['worker'], ['run', 'mine', '--enqueue', '2']]) {
+    const { code, stderr } = await here.run(...words)
+    expect([words, code, stderr]).toEqual([words, 3, expect.stringContaining('127.0.0.1:1')])
+    expect(stderr).not.toContain('should not have happened')
+  }
+  configure()
+})
+
 const seen = async (job: string): Promise<string[]> => {
   const { deliveries = [] } = (await deliveriesOf(warehouse).seen()) ?? {}
   return deliveries.filter((one) => one.job === job).map(({ part, status }) => `${part} ${status}`)

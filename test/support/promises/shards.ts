@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type * as claim from '../../../src/engine/warehouse/claim.js'
+import type * as fence from '../../../src/engine/warehouse/fence.js'
 import type * as leaserows from '../../../src/engine/warehouse/leaserows.js'
 import type * as meta from '../../../src/engine/warehouse/meta.js'
 import { storeMeta } from '../../../src/engine/warehouse/meta.js'
@@ -45,6 +46,17 @@ export const shards: readonly Promised[] = [
     breakage: claims.function('fencedOff', (sound) => (db) => sound(db, ['nobody'])),
     test,
     name: 'a holder that slept past its lease commits nothing once',
+    on: [],
+  },
+  {
+    promise: 'one writer a tenant',
+    broken: 'commits without a look at the lease',
+    breakage: breaking<typeof fence>('src/engine/warehouse/fence.ts').function(
+      'checkFence',
+      () => async () => {},
+    ),
+    test: 'test/laws/shardkill.test.ts',
+    name: 'the warehouse of three shards is that of one process',
     on: [],
   },
   {

@@ -1,0 +1,10 @@
+/** Equality with workers in real processes: one seed, and 100 (SEEDS=… sets how many, FIRST=… with which) in `npm run test:long`. */
+import { poolSuite } from '../support/poolsuite.js'
+import { sized } from '../support/size.js'
+
+const { SEEDS = sized(1, 100), FIRST = 1 } = process.env
+
+await poolSuite(
+  Array.from({ length: Number(SEEDS) }, (_, n) => Number(FIRST) + n),
+  sized(2, 5),
+)
