@@ -27,7 +27,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm ci && npm test': '.ci/run runs it in a clean clone',
   'npm ci && npm link': 'it would change this machine; tarball.test.ts runs the installed program',
   'shopsync init': 'it asks; init.test.ts answers',
-  'npm install ./shopsync-0.2.0.tgz': 'test/long/tarball.test.ts installs it',
+  'npm install ./shopsync-0.3.0.tgz': 'test/long/tarball.test.ts installs it',
   'npx shopsync demo': 'test/package/tarball.test.ts runs it',
   'shopsync sync --shard 0/8': 'it needs Postgres; test/features/jobs/shards.test.ts does it',
   'shopsync run nightly --shard 0/8': 'it needs Postgres; test/features/jobs/shards.test.ts does it',
