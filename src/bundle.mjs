@@ -1,8 +1,8 @@
 /**
  * Writes dist/bin, the program as it is installed: the compiled files and the libraries in `devDependencies` that they
  * import, bundled into a few files. Node 20 takes 0.2 s to open them one by one, a quarter of an hourly run that finds
- * nothing new, and echarts alone would be 60 MB of every install. `dependencies` stay outside. Threads are entries of
- * their own: they are started by their files' names. Run by `npm run build`.
+ * nothing new, and echarts alone would be 60 MB of every install. `dependencies` and `optionalDependencies` stay
+ * outside. Threads are entries of their own: they are started by their files' names. Run by `npm run build`.
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,9 @@ import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url))
-const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+const { dependencies, optionalDependencies } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+)
 
 /** The files that a file loads before it runs, itself among them. */
 function loadedBy(file, found = new Set()) {
@@ -51,7 +53,9 @@ const bundle = await rolldown({
   cwd: dist,
   input,
   platform: 'node',
-  external: Object.keys(dependencies).map((name) => new RegExp(`^${name}(/|$)`)),
+  external: Object.keys({ ...dependencies, ...optionalDependencies }).map(
+    (name) => new RegExp(`^${name}(/|$)`),
+  ),
   logLevel: 'warn',
 })
 rmSync(`${dist}bin`, { recursive: true, force: true })

@@ -19,6 +19,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import { scratch } from '../support/scratch.js'
 import { inFolder, pack } from '../support/tarball.js'
 import { filesIn, root } from '../support/tree.js'
+import { bothWarehouses } from '../support/warehouse.js'
 
 const folder = scratch()
 const modules = join(folder, 'node_modules')
@@ -35,9 +36,7 @@ afterAll(() => sandbox.close())
 
 beforeAll(async () => {
   sandbox = await createSandbox({ tenants: 1, repairOrders: 10 })
-  const { url: baseUrl, partnerId, secret } = sandbox
-  const config = { api: { baseUrl, partnerId, secret }, warehouse: { url: 'sqlite:./warehouse.db' } }
-  writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 })
+  useWarehouse({ url: 'sqlite:./warehouse.db' })
   mkdirSync(join(modules, '.bin'), { recursive: true })
   await inFolder(modules, 'tar', '-xzf', await pack())
   await inFolder(modules, 'mv', 'package', 'shopsync')
@@ -49,6 +48,12 @@ beforeAll(async () => {
   chmodSync(join(installed, bin.shopsync), 0o755)
   symlinkSync(join('..', 'shopsync', bin.shopsync), join(modules, '.bin', 'shopsync'))
 })
+
+function useWarehouse({ url, schema }: { readonly url: string; readonly schema?: string }): void {
+  const { url: baseUrl, partnerId, secret } = sandbox
+  const config = { api: { baseUrl, partnerId, secret }, warehouse: { url, schema } }
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 })
+}
 
 const run = (...words: string[]) => inFolder(folder, join(modules, '.bin/shopsync'), ...words)
 
@@ -100,4 +105,16 @@ it('tells how to get the binary of better-sqlite3 when npm ran no install script
   })
   const failed = await run('sync').catch((error: unknown) => error)
   expect(failed).toMatchObject({ code: 3, stderr: expect.stringContaining('npm rebuild better-sqlite3') })
+})
+
+it('tells what to type when npm left better-sqlite3 out, and needs it for SQLite only', async () => {
+  rmSync(join(modules, 'better-sqlite3'), { recursive: true })
+  const failed = await run('sync').catch((error: unknown) => error)
+  const said = expect.stringMatching(
+    /no SQLite driver: expected the package better-sqlite3. Type npm install better-sqlite3/,
+  )
+  expect(failed).toMatchObject({ code: 3, stderr: said })
+  const [, postgres] = bothWarehouses()
+  useWarehouse(postgres!.address())
+  expect((await run('sync')).stdout).toContain('proven')
 })
