@@ -26,8 +26,9 @@ export const stampsEnd = ({ selectFrom }: Selecting) =>
  * holder has ended, and every request of the holder comes after it. Without a name, that of the newest holder, for what is
  * compared with `through` only: nothing of ours is passed before ours has ended.
  */
-export const stampsBegin = ({ selectFrom }: Selecting, name?: string) =>
-  selectFrom('sync_lease')
+export const stampsBegin = (within: Selecting, name?: string) =>
+  within
+    .selectFrom('sync_lease')
     .select((eb) => eb.fn.max<string | null>('stamps_from').as('from'))
     .$if(name !== undefined, (query) => query.where('name', '=', name ?? ''))
 
