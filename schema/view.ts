@@ -56,6 +56,8 @@ export interface ViewColumn<K extends ViewKind = ViewKind> {
   readonly personal?: true
   /** For those who run the program: readers of some tenants see null. */
   readonly internal?: true
+  /** An instant as the tables hold it, so that it compares with theirs on SQLite too. */
+  readonly asStored?: true
   /** No two rows have the same value: other relations refer to it. */
   readonly isUnique?: boolean
 }
@@ -184,7 +186,7 @@ const summable: readonly string[] = ['cents', 'hours', 'integer']
 export const isSummable = ({ kind, unit = '' }: { readonly kind: string; readonly unit?: string }): boolean =>
   summable.includes(kind) && !/^cents ./.test(unit)
 
-type More = Partial<Pick<ViewColumn, 'unit' | 'references' | 'personal' | 'internal'>>
+type More = Partial<Pick<ViewColumn, 'unit' | 'references' | 'personal' | 'internal' | 'asStored'>>
 
 const always = { isAlways: true } as const
 const unique = { ...always, isUnique: true } as const

@@ -2,6 +2,8 @@
 import type { RowOfView, View } from '../view.js'
 import appointment_load from './appointment_load.js'
 import card_attempts from './card_attempts.js'
+import changes from './changes.js'
+import changes_by_tenant from './changes_by_tenant.js'
 import customer_value from './customer_value.js'
 import cycle_times from './cycle_times.js'
 import daily_sales from './daily_sales.js'
@@ -36,6 +38,8 @@ import work_in_progress from './work_in_progress.js'
 const declared = {
   appointment_load,
   card_attempts,
+  changes,
+  changes_by_tenant,
   customer_value,
   cycle_times,
   daily_sales,

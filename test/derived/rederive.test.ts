@@ -197,6 +197,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       const ended = new AbortController()
       const watched = {
         dialect: warehouse.dialect,
+        leaseName: warehouse.leaseName,
         rules: warehouse.rules,
         read: warehouse.read.bind(warehouse),
         transaction: ((work) => {

@@ -91,6 +91,7 @@ async function killedInSecond(warehouse: Warehouse): Promise<unknown> {
   let transactions = 0
   const dying = {
     dialect: warehouse.dialect,
+    leaseName: warehouse.leaseName,
     rules: warehouse.rules,
     read: warehouse.read.bind(warehouse),
     transaction: ((work) =>

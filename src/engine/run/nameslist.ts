@@ -82,7 +82,7 @@ export class NamesSync implements CursorWork {
     const { names, records, startedAt } = read
     const gone = warehouse.db
       .updateTable(rootTable(root))
-      .set({ _deleted_at: startedAt })
+      .set({ _deleted_at: startedAt, _synced_at: startedAt })
       .where('tenant_id', '=', key.tenantId)
       .where('_deleted_at', 'is', null)
       .where((eb) => eb.or([eb('_synced_at', '<', startedAt), eb('_synced_at', '>', stampsEnd(eb))]))

@@ -117,6 +117,10 @@ export function stampsFloor(
   ])
 }
 
+/** How far the stamps of a new holder go at first. */
+const stampsUntil = (from: string, claim: LeaseRequest): string =>
+  claim.stamps ? later(from, reserved(claim)) : addMicros(from, 1n)
+
 /**
  * The token and the stamps of a new holder: later than everything on record, whatever the clocks of those who recorded it
  * were. They are on record before any row can have them. Runs keep their tokens, so a lease of before gives none twice.
@@ -124,13 +128,14 @@ export function stampsFloor(
 async function above({ db }: Dialect, session: Session, claim: LeaseRequest, found: Found) {
   const { own, overlapping, siblings, now } = found
   const tokens = [own, ...overlapping, ...siblings].map(({ token }) => Number(token ?? 0))
-  if (claim.isBare) return { token: Math.max(...tokens) + 1 }
-  const runs = (await session.run(highestOfRuns(db))).rows[0]
+  const runs = claim.isBare ? undefined : (await session.run(highestOfRuns(db))).rows[0]
   const token = Math.max(...tokens, Number(runs?.token ?? 0)) + 1
-  if (!claim.stamps) return { token }
+  // A warehouse of an older program, as `copy` finds it, doesn't have these columns.
+  if (!('stamps_from' in own)) return { token }
   const ended = [runs?.started, runs?.finished, runs?.stamped]
   const from = addMicros(latest([now, stampsFloor(found, claim), ...ended]), 1n)
-  return { token, stamps_from: from, stamps_until: later(from, reserved(claim)) }
+  // Without requests it stamps what it rewrites with the floor (tenants.ts): nothing may count as settled meanwhile.
+  return { token, stamps_from: from, stamps_until: stampsUntil(from, claim) }
 }
 
 /** Changes nothing, but locks the row of the whole warehouse until the transaction ends. */
@@ -252,6 +257,6 @@ export async function take(dialect: Dialect, session: Session, claim: LeaseReque
   return {
     ...{ name: own.name, token, server: own.server, ...compared },
     hasForgotten: (own.forgotten ?? null) !== null || own.any_forgotten !== null,
-    ...(from && until && { stamps: { from: toMicros(from), until: toMicros(until) } }),
+    ...(claim.stamps && from && until && { stamps: { from: toMicros(from), until: toMicros(until) } }),
   }
 }

@@ -14,6 +14,7 @@ import { ChangedLines } from './derivedlines.js'
 import type { Dialect } from './dialect.js'
 import type { Session } from './transaction.js'
 import type { Version } from './versionbatch.js'
+import { stampsBegin } from './voidstamps.js'
 
 /** The settings of the rules, by tenant. */
 export interface Rules {
@@ -29,6 +30,8 @@ interface StoredRecords {
   readonly resource: ResourceModel
   readonly settings: RuleSettings
   readonly tenantId: Int64
+  /** The row of the lease under which they are recomputed. */
+  readonly lease: string
 }
 
 /** Rows per statement: at most 64 columns, and SQLite allows 32,766 parameters. */
@@ -117,7 +120,7 @@ async function deriveOne(
   one: DerivedModel,
   versions: ReadonlyMap<Int64, Version>,
 ): Promise<void> {
-  const { dialect, session, resource, settings, tenantId } = records
+  const { dialect, session, resource, settings, tenantId, lease } = records
   const ids = [...versions.keys()]
   const read = resource.tables.filter(({ name }) => Object.hasOwn(one.declared.reads, name))
   const found: [string, Map<Int64, StoredRow[]>][] = []
@@ -130,6 +133,8 @@ async function deriveOne(
   const paths = await readPaths(records, ids)
   const context = { tenantId, settings, form: dialect.sql.numbers }
   const changed = new ChangedLines(read, one.declared.name)
+  const { rows: leases } = await session.run(stampsBegin(dialect.db, lease).compile())
+  const begin = leases[0]?.from ?? ''
   const rows = [...versions].flatMap(([id, { syncedAt, deletedAt, unlistedAt }]) => {
     const own = Object.fromEntries(found.map(([name, byId]) => [name, byId.get(id) ?? []]))
     const record = { tenantId, rows: own, quarantined: paths.get(String(id)) ?? [] }
@@ -138,7 +143,8 @@ async function deriveOne(
     return tuples.map((tuple) => ({
       tenant_id: tenantId,
       ...rowOfTuple(one.table, tuple),
-      _synced_at: syncedAt,
+      // The record hasn't changed, but this row has.
+      _synced_at: syncedAt > begin ? syncedAt : begin,
       _deleted_at: deletedAt,
       _unlisted_at: unlistedAt,
     }))

@@ -7,6 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import type { Column, Table } from '../model/table.js'
 import type { Dialect } from './dialect.js'
+import { demandRebuild } from './tenants.js'
 import type { Session } from './transaction.js'
 import { quoted } from './versiontext.js'
 
@@ -54,6 +55,9 @@ export class ChangedLines {
   async write(where: { readonly dialect: Dialect; readonly session: Session }): Promise<void> {
     for (const { table, key, computed, rows } of this.#targets)
       await updateListed(where, { table, key, set: computed, rows })
+    // Of lines, only their records have stamps, and those say which request brought them.
+    const tenants = this.#targets.flatMap(({ rows }) => rows.map(([tenantId]) => tenantId as Int64))
+    if (tenants.length > 0) await where.session.run(demandRebuild(where.dialect.db, tenants))
   }
 }
 

@@ -14,23 +14,23 @@ import { among, ofType, type RecordIds } from './forgottenids.js'
 import { ForgetRows } from './forgottenrows.js'
 import { type Preparing, preparedAgain, type Receipt } from './forgottensets.js'
 import { demandRefill } from './layout.js'
-import { type Batch, wholeName } from './versionbatch.js'
+import type { Batch } from './versionbatch.js'
 
 /** The statements about forgotten records of one tenant. */
 export class ForgetStatements extends ForgetRows {
   /** Raises the number that pages of a row's holder are compared with. Before any other statement that waits for the lease's row. */
-  raising(lease = wholeName): CompiledQuery {
+  raising(): CompiledQuery {
     return this.db
       .updateTable('sync_lease')
       .set({ forgotten: sql<Int64>`coalesce(forgotten, 0) + 1` })
-      .where('name', '=', lease)
+      .where('name', '=', this.lease)
       .compile()
   }
 
   /** What commits with a page that shows records of forgotten customers for the first time, or of their new owners. */
-  ofPage(plan: ForgetPlan, { entering, sharing }: PageForgotten, lease: string): CompiledQuery[] {
+  ofPage(plan: ForgetPlan, { entering, sharing }: PageForgotten): CompiledQuery[] {
     if (entering.length + sharing.length === 0) return []
-    const statements: CompiledQuery[] = [this.raising(lease)]
+    const statements: CompiledQuery[] = [this.raising()]
     if (entering.length > 0) {
       // By the stored rows: an older version in the page says nothing.
       for (const link of plan.self)
@@ -273,8 +273,8 @@ export async function applyForgetting<
   for (let { page } = batch; ; ) {
     // Another thread may store the page: it gets no functions.
     const { again: _, ...forgotten } = page.forgotten ?? { generation: 0, entering: [], sharing: [] }
-    const its = new ForgetStatements(db, model, batch.tenantId)
-    const entries = forgets ? its.ofPage(forgets, forgotten, leaseName) : []
+    const its = new ForgetStatements(db, model, batch.tenantId, leaseName)
+    const entries = forgets ? its.ofPage(forgets, forgotten) : []
     try {
       const statements = [...batch.statements, ...entries]
       return await apply({ ...batch, page: { ...page, forgotten }, statements })

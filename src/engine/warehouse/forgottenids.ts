@@ -4,6 +4,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { type ForgetLink, type ForgetPlan, refersTo } from '../model/forgotten.js'
 import type { Model } from '../model/resourcemodel.js'
 import { type Db, rootTable } from './database.js'
+import { wholeName } from './versionbatch.js'
 
 /** Ids of one resource's records: a list, or a query for them in parentheses, as Kysely puts it into a statement. */
 export type RecordIds = readonly Int64[] | RawBuilder<{ id: Int64 }>
@@ -29,6 +30,8 @@ export abstract class ForgetIds {
     protected readonly db: Db,
     protected readonly model: Pick<Model, 'list' | 'forgotten'>,
     protected readonly tenantId: Int64,
+    /** The row of the lease under which the statements are executed. */
+    protected readonly lease = wholeName,
   ) {
     this.plans = model.list.flatMap(({ forgets }) => forgets ?? [])
   }

@@ -7,11 +7,14 @@ import { historyName } from '../model/historytable.js'
 import { rootTable } from './database.js'
 import { among, ForgetIds, namesAmong, type RecordIds } from './forgottenids.js'
 import type { Session } from './transaction.js'
+import { stampsBegin } from './voidstamps.js'
 
 /** A statement, and the table whose rows it changes. */
 export interface Emptying {
   readonly table: string
   readonly query: CompiledQuery
+  /** It says that the records have changed, and takes nothing out of them. */
+  readonly isStamp?: true
 }
 
 /** Entries of quarantine that are looked up by one statement. */
@@ -118,10 +121,22 @@ export abstract class ForgetRows extends ForgetIds {
       .compile()
   }
 
+  /** Whoever keeps a copy of these records takes them again, with their nested lists (docs/increments.md). */
+  private stamped(resource: Resource, ids: RecordIds): CompiledQuery {
+    return this.db
+      .updateTable(rootTable(resource))
+      .set({ _synced_at: (eb) => sql<string>`${stampsBegin(eb, this.lease)}` })
+      .where('tenant_id', '=', this.tenantId)
+      .where(sql<boolean>`id in ${among(ids)}`)
+      .where('_synced_at', '<', (eb) => stampsBegin(eb, this.lease))
+      .compile()
+  }
+
   /** Empties the rows of these records, their versions and what is in quarantine for them. */
   private *rows(plan: ForgetPlan, ids: RecordIds): Generator<Emptying> {
     const { db, tenantId } = this
     const { resource, tables, columns } = plan
+    yield { table: resource.name, query: this.stamped(resource, ids), isStamp: true }
     for (const one of tables) {
       const { name, owner = 'id' } = one
       const nulls = columns.get(name) ?? []

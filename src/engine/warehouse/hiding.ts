@@ -25,6 +25,7 @@ import {
   withoutOlder,
 } from './privacystate.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
+import { demandRebuild } from './tenants.js'
 
 /** What was hidden, for people. */
 export interface HiddenRows {
@@ -111,9 +112,10 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
     },
   })
   // From here on no other process may store more, whatever becomes of this one.
-  await transact((session) =>
-    session.run(note(dialect.db, [...waiting.map((one) => state(one)), ...keyNote(hides, at)])),
-  )
+  await transact(async (session) => {
+    await session.run(note(dialect.db, [...waiting.map((one) => state(one)), ...keyNote(hides, at)]))
+    await session.run(demandRebuild(dialect.db))
+  })
   const done: HiddenRows[] = []
   const tables = [...new Set(waiting.map(({ table }) => table))]
   const groups = new Set(waiting.map(({ table, doneTo }) => `${table} ${doneTo}`))
@@ -214,7 +216,10 @@ async function endReading({ dialect: { db }, transact, hides }: HidingWork): Pro
         .where('resource', 'in', [...lists, ''])
       if ((await session.run(waiting.limit(1).compile())).rows.length > 0) return
       // Versions that have ended keep the pseudonyms of their time.
-      if (row.mode === 'hash' && hides.tableByName.has(row.table)) await session.run(withoutOlder(db, row))
+      if (row.mode === 'hash' && hides.tableByName.has(row.table)) {
+        await session.run(withoutOlder(db, row))
+        await session.run(demandRebuild(db))
+      }
       await session.run(note(db, [{ ...row, state: 'hidden' }]))
     })
   }

@@ -130,9 +130,9 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
     release: async () => {
       clearInterval(timer)
       await beating
-      // The next holder's stamps begin after the last one that was given.
+      // The next holder's stamps begin after the last one that was given, and `changes.through` is later than it.
       claim.stamps?.hold(undefined)
-      const until = stamps && fromMicros(claim.stamps?.newest ?? stamps.from)
+      const until = stamps && fromMicros((claim.stamps?.newest ?? stamps.from) + 1n)
       await dialect.transaction((session) =>
         session.run(
           dialect.db

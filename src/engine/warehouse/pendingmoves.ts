@@ -11,6 +11,7 @@ import type { Table } from '../model/table.js'
 import { rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
 import { quarantineStatements } from './quarantine.js'
+import { demandRebuild } from './tenants.js'
 import type { Session } from './transaction.js'
 
 /** Rows per transaction. */
@@ -64,6 +65,13 @@ async function moveBatch(
   const { rows } = await session.run(waitingRows(dialect, field, after))
   const move = field.to === 'column' ? fill : empty
   for (const row of rows) for (const statement of move(dialect, field, row)) await session.run(statement)
+  if (rows.length > 0)
+    await session.run(
+      demandRebuild(
+        dialect.db,
+        rows.map(({ tenant }) => tenant),
+      ),
+    )
   return rows
 }
 

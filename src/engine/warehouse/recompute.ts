@@ -95,6 +95,8 @@ async function outdatedOf(
 
 /** The part of a warehouse that is needed to recompute its derived tables. */
 interface DerivedWarehouse extends Reader {
+  /** The row of the lease under which it is written. */
+  readonly leaseName: string
   readonly dialect: Dialect
   readonly rules: Rules
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>
@@ -102,7 +104,7 @@ interface DerivedWarehouse extends Reader {
 
 /** What was computed with another rule, or other settings, than the current ones. */
 export const readOutdated = (
-  warehouse: Omit<DerivedWarehouse, 'transaction'>,
+  warehouse: Omit<DerivedWarehouse, 'transaction' | 'leaseName'>,
   model: Model,
   shard?: Shard,
 ): Promise<Outdated[]> =>
@@ -114,7 +116,7 @@ export const readOutdated = (
  * has been written to.
  */
 export async function isHalfComputed(
-  warehouse: Omit<DerivedWarehouse, 'transaction' | 'rules'>,
+  warehouse: Omit<DerivedWarehouse, 'transaction' | 'rules' | 'leaseName'>,
   model: Model,
 ): Promise<boolean> {
   const all = model.list.flatMap((resource) => resource.derived.map((derived) => ({ resource, derived })))
@@ -203,6 +205,7 @@ function nextIds(
 
 /** How rows are recomputed: in transactions of the lease's holder. */
 interface Recomputing {
+  readonly lease: string
   readonly dialect: Dialect
   readonly rules: Rules
   readonly transact: Transact
@@ -213,7 +216,7 @@ interface Recomputing {
 }
 
 async function recomputeOne(
-  { dialect, rules, transact, at, progress }: Recomputing,
+  { dialect, lease, rules, transact, at, progress }: Recomputing,
   one: Outdated,
 ): Promise<Recomputed> {
   const { resource, derived, tenantId } = one
@@ -225,7 +228,10 @@ async function recomputeOne(
       const { rows } = await session.run(nextIds(dialect, one, doneTo))
       const found = rows.map(({ id }) => id)
       if (found.length > 0)
-        await deriveStored({ dialect, session, resource, settings: rules.of(tenantId), tenantId }, found)
+        await deriveStored(
+          { dialect, session, resource, settings: rules.of(tenantId), tenantId, lease },
+          found,
+        )
       const isLast = found.length < recordsAtOnce
       const reached = { done_to: isLast ? null : (found.at(-1) ?? null), records: done + found.length }
       await session.run(noteState(dialect, [{ ...state, ...reached, finished_at: isLast ? at() : null }]))
@@ -255,12 +261,12 @@ export async function recompute(
     readonly shard?: Shard | undefined
   },
 ): Promise<Recomputed[]> {
-  const { dialect, rules } = warehouse
+  const { dialect, rules, leaseName: lease } = warehouse
   const transact: Transact = (work) => {
     signal.throwIfAborted()
     return warehouse.transaction(work)
   }
-  const how = { dialect, rules, transact, ...heard }
+  const how = { dialect, lease, rules, transact, ...heard }
   const all = await readOutdated(warehouse, model, shard)
   const empty = all.filter(({ hasRecords }) => !hasRecords)
   if (empty.length > 0) {

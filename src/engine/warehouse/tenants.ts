@@ -18,7 +18,7 @@ import type { StateRows } from '../model/state.js'
 import type { Reader } from './cursors.js'
 import type { Database, Db } from './database.js'
 import { readMeta, storeMeta } from './meta.js'
-import { stampsEnd } from './voidstamps.js'
+import { stampsBegin, stampsEnd } from './voidstamps.js'
 
 export interface KnownTenant {
   readonly tenantId: Int64
@@ -84,16 +84,27 @@ const isOlder = (
   return sql<SqlBool>`(${stored} is null or ${stored} <= ${than} or ${stored} > ${stampsEnd(eb)})`
 }
 
-/** The tenants as their authorizations show them: they are granted. */
+/**
+ * Copies of these tenants, or of all, have to be made anew (docs/increments.md): rows change without a stamp of their own, or
+ * go. With each such change, or before the first one under a lease: copies are made when the lease has ended.
+ */
+export const demandRebuild = (db: Db, tenants?: readonly Int64[]): CompiledQuery =>
+  db
+    .updateTable('tenants')
+    .set({ rebuild_from: (eb) => stampsBegin(eb) })
+    .$if(tenants !== undefined, (query) => query.where('tenant_id', 'in', [...new Set(tenants)]))
+    .compile()
+
+/** The tenants as their authorizations show them: they are granted. A new one may have been forgotten: nothing of it is known. */
 export function* grantTenants(
   db: Db,
   rows: readonly Insertable<StateRows['tenants']>[],
 ): Generator<CompiledQuery> {
   for (let i = 0; i < rows.length; i += tenantsAtOnce) {
-    const part = rows.slice(i, i + tenantsAtOnce).map((row) => ({ ...row, revoked_at: null }))
+    const part = rows.slice(i, i + tenantsAtOnce)
     yield db
       .insertInto('tenants')
-      .values(part)
+      .values((eb) => part.map((row) => ({ ...row, revoked_at: null, rebuild_from: stampsBegin(eb) })))
       .onConflict((c) =>
         c
           .column('tenant_id')

@@ -35,23 +35,26 @@ interface LeftAt {
   readonly askedAt: string
 }
 
-/** Enters since when the list has lacked the live rows; null: it shows them again. */
+/** Enters since when the list has lacked the live rows; `since` null: it shows them again. */
 function enterUnlisted(
   db: Db,
   { root, derived }: UnlistedTables,
   tenantId: Int64,
   ids: readonly Int64[],
-  left: LeftAt | null,
+  { since, askedAt }: { readonly since: string | null; readonly askedAt: string },
 ): CompiledQuery[] {
   // A row that was stored meanwhile is left to the next comparison.
   const isDue =
-    left === null
+    since === null
       ? sql<SqlBool>`_unlisted_at is not null`
-      : sql<SqlBool>`_unlisted_at is null and _synced_at < ${left.askedAt}`
+      : sql<SqlBool>`_unlisted_at is null and _synced_at < ${askedAt}`
   return [root, ...derived].map((table) =>
     db
       .updateTable(rootTable(table))
-      .set({ _unlisted_at: left?.since ?? null })
+      .set({
+        _unlisted_at: since,
+        _synced_at: sql<string>`case when _synced_at < ${askedAt} then ${askedAt} else _synced_at end`,
+      })
       .where('tenant_id', '=', tenantId)
       .where(sql<Int64>`${sql.ref(table.owner ?? 'id')}`, 'in', [...ids])
       .where('_deleted_at', 'is', null)
@@ -93,5 +96,7 @@ export function clearUnlisted(
       const stored = previous.get(id)
       return stored !== undefined && stored.unlistedAt !== null && isListedAfter(stored, response)
     })
-  return shown.length > 0 ? enterUnlisted(db, tables, tenantId, shown, null) : []
+  return shown.length > 0
+    ? enterUnlisted(db, tables, tenantId, shown, { since: null, askedAt: syncedAt })
+    : []
 }

@@ -12,6 +12,8 @@ export interface SelectedColumn {
   readonly sql: string
   /** A plain column of a table: its type is known, and a cast would keep conditions from using its index. */
   readonly isPlain: boolean
+  /** An instant is shown as the tables hold it. */
+  readonly isStored?: boolean
 }
 
 /** An instant, and the shop whose zone determines its day. */

@@ -12,12 +12,25 @@ import type { Rows } from './rows.js'
 import type { Session } from './transaction.js'
 import type { Batch, Version } from './versionbatch.js'
 
+type Selecting = Pick<ExpressionBuilder<Database, 'sync_lease'>, 'selectFrom'>
+
 /**
  * What no stamp is later than, unless it is void. What the current holders give is on record before any row has it, so
  * this is right whenever the statement is executed. null if no holder has recorded anything.
  */
-export const stampsEnd = ({ selectFrom }: Pick<ExpressionBuilder<Database, 'sync_lease'>, 'selectFrom'>) =>
+export const stampsEnd = ({ selectFrom }: Selecting) =>
   selectFrom('sync_lease').select((eb) => eb.fn.max<string | null>('stamps_until').as('until'))
+
+/**
+ * Where the stamps of a holder begin: the stamp of what it rewrites without a request. `changes.through` passes it when the
+ * holder has ended, and every request of the holder comes after it. Without a name, that of the newest holder, for what is
+ * compared with `through` only: nothing of ours is passed before ours has ended.
+ */
+export const stampsBegin = (within: Selecting, name?: string) =>
+  within
+    .selectFrom('sync_lease')
+    .select((eb) => eb.fn.max<string | null>('stamps_from').as('from'))
+    .$if(name !== undefined, (query) => query.where('name', '=', name ?? ''))
 
 /** Makes void stamps of these rows older than a request's, which then decides. */
 export const lowerVoidStamps = (

@@ -2,7 +2,7 @@
  * The words of schema/view.ts, for a database's SQL, the model and the configuration. Tables appear in braces here, as
  * in the declarations; `withTables` inserts their names.
  */
-import type { View, ViewKind, ViewQuery, ViewWords } from '../../../schema/view.js'
+import type { View, ViewColumn, ViewKind, ViewQuery, ViewWords } from '../../../schema/view.js'
 import { Bug } from '../../engine/base/errors.js'
 import { nameColumn, namesOf } from '../../engine/model/flatten/recordname.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
@@ -25,10 +25,11 @@ const aliasesIn = (text: string): ReadonlySet<string> =>
 
 function columnsOf(view: View, query: ViewQuery): SelectedColumn[] {
   const aliases = aliasesIn(query.from)
-  return Object.entries(view.columns).map(([name, column]: [string, { kind: ViewKind }]) => {
+  return Object.entries(view.columns).map(([name, column]: [string, ViewColumn]) => {
     const sql = query.select[name] ?? 'null'
     const [, alias = ''] = /^(\w+)\.\w+$/.exec(sql) ?? []
-    return { name, kind: column.kind, sql, isPlain: isOfTable(alias, column.kind, aliases) }
+    const isPlain = isOfTable(alias, column.kind, aliases)
+    return { name, kind: column.kind, sql, isPlain, isStored: column.asStored === true }
   })
 }
 

@@ -87,9 +87,9 @@ async function run(
   statements: Iterable<Emptying>,
   { counts, doubted }: { readonly counts: Map<string, number>; readonly doubted: ReadonlySet<string> },
 ): Promise<void> {
-  for (const { table, query } of statements) {
+  for (const { table, query, isStamp } of statements) {
     const { affected } = await session.run(query)
-    if (affected > 0) counts.set(table, (counts.get(table) ?? 0) + affected)
+    if (affected > 0 && !isStamp) counts.set(table, (counts.get(table) ?? 0) + affected)
     // A trigger may keep rows as they were, without an error.
     const left = doubted.has(table) ? (await session.run(query)).affected : 0
     if (left > 0) throw notRemoved(warehouse.where, table, left)

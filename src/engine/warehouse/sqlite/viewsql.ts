@@ -57,10 +57,10 @@ function hours(sql: string): string {
   return `cast(case when abs(${sql}) < 1000000 then ${short} when abs(${rounded}) < 1000000000 then ${rounded} end as double precision)`
 }
 
-function expression({ kind, sql, isPlain }: SelectedColumn): string {
+function expression({ kind, sql, isPlain, isStored }: SelectedColumn): string {
   // A cast would turn a day into a number.
   if (kind === 'day') return sql
-  if (kind === 'timestamp') return shownInstant(sql)
+  if (kind === 'timestamp') return isStored ? `cast(${sql} as text)` : shownInstant(sql)
   if (isNine(kind)) return hours(sql)
   return isPlain ? sql : `cast(${sql} as ${casts[kind]})`
 }
