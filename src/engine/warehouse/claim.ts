@@ -94,8 +94,10 @@ const latest = (times: readonly (string | null | undefined)[]): string =>
 function stampsEnd(holder: LeaseHolder, own: string, claim: LeaseRequest): string {
   const { owner, host, stamps_from: from, stamps_until: until } = holder
   if (!until) return own
+  // A holder without stamps recorded where those before it ended, and no reading of its clock.
+  if (!from) return until
   const isSameClock = owner !== null && host === thisMachine() && own >= later(until, -reserved(claim))
-  return isSameClock ? latest([own, from ?? own]) : until
+  return isSameClock ? latest([own, from]) : until
 }
 
 /**
@@ -118,16 +120,23 @@ export function stampsFloor(
 }
 
 /**
+ * A holder that stamps nothing: where the stamps of the one before it began would tell readers of changes that they are
+ * still to come (changesthrough.ts), but where they ended must not be lost.
+ */
+const withoutStamps = (found: Found, claim: LeaseRequest) =>
+  found.own.stamps_from ? { stamps_from: null, stamps_until: stampsFloor(found, claim) } : {}
+
+/**
  * The token and the stamps of a new holder: later than everything on record, whatever the clocks of those who recorded it
  * were. They are on record before any row can have them. Runs keep their tokens, so a lease of before gives none twice.
  */
 async function above({ db }: Dialect, session: Session, claim: LeaseRequest, found: Found) {
   const { own, overlapping, siblings, now } = found
   const tokens = [own, ...overlapping, ...siblings].map(({ token }) => Number(token ?? 0))
-  if (claim.isBare) return { token: Math.max(...tokens) + 1 }
+  if (claim.isBare) return { token: Math.max(...tokens) + 1, ...withoutStamps(found, claim) }
   const runs = (await session.run(highestOfRuns(db))).rows[0]
   const token = Math.max(...tokens, Number(runs?.token ?? 0)) + 1
-  if (!claim.stamps) return { token }
+  if (!claim.stamps) return { token, ...withoutStamps(found, claim) }
   const ended = [runs?.started, runs?.finished, runs?.stamped]
   const from = addMicros(latest([now, stampsFloor(found, claim), ...ended]), 1n)
   return { token, stamps_from: from, stamps_until: later(from, reserved(claim)) }
@@ -252,6 +261,6 @@ export async function take(dialect: Dialect, session: Session, claim: LeaseReque
   return {
     ...{ name: own.name, token, server: own.server, ...compared },
     hasForgotten: (own.forgotten ?? null) !== null || own.any_forgotten !== null,
-    ...(from && until && { stamps: { from: toMicros(from), until: toMicros(until) } }),
+    ...(claim.stamps && from && until && { stamps: { from: toMicros(from), until: toMicros(until) } }),
   }
 }
