@@ -123,7 +123,7 @@ export function stampsFloor(
  * A holder that stamps nothing: where the stamps of the one before it began would tell readers of changes that they are
  * still to come (changesthrough.ts), but where they ended must not be lost.
  */
-const withoutStamps = (found: Found, claim: LeaseRequest) =>
+export const withoutStamps = (found: Found, claim: LeaseRequest) =>
   found.own.stamps_from ? { stamps_from: null, stamps_until: stampsFloor(found, claim) } : {}
 
 /**
