@@ -1,7 +1,9 @@
 /* What runs after a run: `then` of the configuration, or of the job. A hook of the feature (command.ts). */
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { thenSettings } from '../../engine/config/thensection.js'
+import { readLastRun } from '../../engine/run/lastrun.js'
 import type { Mode, RunReport } from '../../engine/run/runreport.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import type { FinishedWork } from '../../shell/finishedwork.js'
 import { isNested, type Occasion, type ToldRun, tellEntries, tellTrouble } from './telling.js'
@@ -26,7 +28,11 @@ export async function followWork(context: CommandContext, ended: FinishedWork): 
     const warehouse = await context.warehouseThere()
     if (!warehouse) return 0
     const occasion: Occasion = {
-      ...{ entries, scope: following ? ended.job : null, run: toldRun(context, ended, code) },
+      ...{
+        entries,
+        scope: following ? ended.job : null,
+        run: await toldRun(context, warehouse, ended, code),
+      },
       first: isWhole ? { from: null } : { runs: reports.map(({ run_id }) => run_id) },
       isFor: (on, { lists }) => on === 'finished' || (on === 'ok' ? code === 0 : lists.length > 0),
     }
@@ -36,16 +42,25 @@ export async function followWork(context: CommandContext, ended: FinishedWork): 
   }
 }
 
-function toldRun(
+/** A run of no steps, or one that an error ended, gives no report, but it is on record. */
+async function runId(warehouse: Warehouse, { job, startedAt }: FinishedWork): Promise<string | null> {
+  const last = await warehouse.read((db) => readLastRun(db, [], undefined))
+  const isIts = last !== null && last.job === job && (last.started_at ?? '') >= startedAt
+  return isIts ? last.run_id : null
+}
+
+async function toldRun(
   { clock }: Pick<CommandContext, 'clock'>,
-  { job, startedAt, reports }: FinishedWork,
+  warehouse: Warehouse,
+  ended: FinishedWork,
   code: number,
-): ToldRun {
+): Promise<ToldRun> {
+  const { job, startedAt, reports } = ended
   const last = reports.at(-1)
   const isAnyDone = reports.some(({ status }) => status !== 'failed')
   const status: RunReport['status'] = code === 0 ? 'ok' : isAnyDone ? 'partial' : 'failed'
   return {
-    ...{ run_id: last?.run_id ?? null, job, started_at: startedAt },
+    ...{ run_id: last?.run_id ?? (await runId(warehouse, ended)), job, started_at: startedAt },
     finished_at: last?.finished_at ?? fromMicros(clock.nowMicros()),
     status,
   }

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noThenProperty: the setting of that name is a list.
 /** What runs after a run: real programs and a real webhook, after runs against a sandbox. */
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,11 +8,13 @@ import type { RunReport } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { type Receiver, receiver, signingKey } from '../../support/alerting.js'
 import { type Ended, shopsync } from '../../support/call.js'
+import { type Listening, sendEvent, startListening } from '../../support/listening.js'
 import { type Place, place } from '../../support/place.js'
 import { Program, program } from '../../support/process.js'
+import { eventBody } from '../../support/receiver.js'
 import { until, writeJob } from '../../support/scheduler.js'
 import { closeAll } from '../../support/server.js'
-import { reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
 interface Told {
   readonly run_id: string | null
@@ -62,11 +65,12 @@ describe.each(warehouses())('$name', (kind) => {
   const nested = (...words: string[]): Promise<Ended> =>
     shopsync(words, { cwd: here.folder, env: { API_SECRET: here.sandbox.secret, SHOPSYNC_THEN: '1' } })
 
-  let address: { url: string; schema: string }
+  let address: { readonly url: string; readonly schema?: string }
   beforeAll(async () => {
-    address = { ...(await kind.migrated()) }
+    const { url, schema } = await kind.migrated()
+    address = kind.name === 'sqlite' ? { url } : { url, schema }
     here = await place({ repairOrders: 6, tenants: 2 })
-    warehouse = await reopen(address)
+    warehouse = await reopen({ schema: 'shopsync', ...address })
     hook = await receiver()
     set([])
     const first = await here.run('sync')
@@ -164,7 +168,7 @@ describe.each(warehouses())('$name', (kind) => {
     const refused = await here.run('sync', '--json')
     expect(refused.code).toBe(1)
     expect(refused.json<RunReport>().status).toBe('ok')
-    expect(refused.stderr).toContain('then[0] (webhook) failed: it answered 500')
+    expect(refused.stderr).toContain('"then[0] (webhook)","found":"it answered 500')
     expect(refused.stderr + JSON.stringify(await rowsOf(warehouse, 'sync_meta'))).not.toContain(
       'hidden-token',
     )
@@ -210,7 +214,7 @@ describe.each(warehouses())('$name', (kind) => {
     change('for all of them')
     const ended = await here.run('sync', '--log-level', 'info')
     expect(ended.code).toBe(1)
-    expect(ended.stderr).toMatch(/endless\) failed: it did not end within/)
+    expect(ended.stderr).toContain('it did not end within')
     expect(ended.stderr).toContain('exit code 3: [secret] went wrong')
     expect(ended.stderr).not.toContain(here.sandbox.secret)
     expect(ended.stderr.length).toBeLessThan(30_000)
@@ -271,4 +275,56 @@ describe.each(warehouses())('$name', (kind) => {
       },
     ])
   })
+
+  it('what events brought is told while a listener is up, and once', async () => {
+    set([keeping], { schedule: { listen: { port: 0 } } })
+    change('known')
+    expect((await here.run('sync')).code).toBe(0)
+    const [before] = told()
+    const start = (): Promise<Listening> =>
+      startListening(here.folder, { API_SECRET: here.sandbox.secret }, ['--port', '0'])
+    const end = async ({ run }: Listening): Promise<void> => {
+      run.kill('SIGTERM')
+      expect((await run.ended).code).toBe(0)
+    }
+    const hearing = await start()
+    const [id = 0] = here.sandbox.store.ids(other, 'customers')
+    here.sandbox.store.change(other, 'customers', id, { first_name: 'Heard' })
+    const body = eventBody({ type: 'Customer', event: 'customer.updated', record: id, tenant: other })
+    expect(await sendEvent(hearing.url, here.sandbox.secret, body)).toBe(200)
+    await until(async () => (await rowsOf(warehouse, 'sync_runs')).some(({ mode }) => mode === 'events'))
+    await end(hearing)
+    // It looks when it starts, and then once a minute.
+    const telling = await start()
+    await until(async () =>
+      (await rowsOf(warehouse, 'sync_meta')).some(({ value }) => String(value).includes('rung')),
+    )
+    await end(telling)
+    const { changes_through: changes_from } = before!
+    expect(told()).toMatchObject([
+      { job: null, status: 'ok', tenants: [other], tables: [{ name: 'customers' }], changes_from },
+    ])
+    expect((await here.run('sync')).code).toBe(0)
+    expect(told()).toEqual([])
+  })
+})
+
+it('a round of shards is told once, by the run after them', async () => {
+  const address = await bothWarehouses()[1]!.migrated()
+  const here = await place({ tenants: 4, repairOrders: 3 })
+  const file = join(here.folder, 'told.jsonl')
+  here.configure({ warehouse: { ...address }, sync: { resources: ['shops'] }, then: [keeping] })
+  writeJob(here.folder, 'mine')
+  for (const shard of ['0/2', '1/2']) expect((await here.run('run', 'mine', '--shard', shard)).code).toBe(0)
+  expect(existsSync(file)).toBe(false)
+  expect((await here.run('run', 'mine', '--whole')).code).toBe(0)
+  expect((await here.run('run', 'mine', '--whole')).code).toBe(0)
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  expect(lines).toHaveLength(1)
+  expect(JSON.parse(lines[0]!)).toMatchObject({
+    ...{ job: 'mine', status: 'ok', tenants: here.sandbox.tenantIds },
+    tables: [{ name: 'shops' }],
+    run_id: expect.any(String),
+  })
+  await here.remove()
 })
