@@ -25,6 +25,7 @@ import { schedule } from './features/schedule/command.js'
 import { snapshot } from './features/snapshot/command.js'
 import { sync } from './features/sync/command.js'
 import { polling, targets } from './features/targets/feature.js'
+import { following, followingEvery } from './features/then/feature.js'
 import { whyCommand } from './features/why/command.js'
 import { worker, workers } from './features/worker/command.js'
 import type { Feature } from './shell/command.js'
@@ -42,6 +43,8 @@ export const features: readonly Feature[] = [
   { command: runsCommand },
   { command: checkCommand },
   { command: migrateCommand },
+  following,
+  followingEvery,
   alerts,
   analytics,
   { command: runCommand },

@@ -5,7 +5,6 @@ import type { Int64 } from '../../schema/resource.js'
 import type { Clock, Stamps } from '../engine/base/clock.js'
 import type { Shard } from '../engine/base/shard.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
-import type { Secret } from '../engine/config/secret.js'
 import type { ConfigSection } from '../engine/config/section.js'
 import type { SourceAddress } from '../engine/config/sourceaddress.js'
 import type { Model } from '../engine/model/resourcemodel.js'
@@ -19,6 +18,7 @@ import type { Source } from '../engine/source/source.js'
 import type { Rules } from '../engine/warehouse/derived.js'
 import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
+import type { FinishedWork } from './finishedwork.js'
 import type { Io } from './io.js'
 import type { Output } from './output.js'
 import type { SignalDesk } from './signals.js'
@@ -144,31 +144,6 @@ export interface SourceUse {
    */
   readonly siblings?: HasSiblings | undefined
   readonly warehouse?: Warehouse | undefined
-}
-
-/** The identity of a piece of work, for features that are told its result. */
-export interface WorkName {
-  readonly job: string | null
-  /** Whether the warehouse has a record of it as a run. */
-  readonly onRecord: boolean
-  /** The job's own, in addition to the configuration's. */
-  readonly heartbeat?: Secret | undefined
-  /** A shard's run judges its own tenants only, and calls no heartbeat: it can't know how the others end. */
-  readonly shard?: Shard | undefined
-  /** It does what the shards of a job leave out, and hears of no tenant. */
-  readonly isWhole?: boolean
-  /** The exit code that heartbeats are told instead; null: they aren't called. */
-  readonly beats?: (exitCode: number) => number | null
-}
-
-/** A piece of work that has ended. */
-export interface FinishedWork extends WorkName {
-  readonly startedAt: string
-  /** The reports of its parts, if they finished. */
-  readonly reports: readonly RunReport[]
-  readonly exitCode: number
-  /** What it threw. */
-  readonly error?: unknown
 }
 
 /** Settings that every step of a job may have. */
@@ -299,8 +274,8 @@ export interface Feature {
   targetTimes?(config: Config): Promise<((resource: string, tenantId: Int64) => number) | undefined>
   /** Its warehouse beside the main one: erased, emptied and copied with it. */
   besides?(): Promise<Besides>
-  /** What follows work that writes, unless a signal ended it: people are notified, files are written. */
-  afterWork?(context: CommandContext, ended: FinishedWork): Promise<void>
+  /** What follows work that writes, unless a signal ended it. 1: it failed, and the command and later features say so. */
+  afterWork?(context: CommandContext, ended: FinishedWork): Promise<void> | Promise<number>
   /** What a long-running program that receives events does once a minute, since no run may ever end there. */
   whileListening?(context: CommandContext): Promise<void>
 }

@@ -7,8 +7,9 @@ import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.js'
 import type { JobWork } from '../engine/run/steps.js'
 import { now } from '../engine/run/tenant.js'
-import type { CommandContext, FinishedWork, Invocation, TellStep, WorkName } from './command.js'
+import type { CommandContext, Invocation, TellStep } from './command.js'
 import { withContext } from './commandcontext.js'
+import type { FinishedWork, WorkName } from './finishedwork.js'
 import { showProgress } from './progress.js'
 import { runSummary, runTroubles } from './runsummary.js'
 import { type ProgressCounts, resumption, Tracker } from './tracker.js'
@@ -140,7 +141,7 @@ export function timeLimitOf(options: Readonly<Record<string, unknown>>): number 
 
 /**
  * Does a piece of work, which records what its parts report and may resolve to an exit code, and then lets every
- * feature do what follows it. Nothing follows work that a signal ended: it should end now, and wasn't completed.
+ * feature do what follows it; if that fails, the exit code is 1. Nothing follows work that a signal ended: it should end now, and wasn't completed.
  */
 export async function withFollowing<T>(
   context: CommandContext,
@@ -150,10 +151,14 @@ export async function withFollowing<T>(
   const { features, signals } = context.invocation
   const startedAt = now(context)
   const reports: RunReport[] = []
-  const follow = async (end: Pick<FinishedWork, 'exitCode' | 'error'>): Promise<void> => {
-    if (signals.signal.aborted) return
-    for (const feature of features)
-      await feature.afterWork?.(context, { ...name, startedAt, reports, ...end })
+  const follow = async (end: Pick<FinishedWork, 'exitCode' | 'error'>): Promise<number> => {
+    let { exitCode } = end
+    for (const feature of features) {
+      if (signals.signal.aborted) break
+      const code = await feature.afterWork?.(context, { ...name, startedAt, reports, ...end, exitCode })
+      exitCode = Math.max(exitCode, code ?? 0)
+    }
+    return exitCode
   }
   let done: T
   try {
@@ -162,8 +167,8 @@ export async function withFollowing<T>(
     await follow({ exitCode: error instanceof Stop ? error.exitCode : 1, error })
     throw error
   }
-  await follow({ exitCode: typeof done === 'number' ? done : 0 })
-  return done
+  const exitCode = await follow({ exitCode: typeof done === 'number' ? done : 0 })
+  return (typeof done === 'number' ? exitCode : done) as T
 }
 
 /** A step that is a run's work on cursors. */

@@ -3,7 +3,7 @@
  * names exists. test/long/promises.test.ts checks whether they fail when a function is broken.
  */
 import { describe, expect, it } from 'vitest'
-import type * as send from '../../src/features/health/send.js'
+import type * as send from '../../src/shell/send.js'
 import { brokenProduct, load } from '../support/brokenproduct.js'
 import { HandClock } from '../support/clocks.js'
 import { promises } from '../support/promises/all.js'
@@ -51,7 +51,7 @@ it('a broken function is broken for the callers in its own file too', async () =
   const table = ['test/support/promises/all.js', 'promises', at] as const
   const { beat } = await load<typeof send>(
     brokenProduct({ ...promises[at]!.breakage, table }),
-    'src/features/health/send.ts',
+    'src/shell/send.ts',
   )
   const clock = new HandClock('2026-01-01T00:00:00Z')
   const begun = clock.micros

@@ -60,14 +60,14 @@ export interface Place {
   readonly sandbox: Sandbox
   run(...words: string[]): Promise<Ended>
   /** Rewrites config.json, with these settings over the usual ones. */
-  configure(more?: Record<string, object>): void
+  configure(more?: Record<string, unknown>): void
   remove(): Promise<void>
 }
 
 export async function place(options: SandboxOptions = {}): Promise<Place> {
   const folder = scratch()
   const sandbox = await createSandbox({ tenants: 2, repairOrders: 12, seed: 3, ...options })
-  const configure = (more: Record<string, object> = {}): void => {
+  const configure = (more: Record<string, unknown> = {}): void => {
     const usual: Record<string, object> = {
       api: {
         baseUrl: sandbox.url,
@@ -78,7 +78,11 @@ export async function place(options: SandboxOptions = {}): Promise<Place> {
       warehouse: { url: 'sqlite:./data/warehouse.db' },
     }
     const names = new Set([...Object.keys(usual), ...Object.keys(more)])
-    const merged = [...names].map((name) => [name, { ...usual[name], ...more[name] }])
+    const isGroup = (value: unknown): value is object => typeof value === 'object' && !Array.isArray(value)
+    const merged = [...names].map((name) => {
+      const own = more[name] ?? {}
+      return [name, isGroup(own) ? { ...usual[name], ...own } : own]
+    })
     writeFileSync(join(folder, 'config.json'), JSON.stringify(Object.fromEntries(merged)))
   }
   mkdirSync(join(folder, 'data'))

@@ -48,10 +48,10 @@ export function expand(
   return { value: expanded, problems, variables, files, held }
 }
 
-/** An alert's address is secret as a whole; other addresses are secret if they hold a password. */
+/** The address of a receiver is secret as a whole; other addresses are secret if they hold a password. */
 const isSecret = (text: string, path: string): boolean =>
   !text.includes('${') &&
-  (path.startsWith('alerts') || !/^(sqlite:|\w+:\/\/(?![^/@\s]*:[^/@\s]+@))/.test(text))
+  (/^(alerts|then)\b/.test(path) || !/^(sqlite:|\w+:\/\/(?![^/@\s]*:[^/@\s]+@))/.test(text))
 
 function fillIn(
   text: string,

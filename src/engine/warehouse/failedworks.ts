@@ -1,5 +1,5 @@
 /*
- * What is made from the rows of a warehouse: the snapshot of a day, the report. A failure is remembered in
+ * What is made from the rows of a warehouse: the snapshot of a day, the report, and what runs after a run. A failure is remembered in
  * sync_meta until it succeeds, since successful runs in between would cover it up. Used where these are made, and by
  * status, check and alerts.
  */
@@ -10,7 +10,7 @@ import { storeMeta } from './meta.js'
 import type { Warehouse } from './warehouse.js'
 
 export interface FailedWork {
-  /** `snapshot` or `report`. */
+  /** `snapshot`, `report` or `then`. */
   readonly what: string
   readonly since: string
   readonly message: string
@@ -24,7 +24,9 @@ const titles = {
 type WorkName = keyof typeof titles
 
 const nameOf = (what: string): string => `failed ${what}`
-const names = Object.keys(titles).map(nameOf)
+/** What runs after a run keeps its own memory (src/features/then), and stores its failures with it. */
+export const failedThen = nameOf('then')
+const names = [...Object.keys(titles).map(nameOf), failedThen]
 
 export const askFailedWorks = (
   db: Db,

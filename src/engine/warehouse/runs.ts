@@ -155,11 +155,19 @@ export const hasEnded = (db: Dialect['db'], runId: string) =>
     .where('finished_at', 'is not', null)
     .compile()
 
-/** A killed run couldn't record its own end; the next holder of the lease knows that it has ended. Returns these runs. */
+/**
+ * A killed run couldn't record its own end; the next holder of the lease knows that it has ended, and that its own stamps
+ * begin after it. Returns these runs.
+ */
 export const endOrphans = (db: Dialect['db']) =>
   db
     .updateTable('sync_runs')
-    .set({ status: 'interrupted' })
+    .set((eb) => ({
+      status: 'interrupted',
+      stamped_until: eb
+        .selectFrom('sync_lease')
+        .select((lease) => lease.fn.max<string | null>('stamps_from').as('at')),
+    }))
     .where(isOrphan(db))
     .returning(['job', 'mode'])
     .compile()

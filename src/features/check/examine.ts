@@ -38,6 +38,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
         examineParts(context, config, shows),
       )),
       ...(await examineTextfile(config, invocation.io)),
+      ...(await (await import('./thencommands.js')).checkThen(context)),
       ...(await examineTargets(context)),
       ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
       ...(await examineEvents(invocation)),

@@ -65,7 +65,7 @@ type Facts =
     }
   /** A role that sees more than it was granted, or nothing. */
   | { readonly of: 'reader'; readonly role: string; readonly trouble: ViewTrouble }
-  /** The last attempt at a snapshot or report failed. */
+  /** The last attempt at a snapshot or report failed, or at what runs after a run. */
   | { readonly of: 'work'; readonly work: FailedWork }
   /** A resource with a target that runs don't sync. */
   | {

@@ -6,7 +6,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { reportSettings } from '../../engine/config/reportsection.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { CommandContext, FinishedWork } from '../../shell/command.js'
+import type { CommandContext } from '../../shell/command.js'
+import type { FinishedWork } from '../../shell/finishedwork.js'
 import { secretsOf } from '../../shell/log.js'
 import { alertSettings } from './alertsettings.js'
 import type { AlertOptions } from './tellrules.js'
@@ -90,7 +91,7 @@ async function callHeartbeats(
   { job, heartbeat: ofJob, exitCode }: FinishedWork,
 ): Promise<void> {
   const { config, clock, invocation } = context
-  const { beat } = await import('./send.js')
+  const { beat } = await import('../../shell/send.js')
   const { signal } = invocation.signals
   // A person at a terminal is waiting for the command to end, not for another server.
   const within = invocation.out.isRead ? 3000 : undefined

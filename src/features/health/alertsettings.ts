@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { addressProblem } from '../../engine/config/address.js'
 import { choice, durationLeaf, secret, section, textLeaf } from '../../engine/config/leaf.js'
 import type { Problem } from '../../engine/config/problems.js'
+import { checkReceiver, type Receiver, receiverShape, toReceiver } from '../../engine/config/receiver.js'
 import { Secret } from '../../engine/config/secret.js'
 import { configSection, settingsOf } from '../../engine/config/section.js'
 
@@ -35,13 +36,10 @@ const usualKinds = alertKinds.filter((kind) => !namedKinds.includes(kind))
 export const isSuspicion = (kind: AlertKind): boolean => kind === 'quiet'
 
 /** Which problems are reported to whom: a command, or a webhook with or without a signing key. */
-export interface AlertRule {
+export interface AlertRule extends Receiver {
   readonly on: readonly AlertKind[]
   /** How many milliseconds a problem has to last first. */
   readonly after: number
-  readonly command: readonly string[] | undefined
-  readonly webhook: Secret | undefined
-  readonly secret: Secret | undefined
 }
 
 /** `heartbeat`: the address called after each run. */
@@ -53,12 +51,6 @@ export interface AlertSettings {
 
 const kindsError = `a list of ${alertKinds.map((kind) => `"${kind}"`).join(', ')}`
 
-/** Standard Webhooks: base64, with or without the prefix `whsec_`. */
-function isSigningKey(text: string): boolean {
-  const key = text.replace(/^whsec_/, '')
-  return key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)
-}
-
 const rule = z
   .strictObject(
     {
@@ -69,23 +61,7 @@ const rule = z
         .describe(
           'What this rule reports; everything by default. failed: a cursor or a whole run failed. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: deletions not checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values seen for the first time. quarantine: values that could not be stored. events: an event receiver that accepts none or has ended, events that wait, records that events announce but no list shows. behind_target: for an hour, most changes of a resource came later than its target; reported only to rules that name it. quiet: a list has had nothing new for three days or longer, although it usually has at least 16 changes a day; reported only to rules that name it. workers: no worker takes what waits for two minutes, or three in a row have died of one shard.',
         ),
-      command: z
-        .array(textLeaf('the program, then its arguments, such as ["/usr/local/bin/notify", "ops"]'), {
-          error: 'a list such as ["/usr/local/bin/notify", "ops"]',
-        })
-        .min(1, { error: 'a list such as ["/usr/local/bin/notify", "ops"]' })
-        .optional()
-        .describe(
-          'A program and its arguments; it gets the message as JSON on stdin. It runs without a shell.',
-        ),
-      webhook: secret('an address such as "https://hooks.example.com/services/…"').optional().meta({
-        description:
-          'The address to POST the message to, as JSON. The address is a secret and is never shown; take it from the environment.',
-      }),
-      secret: secret('a key in base64 such as "whsec_…"').optional().meta({
-        description:
-          'Key that signs the messages to webhook, as in the Standard Webhooks specification: base64, with or without the prefix whsec_.',
-      }),
+      ...receiverShape('["/usr/local/bin/notify", "ops"]'),
       after: durationLeaf(
         'PT0S',
         'How long trouble must last before it is reported. drift is reported at once.',
@@ -93,22 +69,7 @@ const rule = z
     },
     { error: 'an object such as {"command": ["/usr/local/bin/notify", "ops"]}' },
   )
-  .superRefine(({ command, webhook, secret: key }, context) => {
-    const issue = (path: string, message: string): void =>
-      context.addIssue({ code: 'custom', path: [path], message })
-    if (command === undefined && webhook === undefined) issue('webhook', 'either "webhook" or "command"')
-    if (command !== undefined && webhook !== undefined)
-      issue('command', 'none next to "webhook": a rule has one of the two')
-    if (key !== undefined && webhook === undefined)
-      issue('secret', 'none: only messages to a webhook are signed')
-    if (typeof key === 'string' && !isSigningKey(key))
-      context.addIssue({
-        code: 'custom',
-        path: ['secret'],
-        message: 'a key in base64, with or without the prefix "whsec_"',
-        params: { hint: 'Type echo "whsec_$(openssl rand -base64 24)" to make a new one' },
-      })
-  })
+  .superRefine(checkReceiver('a rule'))
   .describe('What to report, and to which command or webhook.')
 
 const shape = section(
@@ -140,21 +101,10 @@ function addressProblems({ rules, heartbeat }: z.output<typeof shape>, allowInse
   )
 }
 
-const secretOf = (value: (string | { readonly file: string }) | undefined): Secret | undefined =>
-  typeof value === 'string' ? new Secret(value) : undefined
-
 const toAlerts = ({ name, rules, heartbeat }: z.output<typeof shape>): AlertSettings => ({
   name,
-  rules: rules.map(
-    ({ on, after, command, webhook, secret: key }): AlertRule => ({
-      on,
-      after,
-      command,
-      webhook: secretOf(webhook),
-      secret: secretOf(key),
-    }),
-  ),
-  heartbeat: secretOf(heartbeat),
+  rules: rules.map(({ on, after, ...receiver }): AlertRule => ({ on, after, ...toReceiver(receiver) })),
+  heartbeat: typeof heartbeat === 'string' ? new Secret(heartbeat) : undefined,
 })
 
 export const alertSection = configSection({

@@ -2,9 +2,9 @@
  * What to report to each rule: incidents it hasn't heard of, and those it has heard of that are over. Pure. Used by
  * tellrules.ts.
  */
-import { createHash } from 'node:crypto'
 import { ageOf, since } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
+import { receiverIds } from '../../shell/deliver.js'
 import type { AlertRule } from './alertsettings.js'
 import type { KeptIncident, Telling } from './incident.js'
 
@@ -15,19 +15,10 @@ export interface NamedRule {
   readonly rule: AlertRule
 }
 
-/**
- * A rule is identified by its receiver: if its kinds or its wait change, it still remembers what it reported. The id is
- * a digest, because the address is a secret. Rules with the same receiver are numbered.
- */
+/** A rule is identified by its receiver: if its kinds or its wait change, it still remembers what it reported. */
 export function namedRules(rules: readonly AlertRule[]): NamedRule[] {
-  const seen = new Map<string, number>()
-  return rules.map((rule, place) => {
-    const whom = JSON.stringify(rule.webhook?.reveal() ?? rule.command)
-    const digest = createHash('sha256').update(whom).digest('hex').slice(0, 16)
-    const number = (seen.get(digest) ?? 0) + 1
-    seen.set(digest, number)
-    return { id: number === 1 ? digest : `${digest}-${number}`, place, rule }
-  })
+  const ids = receiverIds(rules)
+  return rules.map((rule, place) => ({ id: ids[place] ?? '', place, rule }))
 }
 
 /** What people call a rule: its position, never its address. */

@@ -1,9 +1,9 @@
 /* Tests every receiver of alerts and every heartbeat: `shopsync check --alerts`. */
 import type { Secret } from '../../engine/config/secret.js'
+import { beat, type Sent } from '../../shell/send.js'
 import type { AlertSettings } from './alertsettings.js'
 import { installationOf, type Message, testText } from './alerttext.js'
 import { deliver } from './deliver.js'
-import { beat, type Sent } from './send.js'
 import { namedRules, ruleName } from './telling.js'
 import type { AlertOptions } from './tellrules.js'
 

@@ -93,7 +93,7 @@ export const killedShard = (last: LastRun, now: string): KeptIncident => {
   })
 }
 
-/** Snapshots and reports whose last attempt failed, in whichever run. */
+/** Snapshots, reports and what runs after a run, if the last attempt failed, in whichever run. */
 export const failedTroubles = (failed: readonly FailedWork[]): KeptIncident[] =>
   failed.map(({ what, since, message, advice }) =>
     foundIncident({
@@ -104,7 +104,7 @@ export const failedTroubles = (failed: readonly FailedWork[]): KeptIncident[] =>
   )
 
 /** Problems of a whole run that don't affect what it can request. */
-const passing: ReadonlySet<string | null> = new Set(['killed', 'snapshot', 'report'])
+const passing: ReadonlySet<string | null> = new Set(['killed', 'snapshot', 'report', 'then'])
 
 /** Whether the last run found a problem that stops every run. */
 export const stopsEverything = (incident: KeptIncident): boolean =>

@@ -25,8 +25,9 @@ import {
 } from '../../engine/config/leaf.js'
 import { parseFile, refuse, withoutDoubles } from '../../engine/config/load.js'
 import { nearest } from '../../engine/config/nearest.js'
-import { inWords, type Problem, problemsOf } from '../../engine/config/problems.js'
+import { inWords, type Problem, problemsOf, settingPaths } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
+import { jobThenShape, thenProblems, thenSecrets } from '../../engine/config/thensection.js'
 import type { Invocation, JobStep, StepKind, StepSetting } from '../../shell/command.js'
 import { variablesOf } from '../../shell/configuration.js'
 import { stepsOf } from '../../shell/features.js'
@@ -167,6 +168,8 @@ const jobShape = (resources: Resources, kinds: readonly StepKind[]) =>
           'What to do after a step that did not finish its work. continue: run the next one anyway; if the API could not be reached, only steps that do not need it. stop: run no further step.',
         ),
       heartbeat: heartbeatLeaf,
+      // biome-ignore lint/suspicious/noThenProperty: a list; nothing awaits it.
+      then: jobThenShape,
     },
     { error: 'an object with description and steps' },
   )
@@ -193,11 +196,11 @@ export interface JobSurroundings {
   /** The kinds of steps that exist. */
   readonly kinds: readonly StepKind[]
   readonly resources?: Resources
-  /** Whether a heartbeat may be called over plain http; follows the configuration of the API. Default: false. */
+  /** Whether a heartbeat or a webhook may be called over plain http; follows the configuration of the API. Default: false. */
   readonly allowInsecure?: boolean
 }
 
-const secrets: ReadonlySet<string> = new Set(['heartbeat'])
+const secrets = settingPaths(['heartbeat', ...thenSecrets])
 
 /** Reads jobs/NAME.json from the first folder that has it. */
 export function readJob(name: string, folders: readonly string[], around: JobSurroundings): Job {
@@ -209,7 +212,7 @@ export function readJob(name: string, folders: readonly string[], around: JobSur
   const parsed = jobShape(resources, kinds).safeParse(filled.value, { error: inWords })
   const schema = jobSchema(kinds, resources)
   const found = parsed.success
-    ? insecureHeartbeat(parsed.data.heartbeat, allowInsecure)
+    ? insecureAddresses(parsed.data, allowInsecure)
     : problemsOf(parsed.error, { raw: value, schema, secrets })
   if (parsed.success && filled.problems.length + found.length === 0) return { ...parsed.data, name }
   return refuse([...filled.problems, ...withoutDoubles(found, filled.problems)], {
@@ -219,10 +222,14 @@ export function readJob(name: string, folders: readonly string[], around: JobSur
   })
 }
 
-/** Anyone who knows a heartbeat's address can fake its calls, and plain http would expose it to the network. */
-function insecureHeartbeat(heartbeat: Secret | undefined, allowInsecure: boolean): Problem[] {
+/** Anyone who knows these addresses can fake their calls, and plain http would expose them to the network. */
+function insecureAddresses(
+  { heartbeat, then: following = [] }: Omit<Job, 'name'>,
+  allowInsecure: boolean,
+): Problem[] {
   const problem = heartbeat && addressProblem('heartbeat', heartbeat.reveal(), allowInsecure)
-  return problem ? [problem] : []
+  const webhooks = following.map(({ webhook }) => ({ webhook: webhook?.reveal() }))
+  return [...(problem ? [problem] : []), ...thenProblems(webhooks, allowInsecure)]
 }
 
 /** The existing jobs. Only listed names are ever opened, so no name can lead out of the folder. */

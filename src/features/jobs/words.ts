@@ -46,12 +46,14 @@ function stepText({ command, ...settings }: JobStep, number: number): string {
 }
 
 /** A job's settings that differ from the defaults. */
-function settingsOf({ timeLimit, wait, onFailure, heartbeat }: Job): string[] {
+function settingsOf({ timeLimit, wait, onFailure, heartbeat, then: following }: Job): string[] {
+  const calls = following?.map(({ command, on }) => `${command ? toJson(command) : 'a webhook'} (${on})`)
   return [
     timeLimit === undefined ? '' : `time limit: ${span(timeLimit)}`,
     wait === 0 ? '' : `waits for another run: up to ${span(wait)}`,
     onFailure === 'stop' ? 'after a failure: stops' : '',
     heartbeat === undefined ? '' : `heartbeat: ${heartbeat}`,
+    calls === undefined ? '' : `then: ${calls.join(', ') || 'nothing'}`,
   ].filter((line) => line !== '')
 }
 

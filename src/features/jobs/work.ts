@@ -36,7 +36,8 @@ export function carryOutJob(
   let shards: ShardsEnded | undefined
   const beats = (exitCode: number): number | null =>
     shards && shards.problems.length > 0 ? null : Math.max(exitCode, shards?.exitCode ?? 0)
-  const name = { job: job.name, onRecord: true, heartbeat: job.heartbeat, shard, isWhole, beats }
+  const { heartbeat, then: following } = job
+  const name = { job: job.name, onRecord: true, heartbeat, following, shard, isWhole, beats }
   return withFollowing(context, name, async (note) => {
     const report = await carryOutSteps(context, job, note)
     ended?.(report)

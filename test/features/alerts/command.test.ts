@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { callCommand } from '../../../src/features/health/alertcommand.js'
+import { callCommand } from '../../../src/shell/callcommand.js'
 import { scratch } from '../../support/scratch.js'
 
 const script = (text: string): string => {

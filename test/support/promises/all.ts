@@ -11,6 +11,7 @@ import { readers } from './readers.js'
 import { scale } from './scale.js'
 import { service } from './service.js'
 import { shards } from './shards.js'
+import { following } from './then.js'
 import { unlisted } from './unlisted.js'
 import { workers } from './workers.js'
 
@@ -30,4 +31,5 @@ export const promises: readonly Promised[] = [
   ...shards,
   ...scale,
   ...workers,
+  ...following,
 ]

@@ -11,10 +11,7 @@ import type * as rounds from '../../../src/engine/warehouse/rounds.js'
 import type * as backfillState from '../../../src/features/backfill/sql.js'
 import type * as watching from '../../../src/features/events/watchinbox.js'
 import type * as text from '../../../src/features/health/alerttext.js'
-import type * as webhook from '../../../src/features/health/deliver.js'
 import type * as incidents from '../../../src/features/health/incidents.js'
-import type * as heartbeat from '../../../src/features/health/send.js'
-import type * as send from '../../../src/features/health/send.js'
 import type * as telling from '../../../src/features/health/telling.js'
 import type * as troubles from '../../../src/features/health/wholetrouble.js'
 import type * as afterrun from '../../../src/features/plan/afterrun.js'
@@ -22,8 +19,11 @@ import type * as verification from '../../../src/features/reconcile/verification
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
 import type * as schedule from '../../../src/features/schedule/scheduler.js'
+import type * as webhook from '../../../src/shell/deliver.js'
 import type * as intime from '../../../src/shell/intime.js'
 import type * as secrets from '../../../src/shell/log.js'
+import type * as heartbeat from '../../../src/shell/send.js'
+import type * as send from '../../../src/shell/send.js'
 import type * as asking from '../../../src/shell/statusserver.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
@@ -284,7 +284,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a message is signed, and contains no secret',
     broken: 'signs nothing',
-    breakage: breaking<typeof webhook>('src/features/health/deliver.ts').function(
+    breakage: breaking<typeof webhook>('src/shell/deliver.ts').function(
       'postWebhook',
       (sound) => (posting, how) => sound({ ...posting, key: undefined }, how),
     ),
@@ -303,7 +303,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a receiver that doesn’t answer delays nothing',
     broken: 'keeps trying for hours',
-    breakage: breaking<typeof send>('src/features/health/send.ts').function(
+    breakage: breaking<typeof send>('src/shell/send.ts').function(
       'sendPatiently',
       (sound) => (message, how) => sound(message, { ...how, budgetMs: how.budgetMs * 10 }),
     ),
@@ -314,7 +314,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'heartbeats show that a run finished',
     broken: 'calls the heartbeat of a failed run as if it had succeeded',
-    breakage: breaking<typeof heartbeat>('src/features/health/send.ts').function(
+    breakage: breaking<typeof heartbeat>('src/shell/send.ts').function(
       'beat',
       (sound) => (url, _exit, clock, signal) => sound(url, 0, clock, signal),
     ),

@@ -1,11 +1,11 @@
 /*
- * One HTTP request to an address that the user configured: an alert webhook or a heartbeat. It is separate from the API
+ * One HTTP request to an address that the user configured: a webhook or a heartbeat. It is separate from the API
  * client, which can only send GET, and it never sees the API's secret.
  */
 
-import { type Clock, systemClock } from '../../engine/base/clock.js'
-import { codeOf, connectionWords } from '../../engine/source/http/failure.js'
-import { backoff } from '../../engine/source/http/retry.js'
+import { type Clock, systemClock } from '../engine/base/clock.js'
+import { codeOf, connectionWords } from '../engine/source/http/failure.js'
+import { backoff } from '../engine/source/http/retry.js'
 
 /*
  * Dead man's switches: an address called after each run that finishes. Its service notices when the call doesn't come

@@ -1,8 +1,8 @@
-/* Alerts through one of the user's programs, which gets the message on stdin. Used by deliver.ts. */
+/* Calls one of the user's programs, which gets a message on stdin: for alerts, and for what follows a run. */
 
 import { spawn } from 'node:child_process'
-import type { Environment } from '../../engine/config/expand.js'
-import type { Io } from '../../shell/io.js'
+import type { Environment } from '../engine/config/expand.js'
+import type { Io } from './io.js'
 import type { Sent } from './send.js'
 
 /** How long to wait for the program's remaining output after it exits, in milliseconds. */
@@ -10,6 +10,9 @@ const graceMs = 200
 
 /** How much of the program's stderr is kept. */
 const mostOfStderr = 500
+
+/** How much of the output is shown, where it is kept: its end says what went wrong. */
+const mostOfOutput = 4096
 
 /** A secret this short appears in other values, such as PATH, only by chance. */
 const shortSecret = 8
@@ -23,6 +26,12 @@ const environmentWithout = (environment: Environment, secrets: readonly string[]
   )
 }
 
+/** How a program ended. */
+export interface Called extends Sent {
+  /** The end of what it printed, without secrets, if that is wanted. */
+  readonly output?: string
+}
+
 /** Runs the program. Never throws: if the program can't be started, the message counts as not delivered. */
 export function callCommand(call: {
   readonly programs: Pick<Io, 'environment' | 'workingDirectory'>
@@ -32,43 +41,59 @@ export function callCommand(call: {
   readonly limitMs: number
   /** Values that must not appear in the program's environment or in anything reported about it. */
   readonly secrets: readonly string[]
+  /**
+   * It goes on with the work, so it gets the whole environment, as it may read the warehouse or start shopsync; and the
+   * end of its output is wanted.
+   */
+  readonly goesOn?: boolean
   /** Fires when shopsync is shutting down: the program is killed then, too. */
   readonly signal?: AbortSignal | undefined
-}): Promise<Sent> {
-  const { command, input, limitMs, secrets, signal, programs } = call
+}): Promise<Called> {
+  const { command, input, limitMs, secrets, signal, programs, goesOn } = call
   const [program = '', ...words] = command
   let timer: NodeJS.Timeout | undefined
   let kill = (): void => {}
-  const ended = new Promise<Sent>((resolve) => {
+  const ended = new Promise<Called>((resolve) => {
     let stderr = ''
+    let printed = ''
     let isLate = false
     const end = (delivered: boolean, found: string): void =>
-      resolve({ delivered, worthRetrying: !delivered, found })
+      resolve({
+        ...{ delivered, worthRetrying: !delivered, found },
+        ...(goesOn && { output: concealed(printed, secrets).slice(-mostOfOutput) }),
+      })
     // Its own process group, so its children end with it.
     const child = spawn(program, words, {
       detached: true,
       cwd: programs.workingDirectory,
-      env: environmentWithout(programs.environment, secrets),
-      stdio: ['pipe', 'ignore', 'pipe'],
+      env: goesOn ? { ...programs.environment } : environmentWithout(programs.environment, secrets),
+      stdio: ['pipe', goesOn ? 'pipe' : 'ignore', 'pipe'],
     })
+    const outputs = [child.stdout, child.stderr].flatMap((output) => output ?? [])
+    const letGo = (): void => outputs.forEach((output) => void output.destroy())
+    // Twice what is shown: a secret that the cut goes through couldn't be found any more.
+    for (const output of outputs)
+      output.setEncoding('utf8').on('data', (text: string) => {
+        printed = (printed + text).slice(-2 * mostOfOutput)
+      })
     kill = (): void => {
       isLate = true
       killGroup(child.pid)
-      // A grandchild that left the group may hold stderr open; its output doesn't matter.
-      child.stderr.destroy()
+      // A grandchild that left the group may hold them open; its output doesn't matter.
+      letGo()
     }
     timer = setTimeout(kill, limitMs)
     signal?.addEventListener('abort', kill, { once: true })
     child.on('error', (error: NodeJS.ErrnoException) => end(false, notStarted(error).found))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    child.stderr?.on('data', (text: string) => {
       if (stderr.length < mostOfStderr) stderr = (stderr + text).slice(0, mostOfStderr)
     })
     // A program that reads nothing has closed stdin. Its exit code tells whether it succeeded.
-    child.stdin.on('error', () => {})
-    child.stdin.end(input)
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(input)
     child.on('exit', (code, endedBy) => {
-      // Something the program left running may hold stderr open.
-      const closed = setTimeout(() => child.stderr.destroy(), graceMs)
+      // Something the program left running may hold them open.
+      const closed = setTimeout(letGo, graceMs)
       child.once('close', () => {
         clearTimeout(closed)
         if (isLate) return end(false, lateWords(limitMs, signal?.aborted === true))

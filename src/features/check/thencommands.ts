@@ -1,0 +1,41 @@
+/* `check`: the programs of `then`, which would otherwise be missed at the end of the first run that changes something. */
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { delimiter, join, resolve } from 'node:path'
+import { Stop } from '../../engine/base/errors.js'
+import { type ThenEntry, thenSettings } from '../../engine/config/thensection.js'
+import type { CommandContext } from '../../shell/command.js'
+import type { Io } from '../../shell/io.js'
+import { failure, type Trial } from './trials.js'
+
+/** Where a program is looked for, as when it is started. */
+function placesOf(program: string, { workingDirectory, environment }: Io): string[] {
+  if (program.includes('/')) return [resolve(workingDirectory, program)]
+  const folders = (environment['PATH'] ?? '').split(delimiter)
+  return folders.map((folder) => resolve(workingDirectory, join(folder, program)))
+}
+
+async function isThere(program: string, io: Io): Promise<boolean> {
+  for (const place of placesOf(program, io))
+    if (
+      await access(place, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return true
+  return false
+}
+
+/** One trial for each program that can't be found, and none if all can. */
+export async function checkThen({ config, invocation }: CommandContext): Promise<Trial[]> {
+  const { io } = invocation
+  const missing = async ({ command }: ThenEntry, i: number): Promise<Trial[]> => {
+    const [program] = command ?? []
+    if (program === undefined || (await isThere(program, io))) return []
+    const found = `Found no program "${program}", expected one ${program.includes('/') ? 'there' : 'in PATH'}`
+    const hint = 'Install it, or write its whole path; cron has a shorter PATH than a terminal'
+    return [failure(`then[${i}].command`, new Stop(found, { exitCode: 1, hint }), 1)]
+  }
+  return (await Promise.all(thenSettings(config).map(missing))).flat()
+}

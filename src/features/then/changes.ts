@@ -1,0 +1,162 @@
+/*
+ * What runs have changed since an entry of `then` was last told, from the record of runs: runs that were killed, and those
+ * whose telling failed, are in it as well.
+ */
+import { type ExpressionBuilder, sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { type Verdict, worstFirst } from '../../engine/list/verdict.js'
+import { type Database, type Db, rootTable } from '../../engine/warehouse/database.js'
+import { eventsMode } from '../../engine/warehouse/runs.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Rung } from './memory.js'
+
+/** Which runs: those that may have rows stamped since an instant (null: all), or these. */
+export type Range = { readonly from: string | null } | { readonly runs: readonly string[] }
+
+interface Counts {
+  readonly rows_upserted: number
+  readonly rows_deleted: number
+}
+
+/** One list of one tenant that has changed. */
+interface ChangedList extends Counts {
+  readonly tenant_id: Int64
+  readonly resource: string
+}
+
+export interface Changes {
+  readonly lists: readonly ChangedList[]
+  /** The worst verdict on a list that was read; null if none was. */
+  readonly worst: Verdict | null
+  /** Up to when all of the changed lists are complete; null if one of them isn't up to any instant. */
+  readonly completeThrough: string | null
+  /** The last hour of rings in the range. */
+  readonly rung: Rung | undefined
+}
+
+/** The last hour in which events rang, with what it has counted so far. */
+export async function lastRung(
+  warehouse: Warehouse,
+  range: Range = { from: null },
+): Promise<Rung | undefined> {
+  const row = await warehouse.read((db) =>
+    runsIn(db, range)
+      .select(['rows_upserted', 'rows_deleted'])
+      .where('mode', '=', eventsMode)
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .executeTakeFirst(),
+  )
+  return row && { run_id: row.run_id, rows: Number(row.rows_upserted ?? 0) + Number(row.rows_deleted ?? 0) }
+}
+
+const runsIn = (db: Db, range: Range) => {
+  const runs = db.selectFrom('sync_runs').select('run_id')
+  if ('runs' in range) return runs.where('run_id', 'in', [...range.runs, ''])
+  return range.from === null ? runs : runs.where('stamped_until', '>=', range.from)
+}
+
+/** A run that threw, or was killed, has not recorded all of its lists. */
+const isUnsure = ({ or, eb }: ExpressionBuilder<Database, 'sync_runs'>) =>
+  or([eb('finished_at', 'is', null), eb('error', 'is not', null)])
+
+/** `known`: what rings were told before. An hour of rings has one row, which grows. */
+export async function readChanges(
+  warehouse: Warehouse,
+  range: Range,
+  known: Rung | undefined,
+): Promise<Changes> {
+  const rung = await lastRung(warehouse, range)
+  const told = rung && rung.run_id === known?.run_id && rung.rows === known.rows ? rung.run_id : ''
+  const fresh = (db: Db) => runsIn(db, range).where('run_id', '!=', told)
+  const found = new Map<string, ChangedList>()
+  const add = (list: ChangedList): void => {
+    const before = found.get(`${list.tenant_id} ${list.resource}`)
+    found.set(`${list.tenant_id} ${list.resource}`, {
+      ...list,
+      // Lists that an unsure run did record are counted in both ways.
+      rows_upserted: Math.max(list.rows_upserted, before?.rows_upserted ?? 0),
+      rows_deleted: Math.max(list.rows_deleted, before?.rows_deleted ?? 0),
+    })
+  }
+  const { rows, verdicts, isAnyUnsure } = await warehouse.read(async (db) => ({
+    rows: await db
+      .selectFrom('sync_run_cursors')
+      .select(['tenant_id', 'resource'])
+      .select((eb) => [
+        eb.fn.sum<Int64 | null>('rows_upserted').as('upserted'),
+        eb.fn.sum<Int64 | null>('rows_deleted').as('deleted'),
+      ])
+      .where('run_id', 'in', fresh(db))
+      .where(sql<boolean>`coalesce(rows_upserted, 0) + coalesce(rows_deleted, 0) > 0`)
+      .groupBy(['tenant_id', 'resource'])
+      .execute(),
+    verdicts: await db
+      .selectFrom('sync_run_cursors')
+      .select('completeness')
+      .distinct()
+      .where('run_id', 'in', fresh(db))
+      .where('status', 'in', ['ok', 'failed'])
+      .execute(),
+    isAnyUnsure: (await fresh(db).where(isUnsure).limit(1).execute()).length > 0,
+  }))
+  for (const { upserted, deleted, ...list } of rows)
+    add({ ...list, rows_upserted: Number(upserted ?? 0), rows_deleted: Number(deleted ?? 0) })
+  if (isAnyUnsure) for (const list of await unsureLists(warehouse, range, fresh)) add(list)
+  const lists = [...found.values()]
+  const given = new Set(verdicts.map(({ completeness }) => completeness))
+  return {
+    ...{ lists, rung },
+    worst: worstFirst.find((verdict) => given.has(verdict)) ?? null,
+    completeThrough: await completeThrough(warehouse, lists),
+  }
+}
+
+/** What runs stored that couldn't record it: from their requests, and from the stamps of tombstones. */
+async function unsureLists(
+  warehouse: Warehouse,
+  range: Range,
+  fresh: (db: Db) => ReturnType<typeof runsIn>,
+): Promise<ChangedList[]> {
+  const stored = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_requests')
+      .select(['tenant_id', 'resource'])
+      .select((eb) => eb.fn.sum<Int64 | null>('rows_written').as('rows'))
+      .where('run_id', 'in', fresh(db).where(isUnsure))
+      .groupBy(['tenant_id', 'resource'])
+      .execute(),
+  )
+  const lists = stored.map(({ rows, tenant_id, resource }) => ({
+    ...{ tenant_id, resource: String(resource), rows_upserted: Number(rows ?? 0), rows_deleted: 0 },
+  }))
+  const from = 'from' in range ? range.from : null
+  if (from === null) return lists
+  for (const { name: resource, tables } of warehouse.model.list) {
+    const [root] = tables
+    if (!root) continue
+    const deleted = await warehouse.read((db) =>
+      db
+        .selectFrom(rootTable(root))
+        .select('tenant_id')
+        .select((eb) => eb.fn.countAll<Int64>().as('rows'))
+        .where('_deleted_at', '>=', from)
+        .groupBy('tenant_id')
+        .execute(),
+    )
+    for (const { tenant_id, rows } of deleted)
+      lists.push({ tenant_id, resource, rows_upserted: 0, rows_deleted: Number(rows) })
+  }
+  return lists
+}
+
+/** The earliest of these lists. */
+async function completeThrough(warehouse: Warehouse, lists: readonly ChangedList[]): Promise<string | null> {
+  if (lists.length === 0) return null
+  const rows = await warehouse.read((db) =>
+    db.selectFrom('sync_cursors').select(['tenant_id', 'resource', 'complete_through']).execute(),
+  )
+  const known = new Map(rows.map((row) => [`${row.tenant_id} ${row.resource}`, row.complete_through]))
+  const all = lists.map(({ tenant_id, resource }) => known.get(`${tenant_id} ${resource}`) ?? null)
+  return all.includes(null) ? null : (all.flatMap((at) => at ?? []).sort()[0] ?? null)
+}

@@ -1,0 +1,109 @@
+/*
+ * What each entry of `then` was last told, in sync_meta. It is stored after the message was accepted: if the process dies
+ * in between, the same is told twice, which was judged better than never.
+ */
+import { type FailedWork, failedThen } from '../../engine/warehouse/failedworks.js'
+import { readMeta, removeMeta, storeMeta } from '../../engine/warehouse/meta.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+
+/** The row of sync_runs to which rings of an hour are added, and how many rows they had changed. */
+export interface Rung {
+  readonly run_id: string
+  readonly rows: number
+}
+
+interface Failure {
+  readonly since: string
+  /** Whose own entry it is; null: the configuration's. */
+  readonly job: string | null
+  readonly message: string
+}
+
+/** What is known of one entry. */
+export interface Told {
+  /** `changes_through` of the last document that it accepted; null: it has accepted none. */
+  readonly through: string | null
+  /** As of that document. */
+  readonly rung?: Rung | undefined
+  /** If the last attempt failed. */
+  readonly failed?: Failure | undefined
+}
+
+/** By the entry's id. */
+type Memory = Readonly<Record<string, Told>>
+
+const name = 'then'
+
+const memoryOf = (value: string | null | undefined): Memory => (value ? (JSON.parse(value) as Memory) : {})
+
+export const readTold = async (warehouse: Warehouse): Promise<Memory> =>
+  memoryOf(await readMeta(warehouse, name))
+
+/** Two runs may end at once, so it changes what is stored by then. No lease is needed: nobody else writes this. */
+const change = (warehouse: Warehouse, work: (memory: Memory) => Memory): Promise<void> =>
+  warehouse.transaction(async (session) => {
+    const { db } = warehouse
+    const row = { name, value: null }
+    const insert = db.insertInto('sync_meta').values(row)
+    // The second statement changes nothing; it locks the row.
+    for (const statement of [
+      insert.onConflict((c) => c.doNothing()).compile(),
+      db.updateTable('sync_meta').set({ name }).where('name', '=', name).compile(),
+    ])
+      await session.run(statement)
+    const query = db.selectFrom('sync_meta').select('value').where('name', '=', name)
+    const memory = work(memoryOf((await session.run(query.compile())).rows[0]?.value))
+    const failed = failedWork(memory)
+    await session.run(storeMeta(db, name, JSON.stringify(memory)))
+    await session.run(failed ? storeMeta(db, failedThen, JSON.stringify(failed)) : removeMeta(db, failedThen))
+  })
+
+function failedWork(memory: Memory): FailedWork | undefined {
+  const failed = Object.values(memory).flatMap((told) => told.failed ?? [])
+  if (failed.length === 0) return undefined
+  return {
+    what: 'then',
+    since: failed.map(({ since }) => since).sort()[0] ?? '',
+    message: `What runs after a run failed: ${failed.map(({ message }) => message).join('; ')}`,
+    advice: 'It runs again after the next run, and covers what it missed. The log has the end of its output',
+  }
+}
+
+/** Ranges never go back, whatever the order in which two runs store theirs. */
+export const storeAccepted = (
+  warehouse: Warehouse,
+  id: string,
+  { through, rung }: { readonly through: string; readonly rung: Rung | undefined },
+): Promise<void> =>
+  change(warehouse, (memory) => {
+    const before = memory[id]
+    const isLater = (before?.through ?? '') < through
+    return { ...memory, [id]: isLater ? { through, rung } : { through, ...before, failed: undefined } }
+  })
+
+export const storeFailed = (warehouse: Warehouse, id: string, failed: Failure): Promise<void> =>
+  change(warehouse, (memory) => {
+    const before = memory[id] ?? { through: null }
+    return {
+      ...memory,
+      [id]: { ...before, failed: { ...failed, since: before.failed?.since ?? failed.since } },
+    }
+  })
+
+/** Entries that the configuration, or the job, no longer has can't succeed any more. */
+export async function dropFailures(
+  warehouse: Warehouse,
+  memory: Memory,
+  job: string | null,
+  ids: readonly string[],
+): Promise<void> {
+  const isGone = ([id, { failed }]: [string, Told]): boolean => failed?.job === job && !ids.includes(id)
+  if (!Object.entries(memory).some(isGone)) return
+  await change(warehouse, (now) =>
+    Object.fromEntries(
+      Object.entries(now).map((entry) =>
+        isGone(entry) ? [entry[0], { ...entry[1], failed: undefined }] : entry,
+      ),
+    ),
+  )
+}

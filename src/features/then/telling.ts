@@ -1,0 +1,163 @@
+/*
+ * Tells the entries of `then`, one after the other, what has changed: after a run (following.ts), and after what a
+ * listener rang (listening.ts).
+ */
+import { describeError } from '../../engine/base/errors.js'
+import { toJson } from '../../engine/base/printjson.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
+import type { ThenEntry } from '../../engine/config/thensection.js'
+import type { RunReport } from '../../engine/run/runreport.js'
+import { changesThrough } from '../../engine/warehouse/changesthrough.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { CommandContext } from '../../shell/command.js'
+import { deliverTo, messageId, receiverIds } from '../../shell/deliver.js'
+import { secretsOf } from '../../shell/log.js'
+import { type Changes, type Range, readChanges } from './changes.js'
+import { dropFailures, readTold, storeAccepted, storeFailed, type Told } from './memory.js'
+
+/** For how long a webhook is tried, in milliseconds: as for alerts, nobody should wait long for another's server. */
+const webhookMs = 30_000
+
+/** In the environment of what runs after a run. */
+const nestedVariable = 'SHOPSYNC_THEN'
+
+/** Whether this shopsync was started by what runs after a run: it tells nobody, or there would be no end. */
+export const isNested = ({ invocation }: Pick<CommandContext, 'invocation'>): boolean =>
+  invocation.io.environment[nestedVariable] === '1'
+
+/** The run that is told, as in the document. */
+export interface ToldRun {
+  readonly run_id: string | null
+  readonly job: string | null
+  readonly started_at: string
+  readonly finished_at: string
+  readonly status: RunReport['status']
+}
+
+export interface Occasion {
+  readonly run: ToldRun
+  readonly entries: readonly ThenEntry[]
+  /** Whose own entries they are; null: the configuration's. */
+  readonly scope: string | null
+  /** What is told to an entry that has accepted nothing so far. */
+  readonly first: Range
+  /** Whether an entry is told. */
+  readonly isFor: (on: ThenEntry['on'], changes: Changes) => boolean
+}
+
+interface Named {
+  readonly id: string
+  /** What people call it: its position, never its address. */
+  readonly name: string
+  readonly entry: ThenEntry
+}
+
+/** Resolves to 1 if an entry failed, else to 0. Entries that need not be told cost a few queries. */
+export async function tellEntries(
+  context: CommandContext,
+  warehouse: Warehouse,
+  occasion: Occasion,
+): Promise<0 | 1> {
+  const { entries, scope } = occasion
+  const ids = receiverIds(entries)
+  const memory = await readTold(warehouse)
+  await dropFailures(warehouse, memory, scope, ids)
+  let exitCode: 0 | 1 = 0
+  for (const [i, entry] of entries.entries()) {
+    if (context.invocation.signals.signal.aborted) break
+    const id = ids[i] ?? ''
+    const what = entry.webhook === undefined ? `command ${entry.command?.[0]}` : 'webhook'
+    const name = `then[${i}]${scope === null ? '' : ` of ${scope}`} (${what})`
+    if (!(await tell(context, warehouse, occasion, { named: { id, name, entry }, told: memory[id] })))
+      exitCode = 1
+  }
+  return exitCode
+}
+
+/** false: it failed. */
+async function tell(
+  context: CommandContext,
+  warehouse: Warehouse,
+  { run, isFor, first, scope }: Occasion,
+  { named, told }: { readonly named: Named; readonly told: Told | undefined },
+): Promise<boolean> {
+  const { id, entry } = named
+  const from = told?.through ?? null
+  // First the end, then the runs: one that ends in between is told twice, and not never.
+  const [through = ''] = [await changesThrough(warehouse), from ?? ''].sort().reverse()
+  const changes = await readChanges(warehouse, told ? { from } : first, told?.rung)
+  if (!isFor(entry.on, changes)) return true
+  const body = toJson(documentOf(run, changes, { from, through }))
+  const accepted = await deliver(context, named, body)
+  // Interrupted, it has not failed: the next run tells it.
+  if (!accepted.delivered && context.invocation.signals.signal.aborted) return true
+  if (accepted.delivered) {
+    await storeAccepted(warehouse, id, { through, rung: changes.rung ?? told?.rung })
+    return true
+  }
+  const since = fromMicros(context.clock.nowMicros())
+  await storeFailed(warehouse, id, { since, job: scope, message: `${named.name}: ${accepted.found}` })
+  return false
+}
+
+async function deliver(
+  { config, clock, invocation, log }: CommandContext,
+  { id, name, entry }: Named,
+  body: string,
+): Promise<{ readonly delivered: boolean; readonly found: string }> {
+  const { io, signals, out } = invocation
+  const own = [entry.webhook, entry.secret].flatMap((secret) => secret?.reveal() ?? [])
+  const done = await deliverTo(
+    entry,
+    { name: messageId(id, body), body },
+    {
+      ...{ clock, goesOn: true, signal: signals.signal },
+      budgetMs: entry.webhook === undefined ? entry.timeout : Math.min(entry.timeout, webhookMs),
+      secrets: [...secretsOf(config), ...own],
+      programs: { ...io, environment: { ...io.environment, [nestedVariable]: '1' } },
+    },
+  )
+  const fields = { entry: name, found: done.found, ...(done.output && { output: done.output }) }
+  if (done.delivered) log.info(fields, 'What runs after the run has ended')
+  else if (!signals.signal.aborted) {
+    log.warn(fields, 'What runs after the run failed; it runs again after the next one')
+    // --quiet silences the log. cron mails this line.
+    out.complain([`${name} failed: ${done.found}. It runs again after the next run`])
+  }
+  return done
+}
+
+/** What a receiver gets. It names lists, and holds no row's content. */
+function documentOf(
+  run: ToldRun,
+  { lists, worst, completeThrough }: Changes,
+  { from, through }: { readonly from: string | null; readonly through: string },
+) {
+  const tables = new Map<string, { name: string; rows_upserted: number; rows_deleted: number }>()
+  for (const { resource: name, rows_upserted, rows_deleted } of lists) {
+    const sum = tables.get(name)
+    tables.set(name, {
+      name,
+      rows_upserted: rows_upserted + (sum?.rows_upserted ?? 0),
+      rows_deleted: rows_deleted + (sum?.rows_deleted ?? 0),
+    })
+  }
+  const tenants = new Map(lists.map(({ tenant_id }) => [String(tenant_id), tenant_id]))
+  return {
+    ...run,
+    tables: [...tables.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    tenants: [...tenants.values()].sort((a, b) => Number(BigInt(a) - BigInt(b))),
+    worst,
+    complete_through: completeThrough,
+    changes_from: from,
+    changes_through: through,
+  }
+}
+
+/** What went wrong before anything could be told. */
+export function tellTrouble({ log, invocation }: CommandContext, error: unknown): 1 {
+  const found = describeError(error)
+  log.warn({ error: found }, 'What runs after a run could not be told; the next run tells it')
+  invocation.out.complain([`then: ${found}. The next run tells what this one changed`])
+  return 1
+}

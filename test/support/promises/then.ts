@@ -1,0 +1,108 @@
+/** What runs after a run (docs/after.md), and how far readers of changes can read: one function is broken at a time. */
+import { systemClock } from '../../../src/engine/base/clock.js'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import type * as changesthrough from '../../../src/engine/warehouse/changesthrough.js'
+import type * as claim from '../../../src/engine/warehouse/claim.js'
+import { openLease } from '../../../src/engine/warehouse/openlease.js'
+import { newestStamp } from '../../../src/engine/warehouse/runs.js'
+import type * as changes from '../../../src/features/then/changes.js'
+import type * as work from '../../../src/features/then/following.js'
+import type * as telling from '../../../src/features/then/telling.js'
+import type * as deliver from '../../../src/shell/deliver.js'
+import { breaking } from '../breakage.js'
+import { both, type Promised } from './promise.js'
+
+const test = 'test/features/then/then.test.ts'
+const law = 'test/laws/changesthrough.test.ts'
+
+export const following: readonly Promised[] = [
+  {
+    promise: 'what runs after a run misses no change',
+    broken: 'counts what was refused as told',
+    breakage: breaking<typeof deliver>('src/shell/deliver.ts').function(
+      'deliverTo',
+      (sound) =>
+        async (...given) => ({ ...(await sound(...given)), delivered: true }),
+    ),
+    test,
+    name: 'one that fails changes no row',
+    on: both,
+  },
+  {
+    promise: 'what runs after a run misses no change',
+    broken: 'looks only at what the run itself reports',
+    breakage: breaking<typeof changes>('src/features/then/changes.ts').function(
+      'readChanges',
+      (sound) => async (warehouse, range, known) => {
+        const found = await sound(warehouse, range, known)
+        return found.worst === null ? found : { ...found, lists: 'from' in range ? [] : found.lists }
+      },
+    ),
+    test,
+    name: 'the next run tells what a killed one stored',
+    on: both,
+  },
+  {
+    promise: 'a run that changed nothing is not told',
+    broken: 'takes what the overlap shows again for a change',
+    breakage: breaking<typeof changes>('src/features/then/changes.ts').function(
+      'readChanges',
+      (sound) => async (warehouse, range, known) => {
+        const found = await sound(warehouse, range, known)
+        const read = { tenant_id: 101, resource: 'notes', rows_upserted: 1, rows_deleted: 0 }
+        return found.lists.length > 0 ? found : { ...found, lists: [read] }
+      },
+    ),
+    test,
+    name: 'is told what changed, and only that',
+    on: both,
+  },
+  {
+    promise: 'what runs after a run starts no other',
+    broken: 'tells runs that it started itself',
+    breakage: breaking<typeof telling>('src/features/then/telling.ts').function(
+      'isNested',
+      () => () => false,
+    ),
+    test,
+    name: 'is told after the runs that it names',
+    on: both,
+  },
+  {
+    promise: 'what runs after a run keeps no other waiting',
+    broken: 'runs under the lease',
+    breakage: breaking<typeof work>('src/features/then/following.ts').function(
+      'followWork',
+      (sound) => async (context, ended) => {
+        const warehouse = await context.existingWarehouse()
+        await using _ = await openLease({ warehouse, clock: systemClock, shapesRows: false }, 'then')
+        return await sound(context, ended)
+      },
+    ),
+    test,
+    name: 'keeps no other run waiting',
+    on: both,
+  },
+  {
+    promise: 'below changes_through, nothing is committed any more',
+    broken: 'goes by the newest stamp',
+    breakage: breaking<typeof changesthrough>('src/engine/warehouse/changesthrough.ts').function(
+      'changesThrough',
+      () => async (warehouse) => fromMicros(await newestStamp(warehouse)),
+    ),
+    test: law,
+    name: 'never falls, and nothing is stamped below it',
+    on: both,
+  },
+  {
+    promise: 'below changes_through, nothing is committed any more',
+    broken: 'counts where a former holder began, under one that stamps nothing',
+    breakage: breaking<typeof claim>('src/engine/warehouse/claim.ts').function(
+      'withoutStamps',
+      () => () => ({}),
+    ),
+    test: law,
+    name: 'never falls, and nothing is stamped below it',
+    on: both,
+  },
+]
