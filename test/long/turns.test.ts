@@ -40,6 +40,7 @@ beforeAll(async () => {
     heartbeat: `http://127.0.0.1:${port}/`,
   })
   warehouse = await reopen(address)
+  expect((await here.run('sync')).code).toBe(0)
   // A shard takes far longer than two minutes.
   here.sandbox.onRequest(() => sleep(pace))
   const env = { PATH: process.env.PATH ?? '', API_SECRET: here.sandbox.secret }
@@ -78,7 +79,8 @@ it.each([['forget', '--tenant', '101', '--yes'], ['migrate'], ['copy', '--to', '
     const command = new Program(program, words, { cwd: here.folder, env })
     const ended = Promise.race([command.ended.then(({ code, stderr }) => [code, stderr]), sleep(twoMinutes)])
     expect(await ended).toEqual([0, expect.anything()])
-    expect(await cut()).toBeGreaterThan(before)
+    // Tables are made without the lease.
+    if (words[0] !== 'migrate') expect(await cut()).toBeGreaterThan(before)
   },
 )
 

@@ -218,6 +218,12 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await rowsOf(warehouse, 'sync_lateness')).length).toBe(2)
   })
 
+  it('of a warehouse that lacks the table of the shared window show none', async () => {
+    const { warehouse } = await worldOf(kind)
+    await warehouse.db.schema.dropTable('sync_rate').execute()
+    expect((await metricsOf(warehouse)).all('rate_left')).toEqual([])
+  })
+
   it('contain only our own names and ids, whatever is in the data', async () => {
     const { sandbox, warehouse, run } = await worldOf(kind)
     const odd = {
