@@ -111,7 +111,7 @@ it('tells what to type when npm left better-sqlite3 out, and needs it for SQLite
   rmSync(join(modules, 'better-sqlite3'), { recursive: true })
   const failed = await run('sync').catch((error: unknown) => error)
   const said = expect.stringMatching(
-    /no SQLite driver: expected the package better-sqlite3. Type npm install better-sqlite3/,
+    /no SQLite driver: expected the package better-sqlite3. Type npm install better-sqlite3@1/,
   )
   expect(failed).toMatchObject({ code: 3, stderr: said })
   const [, postgres] = bothWarehouses()

@@ -12,7 +12,7 @@ import { filesIn, root, textOf, withoutComments } from './tree.js'
 export type ProjectName = 'pure' | 'warehouse' | 'process'
 
 /** Run by their own configuration. */
-const apart = /^test\/(long|search|browser|clients|deploy|pooler|metrics)\//
+const apart = /^test\/(long|search|browser|clients|deploy|pooler|metrics|node)\//
 
 /**
  * What a file loads when it is loaded itself, without type imports and dynamic imports: our files, by their paths from

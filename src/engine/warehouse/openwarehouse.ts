@@ -31,16 +31,6 @@ export interface OpenOptions {
   readonly threadFrom?: number
 }
 
-/** npm installs shopsync without better-sqlite3 if it can neither download nor build its binary: Postgres doesn't need it. */
-function refuseWithoutDriver(error: unknown): never {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error
-  throw new Stop('Found no SQLite driver: expected the package better-sqlite3', {
-    exitCode: 3,
-    hint: 'Type npm install better-sqlite3 in the folder where shopsync is installed; docs/install.md has more',
-    cause: error,
-  })
-}
-
 /** A driver is loaded only when its kind of warehouse is opened, because commands must start quickly. */
 export async function openDialect({
   url,
@@ -53,7 +43,7 @@ export async function openDialect({
   sharedBy,
 }: Omit<OpenOptions, 'model'>): Promise<Dialect> {
   if (url.startsWith('sqlite:'))
-    return (await import('./sqlite/dialect.js').catch(refuseWithoutDriver)).sqliteDialect(url, {
+    return (await import('./sqlite/dialect.js')).sqliteDialect(url, {
       ...{ threadFrom, existing, makesFolder, sharedBy },
     })
   if (/^postgres(ql)?:\/\//.test(url))

@@ -5,7 +5,7 @@
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import BetterSqlite3 from 'better-sqlite3'
+import type BetterSqlite3 from 'better-sqlite3'
 import { Kysely, type KyselyPlugin, SqliteDialect, sql } from 'kysely'
 import { Stop } from '../../base/errors.js'
 import { fromMicros } from '../../base/timestamp.js'
@@ -14,6 +14,7 @@ import { rememberStatement } from '../classify.js'
 import type { Database } from '../database.js'
 import type { Catalog, Dialect, LiveColumn } from '../dialect.js'
 import { changeKey } from './changekey.js'
+import { Sqlite } from './driver.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
@@ -91,7 +92,7 @@ function open(
   try {
     if (path !== nowhere && !existsSync(path)) makeFile(path, like)
     const isReadOnly = existing && path !== nowhere && !mayWrite(path)
-    const raw = isReadOnly ? openReadOnly(path, where) : new BetterSqlite3(path)
+    const raw = isReadOnly ? openReadOnly(path, where) : new Sqlite(path)
     raw.defaultSafeIntegers(true)
     // A wait inside SQLite blocks its thread: if others must be answered meanwhile, the wait happens outside.
     raw.pragma(`busy_timeout = ${isDurable ? 200 : 5000}`)

@@ -5,8 +5,9 @@
  */
 import { accessSync, closeSync, constants, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import BetterSqlite3 from 'better-sqlite3'
+import type BetterSqlite3 from 'better-sqlite3'
 import { Stop } from '../../base/errors.js'
+import { Sqlite } from './driver.js'
 
 export function mayWrite(path: string): boolean {
   try {
@@ -56,7 +57,7 @@ function inMemory(path: string, where: string): BetterSqlite3.Database | undefin
     if (sizeOf(`${path}-wal`)) return undefined
     if (before.mtimeNs !== after.mtimeNs || before.ino !== after.ino) continue
     for (const at of modes) content[at] = 1
-    return new BetterSqlite3(content, { readonly: true })
+    return new Sqlite(content, { readonly: true })
   }
   return undefined
 }
@@ -72,5 +73,5 @@ export function openReadOnly(path: string, where: string): BetterSqlite3.Databas
         `its last changes are in ${path}-wal, which needs a ${path}-shm that nobody has made`,
       )
   }
-  return new BetterSqlite3(path, { readonly: true })
+  return new Sqlite(path, { readonly: true })
 }

@@ -1,0 +1,86 @@
+/** Other versions of Node, from npm, and the tarball installed with each. */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { inFolder, pack, type Said } from './tarball.js'
+
+/** Kept between runs. Not below node_modules, because programs there would find this project's packages. */
+const cache = join(tmpdir(), 'shopsync-nodes')
+const packageName = `node-${process.platform}-${process.arch}`
+
+export interface OtherNode {
+  readonly version: string
+  /** The folder with bin/ and the headers. */
+  readonly home: string
+  /** Where the tarball is installed. */
+  readonly app: string
+}
+
+/** Fetches a version such as 22 or 20.19.0; undefined if npm can't, which it reports. */
+export async function otherNode(version: string): Promise<OtherNode | undefined> {
+  const folder = join(cache, version)
+  const home = join(folder, 'node_modules', packageName)
+  const node = { version, home, app: join(folder, 'app') }
+  mkdirSync(node.app, { recursive: true })
+  for (const one of [folder, node.app]) writeFileSync(join(one, 'package.json'), '{}')
+  try {
+    if (!existsSync(join(home, 'bin/node')))
+      await inFolder(folder, 'npm', 'install', '--no-save', '--no-audit', `${packageName}@${version}`)
+    return node
+  } catch {
+    console.warn(`Not tested: npm could not install ${packageName}@${version}`)
+    return undefined
+  }
+}
+
+/** A command as somebody runs it who only has this Node. */
+export const withNode = (node: OtherNode, folder: string, ...words: readonly string[]): Promise<Said> =>
+  inFolder(folder, 'env', `PATH=${pathOf(node)}`, `npm_config_nodedir=${node.home}`, ...words)
+
+const pathOf = ({ home, app }: OtherNode): string =>
+  [join(home, 'bin'), join(app, 'node_modules/.bin'), process.env.PATH].join(delimiter)
+
+/**
+ * Installs the tarball. From Node 22 on nothing has to be compiled or downloaded from elsewhere, so no script may run; for
+ * Node 20 SQLite's driver is compiled where GitHub is out of reach, and kept for the next time.
+ */
+export async function install(node: OtherNode): Promise<void> {
+  const isCompiled = node.version.startsWith('20')
+  const old = isCompiled ? 'node_modules/shopsync' : 'node_modules'
+  for (const one of [old, 'package-lock.json']) rmSync(join(node.app, one), { recursive: true, force: true })
+  const words = ['npm', 'install', '--no-audit', '--no-fund', ...(isCompiled ? [] : ['--ignore-scripts'])]
+  await withNode(node, node.app, ...words, await pack())
+}
+
+/** Starts a program that stays up, asks it for a page at the address that it prints, and ends it with SIGTERM. */
+export async function visit(
+  node: OtherNode,
+  folder: string,
+  command: string,
+  path: string,
+): Promise<{ readonly page: string; readonly code: number | null }> {
+  const env = { ...process.env, PATH: pathOf(node) }
+  const child = spawn('shopsync', [command], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const giveUp = (): void => void child.kill('SIGKILL')
+  process.once('exit', giveUp)
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  let said = ''
+  const up = new Promise<string>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        said += chunk.toString()
+        const [url] = /http:\/\/[^\s"]+/.exec(said) ?? []
+        if (url) resolve(url)
+      })
+    void ended.then((code) => reject(new Error(`${command} ended with ${code}:\n${said}`)))
+  })
+  try {
+    const page = await (await fetch(new URL(path, await up))).text()
+    child.kill('SIGTERM')
+    return { page, code: await ended }
+  } finally {
+    process.off('exit', giveUp)
+    giveUp()
+  }
+}
