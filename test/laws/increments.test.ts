@@ -1,6 +1,7 @@
 /**
  * Copies that are continued by docs/increments.md. The reader takes its SQL from the page, and ends with every cell of the
- * warehouse, whatever was done beside it. In `npm test` each kind of work once, in `npm run test:long` many orders of them.
+ * warehouse, whatever was done beside it. In `npm test` each kind of work once, in `npm run test:long` many
+ * orders of them.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -53,7 +54,7 @@ class Played {
   }
 
   static async play(kind: Kind, seed: number, names: readonly Work[]): Promise<void> {
-    const sandbox = await createSandbox({ tenants: 3, repairOrders: 12, seed })
+    const sandbox = await createSandbox({ tenants: 2, repairOrders: 8, seed })
     const address = kind.address()
     const played = new Played(sandbox, kind, address, randomFrom(seed))
     let reader: CopyReader | undefined
@@ -187,6 +188,11 @@ const works = (p: Played) => ({
 })
 type Work = keyof ReturnType<typeof works>
 const all = Object.keys(works({} as Played)) as Work[]
+/** Each warehouse plays its part of them in `npm test`. */
+const some: Readonly<Record<Kind['name'], readonly Work[]>> = {
+  sqlite: ['forgotten customer', 'reconcile', 'zone', 'column removed', 'privacy'],
+  postgres: ['kill', 'backfill', 'reconcile', 'forgotten tenant', 'shards'],
+}
 
 describe.each(bothWarehouses())('$name', (kind) => {
   it.each(Array.from({ length: sized(1, 30) }, (_, i) => i + 1))(
@@ -197,7 +203,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     async (seed) => {
       const random = randomFrom(seed)
       const more = Array.from({ length: sized(0, 15) }, () => all[Math.floor(random() * all.length)] as Work)
-      await Played.play(kind, seed, [...all, ...more])
+      await Played.play(kind, seed, [...sized(some[kind.name], all), ...more])
     },
   )
 

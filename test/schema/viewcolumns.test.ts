@@ -15,7 +15,7 @@ const has = (view: string, name: string, kind: string): boolean =>
   columns.some((one) => one.view === view && one.name === name && one.kind === kind)
 
 /** What these tell happened in no shop: it is about shopsync's own work, and about what tenants grant. */
-const ofNoShop = new Set(['freshness', 'dim_tenants'])
+const ofNoShop = new Set(['freshness', 'dim_tenants', 'changes', 'changes_by_tenant'])
 
 test("each instant has the shop's clock beside it", () => {
   const instants = columns.filter(({ kind, view }) => kind === 'timestamp' && !ofNoShop.has(view))

@@ -1,4 +1,5 @@
 /** A reader that keeps a copy of all tables by the SQL of docs/increments.md, in the same database as the warehouse. */
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import pg from 'pg'
@@ -36,12 +37,13 @@ function onSqlite(url: string): Sql {
 async function onPostgres({ url, schema }: Address): Promise<Sql> {
   const client = new pg.Client(url)
   await client.connect()
+  const mart = `mart_${randomBytes(4).toString('hex')}`
   const named = (text: string): string =>
     text
       .replaceAll(/\bshopsync_analytics\./g, `"${schema}_analytics".`)
       .replaceAll(/\bshopsync\./g, `"${schema}".`)
-      .replaceAll(/\bmart\./g, `"${schema}_mart".`)
-  await client.query(`create schema "${schema}_mart"`)
+      .replaceAll(/\bmart\./g, `${mart}.`)
+  await client.query(`create schema ${mart}`)
   return {
     run: async (text) => void (await client.query(named(text))),
     rows: async (text) => (await client.query<Record<string, unknown>>(named(text))).rows,
@@ -147,13 +149,6 @@ export class CopyReader {
         if (lacking + wrong > 0 || doubled !== 0) found[table.name] = { lacking, wrong }
       }
     return found
-  }
-
-  /** The stamps that copies go by. */
-  async state(): Promise<Record<string, unknown>[]> {
-    return this.sql.rows(
-      'select tenant_id, through, rebuild_from from shopsync_analytics.changes_by_tenant order by tenant_id',
-    )
   }
 
   close(): Promise<void> {

@@ -552,6 +552,8 @@ describe.each(dialectWarehouses())('$name', (kind) => {
 
 it('every business view is tested here', () => {
   const own = [
+    'changes',
+    'changes_by_tenant',
     'dim_customers',
     'dim_days',
     'dim_shops',

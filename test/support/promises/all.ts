@@ -3,6 +3,7 @@ import { copy } from './copy.js'
 import { customers } from './customers.js'
 import { events } from './events.js'
 import { freshness } from './freshness.js'
+import { increments } from './increments.js'
 import { metrics } from './metrics.js'
 import { premises } from './premises.js'
 import { privacy } from './privacy.js'
@@ -32,4 +33,5 @@ export const promises: readonly Promised[] = [
   ...scale,
   ...workers,
   ...following,
+  ...increments,
 ]
