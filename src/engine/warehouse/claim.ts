@@ -94,10 +94,8 @@ const latest = (times: readonly (string | null | undefined)[]): string =>
 function stampsEnd(holder: LeaseHolder, own: string, claim: LeaseRequest): string {
   const { owner, host, stamps_from: from, stamps_until: until } = holder
   if (!until) return own
-  // A holder without stamps recorded where those before it ended, and no reading of its clock.
-  if (!from) return until
   const isSameClock = owner !== null && host === thisMachine() && own >= later(until, -reserved(claim))
-  return isSameClock ? latest([own, from]) : until
+  return isSameClock ? latest([own, from ?? own]) : until
 }
 
 /**
@@ -119,12 +117,9 @@ export function stampsFloor(
   ])
 }
 
-/**
- * A holder that stamps nothing: where the stamps of the one before it began would tell readers of changes that they are
- * still to come (changesthrough.ts), but where they ended must not be lost.
- */
-export const withoutStamps = (found: Found, claim: LeaseRequest) =>
-  found.own.stamps_from ? { stamps_from: null, stamps_until: stampsFloor(found, claim) } : {}
+/** How far the stamps of a new holder go at first. */
+const stampsUntil = (from: string, claim: LeaseRequest): string =>
+  claim.stamps ? later(from, reserved(claim)) : addMicros(from, 1n)
 
 /**
  * The token and the stamps of a new holder: later than everything on record, whatever the clocks of those who recorded it
@@ -133,13 +128,14 @@ export const withoutStamps = (found: Found, claim: LeaseRequest) =>
 async function above({ db }: Dialect, session: Session, claim: LeaseRequest, found: Found) {
   const { own, overlapping, siblings, now } = found
   const tokens = [own, ...overlapping, ...siblings].map(({ token }) => Number(token ?? 0))
-  if (claim.isBare) return { token: Math.max(...tokens) + 1, ...withoutStamps(found, claim) }
-  const runs = (await session.run(highestOfRuns(db))).rows[0]
+  const runs = claim.isBare ? undefined : (await session.run(highestOfRuns(db))).rows[0]
   const token = Math.max(...tokens, Number(runs?.token ?? 0)) + 1
-  if (!claim.stamps) return { token, ...withoutStamps(found, claim) }
+  // A warehouse of an older program, as `copy` finds it, doesn't have these columns.
+  if (!('stamps_from' in own)) return { token }
   const ended = [runs?.started, runs?.finished, runs?.stamped]
   const from = addMicros(latest([now, stampsFloor(found, claim), ...ended]), 1n)
-  return { token, stamps_from: from, stamps_until: later(from, reserved(claim)) }
+  // Without requests it stamps what it rewrites with the floor (tenants.ts): nothing may count as settled meanwhile.
+  return { token, stamps_from: from, stamps_until: stampsUntil(from, claim) }
 }
 
 /** Changes nothing, but locks the row of the whole warehouse until the transaction ends. */
