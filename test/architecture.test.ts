@@ -13,7 +13,7 @@ const sources = [...filesIn('schema', '.ts'), ...filesIn('src', '.ts')]
 
 /** Each npm package is known in one place, so replacing it only touches that place. */
 const owners: Record<string, readonly string[]> = {
-  undici: ['src/engine/source', 'src/features/health'],
+  undici: ['src/engine/source', 'src/shell/send.ts'],
   'better-sqlite3': ['src/engine/warehouse', 'src/features/copy'],
   pg: ['src/engine/warehouse'],
   fastify: ['src/sandbox', 'src/shell/statusserver.ts', 'src/features/schedule', 'src/features/events'],

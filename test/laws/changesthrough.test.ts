@@ -42,7 +42,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       if (!lease) return
       if (stamps) await warehouse.write([startRun(db, { run_id: request.runId, status: 'running' })])
       holders.set(name, { lease, runId: request.runId, stamps })
-      // Whoever held an overlapping name is fenced off.
+      // Those who held overlapping names are fenced off.
       for (const other of holders.keys())
         if (other !== name && (other === 'run' || name === 'run' || other.slice(2) !== name.slice(2)))
           holders.delete(other)

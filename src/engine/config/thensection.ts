@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { addressProblem } from './address.js'
 import { choice, positiveDurationLeaf } from './leaf.js'
 import type { Problem } from './problems.js'
-import { checkReceiver, type Receiver, receiverShape, toReceiver } from './receiver.js'
+import { checkReceiver, type Receiver, receiverShape, toReceiver } from './receivershape.js'
 import { configSection, settingsOf } from './section.js'
 
 /** After which runs: `changed` anything in the warehouse, `finished` with exit code 0 or 1, or `ok` with 0. */

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { addressProblem } from '../../engine/config/address.js'
 import { choice, durationLeaf, secret, section, textLeaf } from '../../engine/config/leaf.js'
 import type { Problem } from '../../engine/config/problems.js'
-import { checkReceiver, type Receiver, receiverShape, toReceiver } from '../../engine/config/receiver.js'
+import { checkReceiver, type Receiver, receiverShape, toReceiver } from '../../engine/config/receivershape.js'
 import { Secret } from '../../engine/config/secret.js'
 import { configSection, settingsOf } from '../../engine/config/section.js'
 

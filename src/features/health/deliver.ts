@@ -1,6 +1,6 @@
 /* Delivers one message to a rule's receiver. Used by tellrules.ts and by the test of alerts. */
 import { toJson } from '../../engine/base/printjson.js'
-import { deliverTo, messageId } from '../../shell/deliver.js'
+import { deliverTo, messageId } from '../../shell/deliverto.js'
 import type { Sent } from '../../shell/send.js'
 import type { Message } from './alerttext.js'
 import type { NamedRule } from './telling.js'

@@ -4,7 +4,7 @@
  */
 import { ageOf, since } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
-import { receiverIds } from '../../shell/deliver.js'
+import { receiverIds } from '../../shell/deliverto.js'
 import type { AlertRule } from './alertsettings.js'
 import type { KeptIncident, Telling } from './incident.js'
 

@@ -168,7 +168,6 @@ const jobShape = (resources: Resources, kinds: readonly StepKind[]) =>
           'What to do after a step that did not finish its work. continue: run the next one anyway; if the API could not be reached, only steps that do not need it. stop: run no further step.',
         ),
       heartbeat: heartbeatLeaf,
-      // biome-ignore lint/suspicious/noThenProperty: a list; nothing awaits it.
       then: jobThenShape,
     },
     { error: 'an object with description and steps' },

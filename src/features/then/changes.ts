@@ -8,20 +8,17 @@ import { type Verdict, worstFirst } from '../../engine/list/verdict.js'
 import { type Database, type Db, rootTable } from '../../engine/warehouse/database.js'
 import { eventsMode } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { Rung } from './memory.js'
+import type { Rung } from './told.js'
 
 /** Which runs: those that may have rows stamped since an instant (null: all), or these. */
 export type Range = { readonly from: string | null } | { readonly runs: readonly string[] }
 
-interface Counts {
-  readonly rows_upserted: number
-  readonly rows_deleted: number
-}
-
 /** One list of one tenant that has changed. */
-interface ChangedList extends Counts {
+interface ChangedList {
   readonly tenant_id: Int64
   readonly resource: string
+  readonly rows_upserted: number
+  readonly rows_deleted: number
 }
 
 export interface Changes {

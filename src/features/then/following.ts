@@ -6,7 +6,7 @@ import type { Mode, RunReport } from '../../engine/run/runreport.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import type { FinishedWork } from '../../shell/finishedwork.js'
-import { isNested, type Occasion, type ToldRun, tellEntries, tellTrouble } from './telling.js'
+import { isNested, type Occasion, tellEntries, tellTrouble } from './tellentries.js'
 
 /** Work that only reads, or makes something of rows: the configuration's entries are for runs that write rows. */
 const beside: ReadonlySet<Mode> = new Set<Mode>(['verify', 'snapshot', 'report'])
@@ -54,7 +54,7 @@ async function toldRun(
   warehouse: Warehouse,
   ended: FinishedWork,
   code: number,
-): Promise<ToldRun> {
+): Promise<Occasion['run']> {
   const { job, startedAt, reports } = ended
   const last = reports.at(-1)
   const isAnyDone = reports.some(({ status }) => status !== 'failed')

@@ -2,10 +2,10 @@
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { thenEvery, thenSettings } from '../../engine/config/thensection.js'
 import type { CommandContext } from '../../shell/command.js'
-import { receiverIds } from '../../shell/deliver.js'
+import { receiverIds } from '../../shell/deliverto.js'
 import { lastRung } from './changes.js'
-import { type Rung, readTold } from './memory.js'
-import { isNested, tellEntries, tellTrouble } from './telling.js'
+import { isNested, tellEntries, tellTrouble } from './tellentries.js'
+import { type Rung, readTold } from './told.js'
 
 /** What one program that listens remembers. */
 interface Listening {

@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noThenProperty: the setting of that name is a list.
 /** What runs after a run: real programs and a real webhook, after runs against a sandbox. */
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -19,7 +19,7 @@ import type * as verification from '../../../src/features/reconcile/verification
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
 import type * as schedule from '../../../src/features/schedule/scheduler.js'
-import type * as webhook from '../../../src/shell/deliver.js'
+import type * as webhook from '../../../src/shell/deliverto.js'
 import type * as intime from '../../../src/shell/intime.js'
 import type * as secrets from '../../../src/shell/log.js'
 import type * as heartbeat from '../../../src/shell/send.js'
@@ -284,7 +284,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a message is signed, and contains no secret',
     broken: 'signs nothing',
-    breakage: breaking<typeof webhook>('src/shell/deliver.ts').function(
+    breakage: breaking<typeof webhook>('src/shell/deliverto.ts').function(
       'postWebhook',
       (sound) => (posting, how) => sound({ ...posting, key: undefined }, how),
     ),

@@ -2,13 +2,12 @@
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type * as changesthrough from '../../../src/engine/warehouse/changesthrough.js'
-import type * as claim from '../../../src/engine/warehouse/claim.js'
 import { openLease } from '../../../src/engine/warehouse/openlease.js'
 import { newestStamp } from '../../../src/engine/warehouse/runs.js'
 import type * as changes from '../../../src/features/then/changes.js'
 import type * as work from '../../../src/features/then/following.js'
-import type * as telling from '../../../src/features/then/telling.js'
-import type * as deliver from '../../../src/shell/deliver.js'
+import type * as telling from '../../../src/features/then/tellentries.js'
+import type * as deliver from '../../../src/shell/deliverto.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -19,7 +18,7 @@ export const following: readonly Promised[] = [
   {
     promise: 'what runs after a run misses no change',
     broken: 'counts what was refused as told',
-    breakage: breaking<typeof deliver>('src/shell/deliver.ts').function(
+    breakage: breaking<typeof deliver>('src/shell/deliverto.ts').function(
       'deliverTo',
       (sound) =>
         async (...given) => ({ ...(await sound(...given)), delivered: true }),
@@ -60,7 +59,7 @@ export const following: readonly Promised[] = [
   {
     promise: 'what runs after a run starts no other',
     broken: 'tells runs that it started itself',
-    breakage: breaking<typeof telling>('src/features/then/telling.ts').function(
+    breakage: breaking<typeof telling>('src/features/then/tellentries.ts').function(
       'isNested',
       () => () => false,
     ),
@@ -89,17 +88,6 @@ export const following: readonly Promised[] = [
     breakage: breaking<typeof changesthrough>('src/engine/warehouse/changesthrough.ts').function(
       'changesThrough',
       () => async (warehouse) => fromMicros(await newestStamp(warehouse)),
-    ),
-    test: law,
-    name: 'never falls, and nothing is stamped below it',
-    on: both,
-  },
-  {
-    promise: 'below changes_through, nothing is committed any more',
-    broken: 'counts where a former holder began, under one that stamps nothing',
-    breakage: breaking<typeof claim>('src/engine/warehouse/claim.ts').function(
-      'withoutStamps',
-      () => () => ({}),
     ),
     test: law,
     name: 'never falls, and nothing is stamped below it',

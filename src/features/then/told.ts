@@ -12,25 +12,20 @@ export interface Rung {
   readonly rows: number
 }
 
-interface Failure {
-  readonly since: string
-  /** Whose own entry it is; null: the configuration's. */
-  readonly job: string | null
-  readonly message: string
-}
-
 /** What is known of one entry. */
-export interface Told {
+export interface KnownEntry {
   /** `changes_through` of the last document that it accepted; null: it has accepted none. */
   readonly through: string | null
   /** As of that document. */
   readonly rung?: Rung | undefined
-  /** If the last attempt failed. */
-  readonly failed?: Failure | undefined
+  /** If the last attempt failed. `job`: whose own entry it is; null: the configuration's. */
+  readonly failed?:
+    | { readonly since: string; readonly job: string | null; readonly message: string }
+    | undefined
 }
 
 /** By the entry's id. */
-type Memory = Readonly<Record<string, Told>>
+type Memory = Readonly<Record<string, KnownEntry>>
 
 const name = 'then'
 
@@ -81,7 +76,11 @@ export const storeAccepted = (
     return { ...memory, [id]: isLater ? { through, rung } : { through, ...before, failed: undefined } }
   })
 
-export const storeFailed = (warehouse: Warehouse, id: string, failed: Failure): Promise<void> =>
+export const storeFailed = (
+  warehouse: Warehouse,
+  id: string,
+  failed: NonNullable<KnownEntry['failed']>,
+): Promise<void> =>
   change(warehouse, (memory) => {
     const before = memory[id] ?? { through: null }
     return {
@@ -97,7 +96,7 @@ export async function dropFailures(
   job: string | null,
   ids: readonly string[],
 ): Promise<void> {
-  const isGone = ([id, { failed }]: [string, Told]): boolean => failed?.job === job && !ids.includes(id)
+  const isGone = ([id, { failed }]: [string, KnownEntry]): boolean => failed?.job === job && !ids.includes(id)
   if (!Object.entries(memory).some(isGone)) return
   await change(warehouse, (now) =>
     Object.fromEntries(

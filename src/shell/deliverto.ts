@@ -1,7 +1,7 @@
 /* Delivers a message to a command or a webhook of the user's, within its own time limit. */
 import { createHash, createHmac } from 'node:crypto'
 import type { Clock } from '../engine/base/clock.js'
-import type { Receiver } from '../engine/config/receiver.js'
+import type { Receiver } from '../engine/config/receivershape.js'
 import { type Called, callCommand } from './callcommand.js'
 import type { Io } from './io.js'
 import { type Persistence, type Sent, sendPatiently } from './send.js'

@@ -38,13 +38,11 @@ export const receiverShape = (example: string) => ({
   }),
 })
 
-/** A secret before it is read from its file. */
-type Typed = string | { readonly file: string } | undefined
-
+/** As it is written, with its files read. */
 interface TypedReceiver {
   readonly command?: readonly string[] | undefined
-  readonly webhook?: Typed
-  readonly secret?: Typed
+  readonly webhook?: z.output<ReturnType<typeof secret>> | undefined
+  readonly secret?: TypedReceiver['webhook']
 }
 
 /** `what` a receiver is called in a message, such as `a rule`. */
@@ -67,7 +65,7 @@ export const checkReceiver =
       })
   }
 
-const secretOf = (value: Typed): Secret | undefined =>
+const secretOf = (value: TypedReceiver['webhook']): Secret | undefined =>
   typeof value === 'string' ? new Secret(value) : undefined
 
 export const toReceiver = ({ command, webhook, secret: key }: TypedReceiver): Receiver => ({

@@ -10,10 +10,10 @@ import type { RunReport } from '../../engine/run/runreport.js'
 import { changesThrough } from '../../engine/warehouse/changesthrough.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
-import { deliverTo, messageId, receiverIds } from '../../shell/deliver.js'
+import { deliverTo, messageId, receiverIds } from '../../shell/deliverto.js'
 import { secretsOf } from '../../shell/log.js'
 import { type Changes, type Range, readChanges } from './changes.js'
-import { dropFailures, readTold, storeAccepted, storeFailed, type Told } from './memory.js'
+import { dropFailures, type KnownEntry, readTold, storeAccepted, storeFailed } from './told.js'
 
 /** For how long a webhook is tried, in milliseconds: as for alerts, nobody should wait long for another's server. */
 const webhookMs = 30_000
@@ -25,17 +25,11 @@ const nestedVariable = 'SHOPSYNC_THEN'
 export const isNested = ({ invocation }: Pick<CommandContext, 'invocation'>): boolean =>
   invocation.io.environment[nestedVariable] === '1'
 
-/** The run that is told, as in the document. */
-export interface ToldRun {
-  readonly run_id: string | null
-  readonly job: string | null
-  readonly started_at: string
-  readonly finished_at: string
-  readonly status: RunReport['status']
-}
-
 export interface Occasion {
-  readonly run: ToldRun
+  /** The run that is told, as in the document. */
+  readonly run: Pick<RunReport, 'job' | 'started_at' | 'finished_at' | 'status'> & {
+    readonly run_id: string | null
+  }
   readonly entries: readonly ThenEntry[]
   /** Whose own entries they are; null: the configuration's. */
   readonly scope: string | null
@@ -79,7 +73,7 @@ async function tell(
   context: CommandContext,
   warehouse: Warehouse,
   { run, isFor, first, scope }: Occasion,
-  { named, told }: { readonly named: Named; readonly told: Told | undefined },
+  { named, told }: { readonly named: Named; readonly told: KnownEntry | undefined },
 ): Promise<boolean> {
   const { id, entry } = named
   const from = told?.through ?? null
@@ -129,7 +123,7 @@ async function deliver(
 
 /** What a receiver gets. It names lists, and holds no row's content. */
 function documentOf(
-  run: ToldRun,
+  run: Occasion['run'],
   { lists, worst, completeThrough }: Changes,
   { from, through }: { readonly from: string | null; readonly through: string },
 ) {
