@@ -91,6 +91,6 @@ export const following: readonly Promised[] = [
     ),
     test: law,
     name: 'never falls, and nothing is stamped below it',
-    on: both,
+    on: ['postgres'],
   },
 ]
