@@ -5,9 +5,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
+import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { shopsync } from '../support/call.js'
 import { type Address, configure } from '../support/place.js'
+import { known } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { query } from '../support/views.js'
 import { reopen, warehouses } from '../support/warehouse.js'
@@ -27,6 +29,27 @@ function csv(file: string): Cells[] {
     const cells = line.trim().split(',')
     return Object.fromEntries(names.map((name, i) => [name, cells[i] ?? '']))
   })
+}
+
+const texts = (row: object): string =>
+  JSON.stringify(Object.values(row), (_, value) => (typeof value === 'bigint' ? String(value) : value))
+
+/** Reads what dbt made. */
+async function openCopies({ url }: Address) {
+  if (!url.startsWith('sqlite:')) {
+    const client = new pg.Client(url)
+    await client.connect()
+    return {
+      rows: async (text: string) => (await client.query<object>(text)).rows,
+      close: () => client.end(),
+    }
+  }
+  const db = new BetterSqlite3(':memory:')
+  db.exec(`attach '${join(dirname(url.slice('sqlite:'.length)), 'made_by_dbt.db')}' as made_by_dbt`)
+  return {
+    rows: async (text: string) => db.prepare(text).all() as object[],
+    close: async () => void db.close(),
+  }
 }
 
 describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
@@ -68,6 +91,45 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     expect(made.prepare('select count(*) from stg_shopsync__orders').pluck().get()).toBe(orders)
     expect(own.prepare("select count(*) from sqlite_master where name like 'stg%'").pluck().get()).toBe(0)
     for (const db of [made, own]) db.close()
+  })
+
+  it('copies that are continued are those that are made anew', async () => {
+    const copies = async (): Promise<Map<string, unknown[]>> => {
+      const found = new Map<string, unknown[]>()
+      const reader = await openCopies(address)
+      for (const { name, columns } of copied) {
+        const cells = columns.map((column) => `"${column}"`).join(', ')
+        found.set(
+          name,
+          (await reader.rows(`select ${cells} from made_by_dbt.inc_shopsync__${name}`)).map(texts).sort(),
+        )
+      }
+      await reader.close()
+      return found
+    }
+    const copied = known.tables.map(({ name, columns }) => ({
+      name,
+      columns: columns.map((column) => column.name),
+    }))
+    const before = await copies()
+    const { store } = sandbox
+    const [first = 0] = sandbox.tenantIds
+    const [order = 0, gone = 0] = store.ids(first, 'repair_orders')
+    store.change(first, 'repair_orders', order, { services: [] })
+    store.remove(first, 'repair_orders', gone)
+    const config = join(folder, '..', 'config.json')
+    const words = [
+      ['sync'],
+      ['reconcile', '--full'],
+      ['forget', '--tenant', String(sandbox.tenantIds[1]), '--yes'],
+    ]
+    for (const each of words) expect((await shopsync([...each, '--config', config])).code).toBe(0)
+    const select = ['run', '--select', 'models/increments']
+    await dbt(folder, select, 'run_results.json')
+    const continued = await copies()
+    await dbt(folder, [...select, '--full-refresh'], 'run_results.json')
+    expect(continued).toEqual(await copies())
+    expect(continued).not.toEqual(before)
   })
 
   it('MetricFlow finds nothing wrong', async () => {

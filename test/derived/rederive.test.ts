@@ -66,11 +66,12 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   it('a dropped table comes back with all its rows', async () => {
     const warehouse = await open(kind)
     await noticesOf(warehouse)
-    const before = await rowsOf(warehouse, table)
+    const unstamped = async () => (await rowsOf(warehouse, table)).map(({ _synced_at: _, ...row }) => row)
+    const before = await unstamped()
     await warehouse.db.schema.dropTable(table).execute()
     await migrate(warehouse)
     expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
-    expect(await rowsOf(warehouse, table)).toEqual(before)
+    expect(await unstamped()).toEqual(before)
     await warehouse.close()
   })
 

@@ -4,6 +4,7 @@ import type { Resource } from '../../../schema/resource.js'
 import { parseId } from '../base/int64.js'
 import { type ForgetPlan, forgottenReason, rowsGo } from '../model/forgotten.js'
 import { historyName } from '../model/historytable.js'
+import type { Table } from '../model/table.js'
 import { rootTable } from './database.js'
 import { among, ForgetIds, namesAmong, type RecordIds } from './forgottenids.js'
 import type { Session } from './transaction.js'
@@ -122,12 +123,12 @@ export abstract class ForgetRows extends ForgetIds {
   }
 
   /** Whoever keeps a copy of these records takes them again, with their nested lists (docs/increments.md). */
-  private stamped(resource: Resource, ids: RecordIds): CompiledQuery {
+  private stamped(table: Table, ids: RecordIds): CompiledQuery {
     return this.db
-      .updateTable(rootTable(resource))
+      .updateTable(rootTable(table))
       .set({ _synced_at: (eb) => sql<string>`${stampsBegin(eb, this.lease)}` })
       .where('tenant_id', '=', this.tenantId)
-      .where(sql<boolean>`id in ${among(ids)}`)
+      .where(sql<boolean>`${sql.ref(table.owner ?? 'id')} in ${among(ids)}`)
       .where('_synced_at', '<', (eb) => stampsBegin(eb, this.lease))
       .compile()
   }
@@ -136,7 +137,8 @@ export abstract class ForgetRows extends ForgetIds {
   private *rows(plan: ForgetPlan, ids: RecordIds): Generator<Emptying> {
     const { db, tenantId } = this
     const { resource, tables, columns } = plan
-    yield { table: resource.name, query: this.stamped(resource, ids), isStamp: true }
+    for (const table of tables)
+      if (table.role !== 'child') yield { table: table.name, query: this.stamped(table, ids), isStamp: true }
     for (const one of tables) {
       const { name, owner = 'id' } = one
       const nulls = columns.get(name) ?? []

@@ -37,14 +37,16 @@ function outdated({ owner }: Copied): string {
 function model(copied: Copied): string {
   const { table, from, owner } = copied
   const stamped = owner ? 'r' : 'c'
+  // dbt-sqlite takes one column only.
+  const key = table.key.map((name) => `cast(c.${name} as text)`).join(" || '-' || ")
   const join = owner ? `\n  join ${owner.from} r on r.tenant_id = c.tenant_id and r.id = c.${owner.on}` : ''
   return `{{ config(
   materialized='incremental',
   incremental_strategy='delete+insert',
-  unique_key=[${table.key.map((name) => `'${name}'`).join(', ')}],
+  unique_key='_key',
   post_hook="delete from {{ this }} as m where ${outdated(copied)}"
 ) }}
-select c.*, n.through as _through
+select c.*, ${key} as _key, n.through as _through
 from ${from} c${join}
   cross join ${now} n
 {% if is_incremental() %}
