@@ -76,7 +76,7 @@ describe.each(nodes)('Node $version', (node) => {
     expect([page, code]).toEqual([expect.stringContaining('"status":"ok"'), 0])
   })
 
-  test('passes the tests that need neither a warehouse nor a process', async () => {
+  test('passes the tests of the engine that need neither a warehouse nor a process', async () => {
     const { stdout } = await withNode(
       node,
       root,
@@ -85,6 +85,7 @@ describe.each(nodes)('Node $version', (node) => {
       'run',
       '--project',
       'pure',
+      'test/engine',
       '--reporter=dot',
       '--testNamePattern',
       // V8 13.6 and newer may read an escaped key of an object as a backslash (nodejs/node#63785).

@@ -6,13 +6,11 @@
 import type BetterSqlite3 from 'better-sqlite3'
 import { Stop } from '../../base/errors.js'
 
-type Driver = typeof BetterSqlite3
-
 const isNewer = Number(process.versions.napi) >= 10
 
-async function installed(name: string): Promise<Driver | undefined> {
+async function installed(name: string): Promise<typeof BetterSqlite3 | undefined> {
   try {
-    return ((await import(name)) as { default: Driver }).default
+    return ((await import(name)) as { default: typeof BetterSqlite3 }).default
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return undefined
     throw error
@@ -20,7 +18,7 @@ async function installed(name: string): Promise<Driver | undefined> {
 }
 
 /** Version 13 looks for its binary when it opens a database, and has none for some kinds of machines. */
-function opens(Sqlite: Driver): boolean {
+function opens(Sqlite: typeof BetterSqlite3): boolean {
   try {
     new Sqlite(':memory:').close()
     return true
@@ -30,7 +28,7 @@ function opens(Sqlite: Driver): boolean {
 }
 
 /** npm leaves version 13 out on Node 20, and version 12 where it can neither download nor build its binary. */
-async function load(): Promise<Driver> {
+async function load(): Promise<typeof BetterSqlite3> {
   const newer = isNewer ? await installed('better-sqlite3-napi') : undefined
   if (newer && opens(newer)) return newer
   const older = await installed('better-sqlite3')
