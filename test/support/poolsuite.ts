@@ -151,17 +151,25 @@ class Pool {
   /** As if a minute had passed for workers that are silent, and for the lease of one that is stopped. */
   async #pass(stopped?: number): Promise<void> {
     const { url, schema } = this.address
+    await this.#onQueue("heartbeat_on = heartbeat_on - interval '1 minute' where state = 'active'")
+    if (stopped === undefined) return
     const past = "host = 'elsewhere', expires_at = '2020-01-01T00:00:00Z'"
-    await onServer(
-      url,
-      `update ${schema}_queue.job set heartbeat_on = heartbeat_on - interval '1 minute' where state = 'active'`,
-      ...(stopped === undefined ? [] : [`update ${schema}.sync_lease set ${past} where pid = ${stopped}`]),
-    )
+    await onServer(url, `update ${schema}.sync_lease set ${past} where pid = ${stopped}`)
   }
 
   /** What is to be tried again after a while is due now. */
   #hurry(): Promise<void> {
-    return onServer(this.address.url, `update ${this.address.schema}_queue.job set start_after = now()`)
+    return this.#onQueue('start_after = now()')
+  }
+
+  /** Nothing where nobody has made the queue yet. */
+  #onQueue(change: string): Promise<void> {
+    const { url, schema } = this.address
+    const job = `${schema}_queue.job`
+    return onServer(
+      url,
+      `do $$ begin if to_regclass('${job}') is not null then update ${job} set ${change}; end if; end $$`,
+    )
   }
 
   /** Also after all this, a round comes to its end. */
