@@ -1,9 +1,6 @@
-/** What runs after a run (docs/after.md), and how far readers of changes can read: one function is broken at a time. */
+/** What runs after a run (docs/after.md): one function is broken at a time. */
 import { systemClock } from '../../../src/engine/base/clock.js'
-import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type * as changesthrough from '../../../src/engine/warehouse/changesthrough.js'
 import { openLease } from '../../../src/engine/warehouse/openlease.js'
-import { newestStamp } from '../../../src/engine/warehouse/runs.js'
 import type * as changes from '../../../src/features/then/changes.js'
 import type * as work from '../../../src/features/then/following.js'
 import type * as telling from '../../../src/features/then/tellentries.js'
@@ -12,7 +9,6 @@ import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
 const test = 'test/features/then/then.test.ts'
-const law = 'test/laws/changesthrough.test.ts'
 
 export const following: readonly Promised[] = [
   {
@@ -81,16 +77,5 @@ export const following: readonly Promised[] = [
     test,
     name: 'keeps no other run waiting',
     on: both,
-  },
-  {
-    promise: 'below changes_through, nothing is committed any more',
-    broken: 'goes by the newest stamp',
-    breakage: breaking<typeof changesthrough>('src/engine/warehouse/changesthrough.ts').function(
-      'changesThrough',
-      () => async (warehouse) => fromMicros(await newestStamp(warehouse)),
-    ),
-    test: law,
-    name: 'never falls, and nothing is stamped below it',
-    on: ['postgres'],
   },
 ]
