@@ -67,8 +67,9 @@ export async function recordCommits({ url, schema }: Address, tables: readonly s
 }
 
 /**
- * Each process that committed rows of a tenant was its only holder then, nobody committed after a later holder, and no row went
- * back to an older version. `pids`: the processes, by the names of their connections. Returns the number of commits.
+ * The process that committed rows of a tenant was its only holder then, nobody committed after a later holder, and no
+ * row went back to an older version. `pids`: the processes, by the names of their connections. Returns the number of
+ * commits.
  */
 export async function expectOneWriter(
   { url }: Address,

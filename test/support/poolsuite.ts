@@ -69,7 +69,7 @@ class Motion {
   }
 }
 
-/** Three workers that blows fall on, and those who send them work. */
+/** Three workers that blows fall on, and the sender of their work. */
 class Pool {
   /** By the name of its connections. */
   readonly pids = new Map<string, number | undefined>()
@@ -219,8 +219,8 @@ async function live(address: Address): Promise<unknown> {
 /**
  * Three workers on machines whose clocks differ by hours take rounds, while the source changes, the workers are killed,
  * told to end, or stopped and woken, and Postgres is restarted. At each commit, the only holder of the tenant is who
- * commits, and no row goes back to an older version. Then the source no longer changes: after `sync` and `reconcile --full`,
- * every cell equals the source, and the warehouse of a single process that nobody disturbed.
+ * commits, and no row goes back to an older version. Once the source doesn't change any more, after `sync` and
+ * `reconcile --full` every cell equals the source, and the warehouse of a single process that nobody disturbed.
  */
 export async function poolSuite(seeds: readonly number[], blows: number): Promise<void> {
   const sandbox = await sandboxOfFile()
