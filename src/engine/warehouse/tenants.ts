@@ -85,7 +85,7 @@ const isOlder = (
 }
 
 /**
- * Copies of these tenants, or of all, have to be made anew (docs/increments.md): rows change without a stamp of their own, or
+ * Copies of these tenants, or of all, have to be made again (docs/increments.md): rows change without a stamp of their own, or
  * go. With each such change, or before the first one under a lease: copies are made when the lease has ended.
  */
 export const demandRebuild = (db: Db, tenants?: readonly Int64[]): CompiledQuery =>

@@ -23,7 +23,7 @@ interface Copied {
   readonly owner: { readonly from: string; readonly on: string } | undefined
 }
 
-/** Rows of tenants that are gone or were taken anew, and of records that have changed since they were copied. */
+/** Rows of tenants that are gone or were taken again, and of records that have changed since they were copied. */
 function outdated({ owner }: Copied): string {
   const settled = (at: string): string => `${at} >= m._through and ${at} < n.through`
   const gone = `m.tenant_id not in (select t.tenant_id from ${tenants} t)`
