@@ -3,7 +3,7 @@ import { col, common, defineView, takes } from '../view.js'
 
 export default defineView({
   name: 'changes_by_tenant',
-  doc: 'Which tenants the tables have, and since when copies of their rows must be made anew (docs/increments.md). Rows of a tenant that is not listed any more were erased.',
+  doc: 'Which tenants the tables have, and since when copies of their rows must be made again (docs/increments.md). Rows of a tenant that is not listed any more were erased.',
   grain: 'one tenant',
   columns: {
     tenant_id: common.tenant_id,

@@ -93,7 +93,7 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     for (const db of [made, own]) db.close()
   })
 
-  it('copies that are continued are those that are made anew', async () => {
+  it('copies that are continued are those that are made again', async () => {
     const copies = async (): Promise<Map<string, unknown[]>> => {
       const found = new Map<string, unknown[]>()
       const reader = await openCopies(address)

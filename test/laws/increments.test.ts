@@ -87,7 +87,7 @@ class Played {
     this.#through = through
   }
 
-  /** Polls at random moments while something is done, and again after it. */
+  /** Polls at random moments while something is done, and after it. */
   async #beside(reader: CopyReader, work: () => Promise<void>): Promise<void> {
     let isDone = false
     const doing = work().finally(() => {

@@ -26,7 +26,7 @@ export const stateTables = {
       _synced_at: timestamp('When the request that fetched this version was sent.'),
       _extra: json("Fields the API sent that aren't in its documentation."),
       rebuild_from: timestamp(
-        'Copies of this tenant made by an earlier `through` must be made anew (docs/increments.md): its rows have changed or gone without a stamp of their own. null in rows of older versions: never since.',
+        'Copies of this tenant made by an earlier `through` must be made again (docs/increments.md): its rows have changed or gone without a stamp of their own. null in rows of older versions: never since.',
       ),
     },
   }),

@@ -122,7 +122,7 @@ export abstract class ForgetRows extends ForgetIds {
       .compile()
   }
 
-  /** Anyone who keeps a copy of these records takes them again, with their nested lists (docs/increments.md). */
+  /** Copies of these records are made again, with their nested lists (docs/increments.md). */
   private stamped(table: Table, ids: RecordIds): CompiledQuery {
     return this.db
       .updateTable(rootTable(table))

@@ -12,13 +12,11 @@ import type { Rows } from './rows.js'
 import type { Session } from './transaction.js'
 import type { Batch, Version } from './versionbatch.js'
 
-type Selecting = Pick<ExpressionBuilder<Database, 'sync_lease'>, 'selectFrom'>
-
 /**
  * What no stamp is later than, unless it is void. What the current holders give is on record before any row has it, so
  * this is right whenever the statement is executed. null if no holder has recorded anything.
  */
-export const stampsEnd = ({ selectFrom }: Selecting) =>
+export const stampsEnd = ({ selectFrom }: Pick<ExpressionBuilder<Database, 'sync_lease'>, 'selectFrom'>) =>
   selectFrom('sync_lease').select((eb) => eb.fn.max<string | null>('stamps_until').as('until'))
 
 /**
@@ -26,7 +24,7 @@ export const stampsEnd = ({ selectFrom }: Selecting) =>
  * holder has ended, and every request of the holder comes after it. Without a name, that of the newest holder, for what is
  * compared with `through` only: nothing of ours is passed before ours has ended.
  */
-export const stampsBegin = (within: Selecting, name?: string) =>
+export const stampsBegin = (within: Parameters<typeof stampsEnd>[0], name?: string) =>
   within
     .selectFrom('sync_lease')
     .select((eb) => eb.fn.max<string | null>('stamps_from').as('from'))
