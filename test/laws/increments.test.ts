@@ -188,10 +188,10 @@ const works = (p: Played) => ({
 })
 type Work = keyof ReturnType<typeof works>
 const all = Object.keys(works({} as Played)) as Work[]
-/** Each warehouse plays its part of them in `npm test`. */
+/** Each warehouse plays its part of them in `npm test`. Those after which whole tenants are taken again come first: they hide what was lost. */
 const some: Readonly<Record<Kind['name'], readonly Work[]>> = {
-  sqlite: ['forgotten customer', 'reconcile', 'zone', 'column removed', 'privacy'],
-  postgres: ['kill', 'backfill', 'reconcile', 'forgotten tenant', 'shards'],
+  sqlite: ['column removed', 'privacy', 'forgotten customer', 'reconcile', 'zone'],
+  postgres: ['forgotten tenant', 'kill', 'backfill', 'reconcile', 'shards'],
 }
 
 describe.each(bothWarehouses())('$name', (kind) => {
