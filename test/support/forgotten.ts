@@ -176,6 +176,8 @@ export async function books(address: Address, { tenant, records }: MarkedCustome
         const kept = columns.filter(
           (column) =>
             column.name !== '_extra' &&
+            // Forgetting stamps them, for copies that are continued (docs/increments.md).
+            column.name !== '_synced_at' &&
             column.computedBy !== '_name' &&
             (!column.personal || column.personal.who === 'staff'),
         )
