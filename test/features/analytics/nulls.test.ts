@@ -72,6 +72,12 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await prepareViews(warehouse)
     // A cursor whose first walk is running.
     await warehouse.db.insertInto('sync_cursors').values({ tenant_id: empty, resource: 'unwalked' }).execute()
+    // A tenant of a version that didn't record when it was new.
+    await warehouse.db
+      .updateTable('tenants')
+      .set({ rebuild_from: null })
+      .where('tenant_id', '=', empty)
+      .execute()
   })
   afterAll(() => warehouse.close())
 
@@ -79,7 +85,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     const columns = Object.entries(view.columns)
     const counts = columns.map(([column]) => `count(*) - count("${column}") as "${column}"`)
     const [row = {}] = await query(warehouse, `select count(*) as n, ${counts.join(', ')} from {${name}}`)
-    expect(Number(row.n)).toBeGreaterThan(2)
+    expect(Number(row.n)).toBeGreaterThan(name === 'changes' ? 0 : 2)
     const found = columns.map(([column]) => `${column}: ${Number(row[column]) === 0 ? 'never' : 'may be'}`)
     const said = columns.map(
       ([column, { isAlways = false }]) => `${column}: ${isAlways ? 'never' : 'may be'}`,

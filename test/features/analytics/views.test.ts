@@ -107,7 +107,14 @@ describe('every view', () => {
 
   it.each(names)('%s shows the same rows on both', async (name) => {
     // What depends on the run and not on the records.
-    const own = ['watermark', 'complete_through', 'deletes_checked_at', 'last_success_at']
+    const own = [
+      'watermark',
+      'complete_through',
+      'deletes_checked_at',
+      'last_success_at',
+      'through',
+      'rebuild_from',
+    ]
     const bare = async (warehouse: Warehouse): Promise<string[]> =>
       (await viewRows(warehouse, name))
         .map((row) => JSON.stringify({ ...row, ...Object.fromEntries(own.map((column) => [column, 0])) }))
@@ -125,7 +132,7 @@ describe('every view', () => {
   it.each(names)('%s can be read in an empty warehouse', async (name) => {
     for (const warehouse of empty.values())
       expect((await ask(warehouse, name, 'select count(*) as n from {view}'))[0]?.n === 0).toBe(
-        name !== 'dim_days',
+        !['dim_days', 'changes'].includes(name),
       )
   })
 
