@@ -20,6 +20,12 @@ const report = {
 
 type Fields = Record<string, unknown>
 
+/** Two minutes before the day turns in Phoenix or Kathmandu, waits until it has: days before now would not be those of the views. */
+const hour = 3_600_000
+const leftOfDay = (hoursAhead: number): number => 24 * hour - ((Date.now() + hoursAhead * hour) % (24 * hour))
+const [left = 0] = [leftOfDay(-7), leftOfDay(5.75)].sort((a, b) => a - b)
+if (left < 120_000) await new Promise((resolve) => setTimeout(resolve, left + 1000))
+
 const now = Date.now()
 /** This many days, and minutes, before now. */
 const ago = (days: number, minutes = 0): string =>
