@@ -141,7 +141,8 @@ export function timeLimitOf(options: Readonly<Record<string, unknown>>): number 
 
 /**
  * Does a piece of work, which records what its parts report and may resolve to an exit code, and then lets every
- * feature do what follows it; if that fails, the exit code is 1. Nothing follows work that a signal ended: it should end now, and wasn't completed.
+ * feature do what follows it; if that fails, the exit code is 1. Nothing follows work that a signal ended: it should end
+ * now, and wasn't completed.
  */
 export async function withFollowing<T>(
   context: CommandContext,

@@ -1,4 +1,6 @@
-/** Equality with workers in real processes: one seed, and 100 (SEEDS=… sets how many, FIRST=… with which) in `npm run test:long`. */
+/**
+ * Equality with workers in real processes: one seed, and 100 in `npm run test:long` (SEEDS=… sets how many, FIRST=… with which).
+ */
 import { poolSuite } from '../support/poolsuite.js'
 import { sized } from '../support/size.js'
 

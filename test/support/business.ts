@@ -20,7 +20,9 @@ const report = {
 
 type Fields = Record<string, unknown>
 
-/** Two minutes before the day turns in Phoenix or Kathmandu, waits until it has: days before now would not be those of the views. */
+/**
+ * Shortly before the day turns in Phoenix or Kathmandu, waits until it has: days before now would not be those of the views.
+ */
 const hour = 3_600_000
 const leftOfDay = (hoursAhead: number): number => 24 * hour - ((Date.now() + hoursAhead * hour) % (24 * hour))
 const [left = 0] = [leftOfDay(-7), leftOfDay(5.75)].sort((a, b) => a - b)

@@ -1,6 +1,7 @@
 /*
  * Why a run ends before its work is done: a signal, its time limit, or a command that needs the whole warehouse. Work in
- * progress is committed, unfinished cursors are skipped, and the next run continues with them. Used by the run and by the command line.
+ * progress is committed, unfinished cursors are skipped, and the next run continues with them. Used by the run and by the
+ * command line.
  */
 import type { Clock } from '../base/clock.js'
 import { Stop } from '../base/errors.js'

@@ -1,7 +1,7 @@
 /*
- * What is made from the rows of a warehouse: the snapshot of a day, the report, and what runs after a run. A failure is remembered in
- * sync_meta until it succeeds, since successful runs in between would cover it up. Used where these are made, and by
- * status, check and alerts.
+ * What is made from the rows of a warehouse: the snapshot of a day, the report, and what runs after a run. A failure is
+ * remembered in sync_meta until it succeeds, since successful runs in between would cover it up. Used where these are
+ * made, and by status, check and alerts.
  */
 import type { CompiledQuery } from 'kysely'
 import { Stop, wordsOf } from '../base/errors.js'

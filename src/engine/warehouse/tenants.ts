@@ -95,7 +95,10 @@ export const demandRebuild = (db: Db, tenants?: readonly Int64[]): CompiledQuery
     .$if(tenants !== undefined, (query) => query.where('tenant_id', 'in', [...new Set(tenants)]))
     .compile()
 
-/** The tenants as their authorizations show them: they are granted. A new one may have been forgotten: nothing of it is known. */
+/**
+ * The tenants as their authorizations show them: they are granted. Copies take a new one whole: it may have been forgotten
+ * before.
+ */
 export function* grantTenants(
   db: Db,
   rows: readonly Insertable<StateRows['tenants']>[],

@@ -37,7 +37,7 @@ export const increments: readonly Promised[] = [
     ),
     test,
     name: never,
-    on: ['sqlite'],
+    on: both,
   },
   {
     promise: 'copies that are continued lose nothing',
