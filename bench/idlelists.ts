@@ -36,7 +36,10 @@ export async function fillIdle(warehouse: Warehouse, tenants: number): Promise<v
   await run(
     `insert into ${table('tenants')} (tenant_id, _synced_at) select t, ${stamp(`'${ago(24)}'`)} from bench_tenants`,
   )
-  const polled = ['polled_at', 'walked_at', 'last_success_at', 'complete_through', 'watermark']
+  const polled = [
+    ...['polled_at', 'walked_at', 'last_success_at', 'complete_through', 'watermark'],
+    ...['planned_watermark', 'quiet_since'],
+  ]
   await run(
     `insert into ${table('sync_cursors')} (tenant_id, resource, status, completeness, deletes_checked_at, news, news_unannounced, news_hours, ${polled.join(', ')})
      select t, name, 'ok', 'proven', ${stamp('checked')}, news, news, 160, ${polled.map(() => stamp('polled')).join(', ')}

@@ -58,6 +58,21 @@ describe('against a simulated server the throttle', () => {
     }
   })
 
+  // A row that is named a second after the last window's end was once taken for that window, and the next one was lost.
+  it.each([2, 4, 8])('uses windows up with %d processes that share them by a row', (processes) => {
+    for (const [limit, latency] of [
+      [100, 20],
+      [100, 200],
+      [1000, 20],
+    ] as const) {
+      const skew = 7 * 3_600_000 + 370
+      const shared = { shared: 3, processes, window: 60_000, skew }
+      const tally = simulate({ ...base, ...shared, limit, latency, windows: 100, seed: limit + processes })
+      expect(tally.leastUse).toBeGreaterThanOrEqual(0.97)
+      expect(tally.refusedLater).toBe(0)
+    }
+  })
+
   it('leaves the reserve untouched', () => {
     const tally = simulate({ ...base, reserve: 0.25 })
     expect(tally.use).toBe(0.75)

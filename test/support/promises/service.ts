@@ -5,6 +5,7 @@ import type * as ending from '../../../src/engine/run/ending.js'
 import type * as lastrun from '../../../src/engine/run/lastrun.js'
 import type * as steps from '../../../src/engine/run/steps.js'
 import type * as siblings from '../../../src/engine/source/rate/siblings.js'
+import type * as windows from '../../../src/engine/source/rate/window.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
 import type * as lockholder from '../../../src/engine/warehouse/postgres/lockholder.js'
 import type * as rounds from '../../../src/engine/warehouse/rounds.js'
@@ -43,6 +44,23 @@ export const service: readonly Promised[] = [
     test: 'test/engine/source/siblings.test.ts',
     name: 'use each window up, and none is refused',
     on: both,
+  },
+  {
+    promise: 'processes that share a rate limit use its windows up, and none is refused',
+    broken: 'names the next window so early that another process takes it for the last one',
+    breakage: breaking<typeof windows>('src/engine/source/rate/window.ts').method(
+      'RateWindow',
+      'name',
+      (name) =>
+        function (this: windows.RateWindow, now, latency) {
+          const named = name.call(this, now, latency)
+          if (named?.isSaid) return { ...named, used: this.limit - this.remaining }
+          return named && { ...named, resetsAt: named.from, to: named.from }
+        },
+    ),
+    test: 'test/engine/source/simulation.test.ts',
+    name: 'that share them by a row',
+    on: [],
   },
   {
     promise: 'each planned run happens once, or is made up for once',

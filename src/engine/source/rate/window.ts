@@ -83,6 +83,11 @@ export class RateWindow {
     return this.#limit - Math.min(Math.ceil(this.#limit * this.reserve - 1e-9), this.#limit - 1)
   }
 
+  /** How many requests all siblings together may take: some fewer after refusals, because strangers take some too. */
+  get shareable(): number {
+    return Math.max(1, this.usable - this.#headroom.spare(this.#limit))
+  }
+
   /** When the window before this one ended, in seconds by the server's clock. */
   get over(): number {
     return this.#over / 1000
@@ -111,18 +116,23 @@ export class RateWindow {
   /**
    * The current window, as a row of all siblings knows it (WindowClaim). Before the first response has covered it, it
    * gets the earliest end that it can have once that response is here: a later one than the true one would keep everybody
-   * waiting. undefined if responses name no end.
+   * waiting. Nor may it be so early that siblings take it for the window before, of which they know how much is used: the
+   * whole window would be lost. For the same reason a window that may be over says no number. undefined if responses
+   * name no end.
    */
   name(now: number, latency: number): WindowName | undefined {
     if (this.#reset !== undefined) {
       const resetsAt = Math.round(this.#reset / 1000)
       const [from, to] = [resetsAt - this.#slack, resetsAt + this.#slack]
-      return { resetsAt, isSaid: true, from, to, used: this.#limit - this.#remaining }
+      const used = now < this.mayPass(resetsAt) ? this.#limit - this.#remaining : 0
+      return { resetsAt, isSaid: true, from, to, used }
     }
     if (this.told || !Number.isFinite(this.#over)) return undefined
     const from = this.#nextSecond(now)
-    const latest = Number.isFinite(this.#length) ? (this.#over + this.#length) / 1000 : from
-    const resetsAt = Math.max(from, Math.min(this.#nextSecond(now + 3 * latency), Math.round(latest)))
+    const isKnown = Number.isFinite(this.#length)
+    const latest = isKnown ? (this.#over + this.#length) / 1000 : from
+    const apart = isKnown ? this.over + 2 * this.#slack + 1 : from
+    const resetsAt = Math.max(from, apart, Math.min(this.#nextSecond(now + 3 * latency), Math.round(latest)))
     return { resetsAt, isSaid: false, from, to: resetsAt, used: 0 }
   }
 
