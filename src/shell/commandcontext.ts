@@ -130,7 +130,8 @@ export class OpenContext implements CommandContext {
       ...(readRules && { readRules: (writing, tenantId) => readRules(this, writing, tenantId) }),
       ...how,
     })
-    this.invocation.io.collectAt(warehouse.dialect.bulk.heapGrowth)
+    // Processes of shards often share a machine, and each keeps what it knows about many lists.
+    this.invocation.io.collectAt(shard ? 40 : warehouse.dialect.bulk.heapGrowth)
     this.#closers.push(() => warehouse.close())
     return warehouse
   }

@@ -1,4 +1,4 @@
-import { type CompiledQuery, type Insertable, sql, type Updateable } from 'kysely'
+import { type CompiledQuery, type Insertable, type SqlBool, sql, type Updateable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Shard } from '../base/shard.js'
 import type { StateRows } from '../model/state.js'
@@ -162,16 +162,30 @@ export interface Reader {
   read<T>(work: (db: Db) => Promise<T>): Promise<T>
 }
 
+/** Rows of one read: with all rows of many thousand lists at once, a process would take twice the memory. */
+const rowsAtOnce = 2000
+
 /** The state of every cursor, or of those of a shard, by `cursorName`. */
 export async function readCursors(warehouse: Reader, shard?: Shard): Promise<Map<string, CursorState>> {
-  // All columns, because commands that only read may meet warehouses of an older program, which lack some.
-  const rows = await warehouse.read((db) => {
-    const all = db.selectFrom('sync_cursors').selectAll()
-    return (shard ? all.where(isOfShard(sql.ref('tenant_id'), shard)) : all).execute()
-  })
-  return new Map(
-    rows.map((row) => [cursorName({ tenantId: row.tenant_id, resource: row.resource }), stateOfRow(row)]),
-  )
+  const states = new Map<string, CursorState>()
+  const read = (after?: StateRows['sync_cursors']) =>
+    warehouse.read((db) => {
+      // All columns, because commands that only read may meet warehouses of an older program, which lack some.
+      let rows = db
+        .selectFrom('sync_cursors')
+        .selectAll()
+        .orderBy('tenant_id')
+        .orderBy('resource')
+        .limit(rowsAtOnce)
+      if (shard) rows = rows.where(isOfShard(sql.ref('tenant_id'), shard))
+      if (after)
+        rows = rows.where(sql<SqlBool>`(tenant_id, resource) > (${after.tenant_id}, ${after.resource})`)
+      return rows.execute()
+    })
+  for (let rows = await read(); rows.length > 0; rows = await read(rows.at(-1)))
+    for (const row of rows)
+      states.set(cursorName({ tenantId: row.tenant_id, resource: row.resource }), stateOfRow(row))
+  return states
 }
 
 /** Cursors per statement. */
