@@ -133,8 +133,7 @@ test('a round is taken shard by shard, then what concerns the whole warehouse, a
   expect([first, more]).toMatchObject([{ job: 'mine', status: 'ok' }, []])
   // Once a round, with what all of its shards did.
   const { store, tenantIds } = here.sandbox
-  for (const id of tenantIds)
-    store.change(id, 'notes', store.ids(id, 'notes')[0] ?? 0, { description: 'new' })
+  for (const id of tenantIds) store.change(id, 'shops', store.ids(id, 'shops')[0] ?? 0, { name: 'New' })
   for (const _ of ['changes', 'none']) {
     expect((await here.run('run', 'mine', '--enqueue', '2')).code).toBe(0)
     expect((await here.run('worker', '--once', '--parallel', '2')).code).toBe(0)
@@ -142,7 +141,7 @@ test('a round is taken shard by shard, then what concerns the whole warehouse, a
   expect(told()).toMatchObject([
     {
       ...{ job: 'mine', status: 'ok', tenants: tenantIds, changes_from: first!.changes_through },
-      tables: [{ name: 'notes', rows_upserted: tenantIds.length, rows_deleted: 0 }],
+      tables: [{ name: 'shops', rows_upserted: tenantIds.length, rows_deleted: 0 }],
     },
   ])
   configure()
