@@ -14,7 +14,7 @@ import { type Lease, takeLease } from '../../src/engine/warehouse/lease.js'
 import { openLease } from '../../src/engine/warehouse/openlease.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import { shopsync } from '../support/call.js'
+import { Call, shopsync } from '../support/call.js'
 import { CopyReader } from '../support/increments.js'
 import { type Address, configure } from '../support/place.js'
 import { Program, program } from '../support/process.js'
@@ -240,6 +240,42 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await sound.differences()).toEqual({})
     expect(await naive.differences()).toEqual({ notes: { lacking: 1, wrong: 0 } })
     for (const each of [sound, naive, warehouse]) await each.close()
+  })
+
+  it('a reader that begins in the middle of a first load ends equal to the warehouse', async () => {
+    const sandbox = await createSandbox({ tenants: 2, repairOrders: 6, seed: 5 })
+    const address = kind.address()
+    const few = ['repair_orders', 'customers', 'notes']
+    const more = { sync: { concurrency: 4 }, api: { pageSize: 5 } }
+    const config = configure(sandbox, address, few, more)
+    await run(config, 'migrate')
+    const warehouse = await reopen(address)
+    let isHeld = true
+    const unhook = sandbox.onRequest(async ({ resource }) => {
+      while (isHeld && resource === 'notes') await sleep(20)
+    })
+    const loading = new Call(['sync', '--config', config])
+    while ((await rowsOf(warehouse, 'customers')).length === 0) await sleep(50)
+    const reader = await CopyReader.open(address, few)
+    await reader.poll()
+    // The load is cut short, and another run ends it.
+    loading.kill('SIGTERM')
+    isHeld = false
+    unhook()
+    expect((await loading.ended).code).toBe(143)
+    await reader.poll()
+    let isDone = false
+    const ending = run(config, 'sync').finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      await reader.poll()
+      await sleep(200)
+    }
+    await ending
+    await reader.poll()
+    expect(await reader.differences()).toEqual({})
+    for (const each of [reader, warehouse, sandbox]) await each.close()
   })
 
   it('through never falls, and nothing is stored below it', { timeout: 120_000 }, async () => {

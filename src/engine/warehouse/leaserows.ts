@@ -69,8 +69,11 @@ export const isOver = (expiresAt: string | null, now: string, leaseMs = usualLea
   expiresAt === null || expiresAt <= now || expiresAt > later(now, leaseMs + clockStepMs)
 
 /** Whether somebody holds the row, as far as this machine can tell. */
-export const isLive = (holder: LeaseHolder, now: string, leaseMs?: number): boolean =>
-  holder.owner !== null && !isOver(holder.expires_at, now, leaseMs) && !isDead(holder)
+export const isLive = (
+  holder: Pick<LeaseHolder, 'owner' | 'host' | 'pid' | 'expires_at'>,
+  now: string,
+  leaseMs?: number,
+): boolean => holder.owner !== null && !isOver(holder.expires_at, now, leaseMs) && !isDead(holder)
 
 /** Whether another command waits for the row. A wish of later than now was written under a wrong clock. */
 export const isWanted = ({ wanted_at: wantedAt }: Pick<LeaseHolder, 'wanted_at'>, now: string): boolean =>

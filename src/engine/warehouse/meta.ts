@@ -2,6 +2,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
+import type { Session } from './transaction.js'
 
 /** null if nothing is kept under this name. */
 export const readMeta = (warehouse: Reader, name: string): Promise<string | null> =>
@@ -10,7 +11,20 @@ export const readMeta = (warehouse: Reader, name: string): Promise<string | null
     return row?.value ?? null
   })
 
-export const storeMeta = (db: Db, name: string, value: string): CompiledQuery =>
+/**
+ * The same within a transaction, and locked until it ends: of two that change what is kept, the second one sees what the
+ * first has stored. The row is made if there is none, because one that isn't there can't be locked.
+ */
+export async function lockMeta(session: Session, db: Db, name: string): Promise<string | null> {
+  const insert = db.insertInto('sync_meta').values({ name, value: null })
+  await session.run(insert.onConflict((c) => c.doNothing()).compile())
+  // Changes nothing, but locks the row.
+  await session.run(db.updateTable('sync_meta').set({ name }).where('name', '=', name).compile())
+  const query = db.selectFrom('sync_meta').select('value').where('name', '=', name)
+  return (await session.run(query.compile())).rows[0]?.value ?? null
+}
+
+export const storeMeta = (db: Db, name: string, value: string | null): CompiledQuery =>
   db
     .insertInto('sync_meta')
     .values({ name, value })

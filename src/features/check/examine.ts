@@ -8,6 +8,7 @@ import type { Source } from '../../engine/source/source.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
+import type { Job } from '../jobs/jobfile.js'
 import type { Trial } from './trials.js'
 
 /** Fewer than in a run: a person looking for a problem doesn't want to wait for every retry. */
@@ -38,9 +39,8 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
         examineParts(context, config, shows),
       )),
       ...(await examineTextfile(config, invocation.io)),
-      ...(await (await import('./thencommands.js')).checkThen(context)),
       ...(await examineTargets(context)),
-      ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
+      ...(await examineJobs(context)),
       ...(await examineEvents(invocation)),
     ]
   })
@@ -163,21 +163,31 @@ async function examineTextfile(config: Config, io: Io): Promise<Trial[]> {
   return found ? [found] : []
 }
 
-/** Targets that change nothing, and jobs that wait for targets. */
-async function examineTargets(context: CommandContext): Promise<Trial[]> {
-  const [{ targetedResources }, { dueInVain, jobsDueInVain }] = await Promise.all([
-    import('../../engine/config/targetsection.js'),
+/** The files of jobs, and what else of the configuration concerns what runs do beside reading. */
+async function examineJobs(context: CommandContext): Promise<Trial[]> {
+  const [{ dueInVain, jobsDueInVain, readJobs }, { checkThen }, { failure }] = await Promise.all([
     import('../jobs/jobfiles.js'),
+    import('./thencommands.js'),
+    import('./trials.js'),
   ])
-  const { config } = context
+  const { jobs, broken } = await readJobs(context)
+  return [
+    ...broken.map(({ name, error }) => failure(`job ${name}`, error, 1)),
+    ...jobsDueInVain(context, jobs).map((job): Trial => ({ of: 'due job', job, ...dueInVain, exitCode: 1 })),
+    ...(await checkThen(context, jobs)),
+    ...(context.invocation.options.alerts === true ? await examineAlerts(context, jobs) : []),
+  ]
+}
+
+/** Targets that change nothing. */
+async function examineTargets({ config }: CommandContext): Promise<Trial[]> {
+  const { targetedResources } = await import('../../engine/config/targetsection.js')
   const { resources: synced } = config.sync
-  const targets = targetedResources(config).flatMap(({ resource, path }): Trial[] => {
+  return targetedResources(config).flatMap(({ resource, path }): Trial[] => {
     const isDisabled = config.resources[resource]?.enabled === false
     const isSynced = synced === 'all' || synced.includes(resource)
     return isDisabled || !isSynced ? [{ of: 'target', resource, path, isDisabled, exitCode: 0 }] : []
   })
-  const names = await jobsDueInVain(context)
-  return [...targets, ...names.map((job): Trial => ({ of: 'due job', job, ...dueInVain, exitCode: 1 }))]
 }
 
 async function examineTargetTenants(config: Config, granted: readonly Int64[]): Promise<Trial[]> {
@@ -192,18 +202,15 @@ async function examineEvents({ options, signals }: Invocation): Promise<Trial[]>
   return examineWebhook(String(options.webhookUrl), signals.signal)
 }
 
-async function examineAlerts(context: CommandContext): Promise<Trial[]> {
-  const [{ testAlerts }, { alertSettings }, { secretsOf }, { jobHeartbeats }, { failure }] =
-    await Promise.all([
-      import('../health/testalerts.js'),
-      import('../health/alertsettings.js'),
-      import('../../shell/log.js'),
-      import('../jobs/jobfiles.js'),
-      import('./trials.js'),
-    ])
+async function examineAlerts(context: CommandContext, jobs: readonly Job[]): Promise<Trial[]> {
+  const [{ testAlerts }, { alertSettings }, { secretsOf }] = await Promise.all([
+    import('../health/testalerts.js'),
+    import('../health/alertsettings.js'),
+    import('../../shell/log.js'),
+  ])
   const { config, clock, invocation } = context
   const { warehouse } = config
-  const { heartbeats, broken } = await jobHeartbeats(context)
+  const heartbeats = jobs.flatMap(({ name: job, heartbeat: address }) => (address ? [{ job, address }] : []))
   const label = warehouse.label
   const tests = await testAlerts(alertSettings(config), heartbeats, {
     clock,
@@ -219,7 +226,6 @@ async function examineAlerts(context: CommandContext): Promise<Trial[]> {
     hint: 'Write a rule into the configuration: "alerts": {"rules": [...]} (docs/operations.md, Alerts)',
     exitCode: 1,
   }
-  const wrong = broken.map(({ name, error }) => failure(`job ${name}`, error, 1))
   const trials = tests.map(
     ({ whom, sent: { delivered, found } }): Trial => ({
       of: 'alert',
@@ -228,5 +234,5 @@ async function examineAlerts(context: CommandContext): Promise<Trial[]> {
       exitCode: delivered ? 0 : 1,
     }),
   )
-  return [...trials, ...(tests.length > 0 ? [] : [none]), ...wrong]
+  return tests.length > 0 ? trials : [none]
 }

@@ -6,6 +6,7 @@ import { Stop } from '../../engine/base/errors.js'
 import { type ThenEntry, thenSettings } from '../../engine/config/thensection.js'
 import type { CommandContext } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
+import type { Job } from '../jobs/jobfile.js'
 import { failure, type Trial } from './trials.js'
 
 /** Where a program is looked for, as when it is started. */
@@ -27,15 +28,25 @@ async function isThere(program: string, io: Io): Promise<boolean> {
   return false
 }
 
-/** One trial for each program that can't be found, and none if all can. */
-export async function checkThen({ config, invocation }: CommandContext): Promise<Trial[]> {
+/** One trial for each program that can't be found, and none if all can: of the configuration and of the jobs. */
+export async function checkThen(
+  { config, invocation }: Pick<CommandContext, 'config' | 'invocation'>,
+  jobs: readonly Job[],
+): Promise<Trial[]> {
   const { io } = invocation
-  const missing = async ({ command }: ThenEntry, i: number): Promise<Trial[]> => {
+  const missing = async ({ command }: ThenEntry, what: string): Promise<Trial[]> => {
     const [program] = command ?? []
     if (program === undefined || (await isThere(program, io))) return []
     const found = `Found no program "${program}", expected one ${program.includes('/') ? 'there' : 'in PATH'}`
     const hint = 'Install it, or write its whole path; cron has a shorter PATH than a terminal'
-    return [failure(`then[${i}].command`, new Stop(found, { exitCode: 1, hint }), 1)]
+    return [failure(what, new Stop(found, { exitCode: 1, hint }), 1)]
   }
-  return (await Promise.all(thenSettings(config).map(missing))).flat()
+  const all = [
+    { entries: thenSettings(config), of: '' },
+    ...jobs.map(({ name, then: entries = [] }) => ({ entries, of: ` of job ${name}` })),
+  ]
+  const trials = all.flatMap(({ entries, of }) =>
+    entries.map((entry, i) => missing(entry, `then[${i}].command${of}`)),
+  )
+  return (await Promise.all(trials)).flat()
 }

@@ -158,9 +158,9 @@ export function impersonalColumns({ list }: Model, { name: table, columns }: Tab
   return found
 }
 
-/** Names in sync_meta that concern the files and views of one warehouse, or a copy in progress into it. */
+/** Names in sync_meta that concern the files and views of one warehouse, its processes, or a copy in progress into it. */
 const ofThisPlace = (name: unknown): boolean =>
-  typeof name === 'string' && /^(copy|part|tenant_traces|views( .*)?)$/.test(name)
+  typeof name === 'string' && /^(copy|part|tenant_traces|then turn|views( .*)?)$/.test(name)
 
 /** Whether a table's row only concerns its own warehouse, or another tenant; if so, it is neither copied nor compared. */
 export function isNotCopied(

@@ -1,12 +1,11 @@
 /*
- * The existing job files, with when each is due, how it last ended, and which address it calls. Used by the command
- * `jobs` and by the test of alerts.
+ * The existing job files, with when each is due, and how it last ended. Used by the command `jobs` and by
+ * `check`.
  */
 
 import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { nextInstants } from '../../engine/config/cron.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
-import type { Secret } from '../../engine/config/secret.js'
 import { freshnessSettings } from '../../engine/config/targetsection.js'
 import type { StateRows } from '../../engine/model/state.js'
 import { readShardRuns } from '../../engine/run/lastrun.js'
@@ -80,26 +79,26 @@ async function worstOfShards(
 /** How many of a schedule's next instants are shown. */
 const instantsTold = 5
 
-interface JobHeartbeats {
-  readonly heartbeats: { readonly job: string; readonly address: Secret }[]
-  /** Invalid files: it is unknown whom they would call. */
-  readonly broken: { readonly name: string; readonly error: unknown }[]
+interface ReadJobs {
+  readonly jobs: readonly Job[]
+  /** Invalid files: it is unknown what they would do, or whom they would call. */
+  readonly broken: readonly { readonly name: string; readonly error: unknown }[]
 }
 
-/** The jobs' own heartbeats. */
-export async function jobHeartbeats({ invocation, config }: CommandContext): Promise<JobHeartbeats> {
+/** The files of all jobs, read with the configuration at hand. */
+export async function readJobs({ invocation, config }: CommandContext): Promise<ReadJobs> {
   const folders = jobFolders(invocation.io)
   const around = await aroundJobs(invocation, config.api.allowInsecure)
-  const found: JobHeartbeats = { heartbeats: [], broken: [] }
+  const jobs: Job[] = []
+  const broken: ReadJobs['broken'][number][] = []
   for (const name of jobNames(folders)) {
     try {
-      const { heartbeat } = readJob(name, folders, around)
-      if (heartbeat !== undefined) found.heartbeats.push({ job: name, address: heartbeat })
+      jobs.push(readJob(name, folders, around))
     } catch (error) {
-      found.broken.push({ name, error })
+      broken.push({ name, error })
     }
   }
-  return found
+  return { jobs, broken }
 }
 
 /** Whether a job's schedule would only ever start something that stops: due steps, without targets. */
@@ -111,20 +110,9 @@ export const dueInVain = {
   hint: 'Add "targets": {"*": "PT6H"} to the configuration (docs/freshness.md), or remove "due": true from the steps',
 }
 
-/** Jobs whose scheduled runs all stop, because nothing is due without targets. Invalid files are left out. */
-export async function jobsDueInVain({ invocation, config }: CommandContext): Promise<string[]> {
-  if (freshnessSettings(config)) return []
-  const folders = jobFolders(invocation.io)
-  const around = await aroundJobs(invocation, config.api.allowInsecure)
-  return jobNames(folders).filter((name) => {
-    try {
-      return isDueInVain(readJob(name, folders, around))
-    } catch (error) {
-      if (error instanceof Stop) return false
-      throw error
-    }
-  })
-}
+/** Jobs whose scheduled runs all stop, because nothing is due without targets. */
+export const jobsDueInVain = ({ config }: Pick<CommandContext, 'config'>, jobs: readonly Job[]): string[] =>
+  freshnessSettings(config) ? [] : jobs.filter(isDueInVain).map(({ name }) => name)
 
 interface Known {
   /** false: the configuration has none. Without a configuration, nothing is known. */

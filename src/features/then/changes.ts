@@ -10,7 +10,7 @@ import { eventsMode } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Rung } from './told.js'
 
-/** Which runs: those that may have rows stamped since an instant (null: all), or these. */
+/** Which runs: those that may have rows stamped since an instant (null: since ever), or these. */
 export type Range = { readonly from: string | null } | { readonly runs: readonly string[] }
 
 /** One list of one tenant that has changed. */
@@ -27,7 +27,7 @@ export interface Changes {
   readonly worst: Verdict | null
   /** Up to when all of the changed lists are complete; null if one of them isn't up to any instant. */
   readonly completeThrough: string | null
-  /** The last hour of rings in the range. */
+  /** The last hour of rings in the range. undefined while some of its rows are stamped later than the range ends. */
   readonly rung: Rung | undefined
 }
 
@@ -35,16 +35,18 @@ export interface Changes {
 export async function lastRung(
   warehouse: Warehouse,
   range: Range = { from: null },
-): Promise<Rung | undefined> {
+): Promise<(Rung & { readonly stampedUntil: string | null }) | undefined> {
   const row = await warehouse.read((db) =>
     runsIn(db, range)
-      .select(['rows_upserted', 'rows_deleted'])
+      .select(['rows_upserted', 'rows_deleted', 'stamped_until'])
       .where('mode', '=', eventsMode)
       .orderBy('seq', 'desc')
       .limit(1)
       .executeTakeFirst(),
   )
-  return row && { run_id: row.run_id, rows: Number(row.rows_upserted ?? 0) + Number(row.rows_deleted ?? 0) }
+  if (!row) return undefined
+  const { run_id, stamped_until: stampedUntil } = row
+  return { run_id, stampedUntil, rows: Number(row.rows_upserted ?? 0) + Number(row.rows_deleted ?? 0) }
 }
 
 const runsIn = (db: Db, range: Range) => {
@@ -57,15 +59,27 @@ const runsIn = (db: Db, range: Range) => {
 const isUnsure = ({ or, eb }: ExpressionBuilder<Database, 'sync_runs'>) =>
   or([eb('finished_at', 'is', null), eb('error', 'is not', null)])
 
-/** `known`: what rings were told before. An hour of rings has one row, which grows. */
+/**
+ * Runs that have ended since the range did belong to the next one. Not an hour of rings, whose row grows while a listener
+ * is at work: what it rang is told at once, and again when the range has reached it.
+ */
+const endedBefore =
+  (through: string) =>
+  ({ or, eb }: ExpressionBuilder<Database, 'sync_runs'>) =>
+    or([eb('stamped_until', 'is', null), eb('stamped_until', '<', through), eb('mode', '=', eventsMode)])
+
+/** `through`: where the range ends. `known`: what rings were told before. */
 export async function readChanges(
   warehouse: Warehouse,
   range: Range,
-  known: Rung | undefined,
+  { through, known }: { readonly through: string; readonly known: Rung | undefined },
 ): Promise<Changes> {
   const rung = await lastRung(warehouse, range)
   const told = rung && rung.run_id === known?.run_id && rung.rows === known.rows ? rung.run_id : ''
-  const fresh = (db: Db) => runsIn(db, range).where('run_id', '!=', told)
+  const fresh = (db: Db) => {
+    const runs = runsIn(db, range).where('run_id', '!=', told)
+    return 'runs' in range ? runs : runs.where(endedBefore(through))
+  }
   const found = new Map<string, ChangedList>()
   const add = (list: ChangedList): void => {
     const before = found.get(`${list.tenant_id} ${list.resource}`)
@@ -103,7 +117,8 @@ export async function readChanges(
   const lists = [...found.values()]
   const given = new Set(verdicts.map(({ completeness }) => completeness))
   return {
-    ...{ lists, rung },
+    lists,
+    rung: rung && (rung.stampedUntil ?? '') < through ? { run_id: rung.run_id, rows: rung.rows } : undefined,
     worst: worstFirst.find((verdict) => given.has(verdict)) ?? null,
     completeThrough: await completeThrough(warehouse, lists),
   }

@@ -13,10 +13,17 @@ import type { CommandContext } from '../../shell/command.js'
 import { deliverTo, messageId, receiverIds } from '../../shell/deliverto.js'
 import { secretsOf } from '../../shell/log.js'
 import { type Changes, type Range, readChanges } from './changes.js'
-import { dropFailures, type KnownEntry, readTold, storeAccepted, storeFailed } from './told.js'
+import { inTurn } from './tellingturn.js'
+import { dropFailures, type Rung, readTold, storeAccepted, storeFailed } from './told.js'
 
 /** For how long a webhook is tried, in milliseconds: as for alerts, nobody should wait long for another's server. */
 const webhookMs = 30_000
+
+/**
+ * For how many milliseconds a run waits for another that is telling, beyond the time that its own entries may take: a
+ * process that died on another machine keeps its turn for a minute.
+ */
+const leastPatience = 90_000
 
 /** In the environment of what runs after a run. */
 const nestedVariable = 'SHOPSYNC_THEN'
@@ -46,6 +53,15 @@ interface Named {
   readonly entry: ThenEntry
 }
 
+/** What one entry is told. */
+interface News {
+  readonly changes: Changes
+  /** `changes_from` and `changes_through`. */
+  readonly from: string | null
+  readonly through: string
+  readonly rung: Rung | undefined
+}
+
 /** Resolves to 1 if an entry failed, else to 0. Entries that need not be told cost a few queries. */
 export async function tellEntries(
   context: CommandContext,
@@ -54,43 +70,76 @@ export async function tellEntries(
 ): Promise<0 | 1> {
   const { entries, scope } = occasion
   const ids = receiverIds(entries)
-  const memory = await readTold(warehouse)
-  await dropFailures(warehouse, memory, scope, ids)
-  let exitCode: 0 | 1 = 0
-  for (const [i, entry] of entries.entries()) {
-    if (context.invocation.signals.signal.aborted) break
-    const id = ids[i] ?? ''
+  const named = entries.map((entry, i): Named => {
     const what = entry.webhook === undefined ? `command ${entry.command?.[0]}` : 'webhook'
-    const name = `then[${i}]${scope === null ? '' : ` of ${scope}`} (${what})`
-    if (!(await tell(context, warehouse, occasion, { named: { id, name, entry }, told: memory[id] })))
-      exitCode = 1
+    return { id: ids[i] ?? '', name: `then[${i}]${scope === null ? '' : ` of ${scope}`} (${what})`, entry }
+  })
+  await dropFailures(warehouse, await readTold(warehouse), scope, ids)
+  // Whoever has nothing to tell need not wait for those who have.
+  const isAnyDue = async (): Promise<boolean> => {
+    for (const one of named) if (await newsFor(warehouse, occasion, one)) return true
+    return false
+  }
+  if (!(await isAnyDue())) return 0
+  const patience = entries.reduce((sum, { timeout }) => sum + timeout, leastPatience)
+  const exitCode = await inTurn(context, warehouse, patience, () =>
+    tellAll(context, warehouse, { ...occasion, named }),
+  )
+  if (exitCode === undefined && !context.invocation.signals.signal.aborted)
+    context.log.warn({}, 'Another run still tells what has changed; the next run tells what this one changed')
+  return exitCode ?? 0
+}
+
+async function tellAll(
+  context: CommandContext,
+  warehouse: Warehouse,
+  { named, ...occasion }: Occasion & { readonly named: readonly Named[] },
+): Promise<0 | 1> {
+  let exitCode: 0 | 1 = 0
+  for (const one of named) {
+    if (context.invocation.signals.signal.aborted) break
+    const news = await newsFor(warehouse, occasion, one)
+    if (news && !(await tell(context, warehouse, { occasion, named: one, news }))) exitCode = 1
   }
   return exitCode
+}
+
+/** undefined: the entry need not be told. */
+async function newsFor(
+  warehouse: Warehouse,
+  { isFor, first }: Pick<Occasion, 'isFor' | 'first'>,
+  { id, entry }: Named,
+): Promise<News | undefined> {
+  const told = (await readTold(warehouse))[id]
+  const from = told?.through ?? null
+  // First the end, then the runs: one that ends in between is left for the next range.
+  const [through = ''] = [await changesThrough(warehouse), from ?? ''].sort().reverse()
+  const range = told ? { from } : first
+  const changes = await readChanges(warehouse, range, { through, known: told?.rung })
+  return isFor(entry.on, changes) ? { changes, from, through, rung: changes.rung ?? told?.rung } : undefined
 }
 
 /** false: it failed. */
 async function tell(
   context: CommandContext,
   warehouse: Warehouse,
-  { run, isFor, first, scope }: Occasion,
-  { named, told }: { readonly named: Named; readonly told: KnownEntry | undefined },
+  {
+    occasion: { run, scope },
+    named,
+    news,
+  }: { readonly occasion: Occasion; readonly named: Named; readonly news: News },
 ): Promise<boolean> {
-  const { id, entry } = named
-  const from = told?.through ?? null
-  // First the end, then the runs: one that ends in between is told twice, and not never.
-  const [through = ''] = [await changesThrough(warehouse), from ?? ''].sort().reverse()
-  const changes = await readChanges(warehouse, told ? { from } : first, told?.rung)
-  if (!isFor(entry.on, changes)) return true
-  const body = toJson(documentOf(run, changes, { from, through }))
+  const { id, name } = named
+  const body = toJson(documentOf(run, news))
   const accepted = await deliver(context, named, body)
   // Interrupted, it has not failed: the next run tells it.
   if (!accepted.delivered && context.invocation.signals.signal.aborted) return true
   if (accepted.delivered) {
-    await storeAccepted(warehouse, id, { through, rung: changes.rung ?? told?.rung })
+    await storeAccepted(warehouse, id, news)
     return true
   }
   const since = fromMicros(context.clock.nowMicros())
-  await storeFailed(warehouse, id, { since, job: scope, message: `${named.name}: ${accepted.found}` })
+  await storeFailed(warehouse, id, { since, job: scope, message: `${name}: ${accepted.found}` })
   return false
 }
 
@@ -124,8 +173,7 @@ async function deliver(
 /** What a receiver gets. It names lists, and holds no row's content. */
 function documentOf(
   run: Occasion['run'],
-  { lists, worst, completeThrough }: Changes,
-  { from, through }: { readonly from: string | null; readonly through: string },
+  { from, through, changes: { lists, worst, completeThrough } }: Omit<News, 'rung'>,
 ) {
   const tables = new Map<string, { name: string; rows_upserted: number; rows_deleted: number }>()
   for (const { resource: name, rows_upserted, rows_deleted } of lists) {

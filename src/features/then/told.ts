@@ -3,7 +3,7 @@
  * in between, the same is told twice, which was judged better than never.
  */
 import { type FailedWork, failedThen } from '../../engine/warehouse/failedworks.js'
-import { readMeta, removeMeta, storeMeta } from '../../engine/warehouse/meta.js'
+import { lockMeta, readMeta, removeMeta, storeMeta } from '../../engine/warehouse/meta.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** The row of sync_runs to which rings of an hour are added, and how many rows they had changed. */
@@ -13,7 +13,7 @@ export interface Rung {
 }
 
 /** What is known of one entry. */
-export interface KnownEntry {
+interface KnownEntry {
   /** `changes_through` of the last document that it accepted; null: it has accepted none. */
   readonly through: string | null
   /** As of that document. */
@@ -38,16 +38,7 @@ export const readTold = async (warehouse: Warehouse): Promise<Memory> =>
 const change = (warehouse: Warehouse, work: (memory: Memory) => Memory): Promise<void> =>
   warehouse.transaction(async (session) => {
     const { db } = warehouse
-    const row = { name, value: null }
-    const insert = db.insertInto('sync_meta').values(row)
-    // The second statement changes nothing; it locks the row.
-    for (const statement of [
-      insert.onConflict((c) => c.doNothing()).compile(),
-      db.updateTable('sync_meta').set({ name }).where('name', '=', name).compile(),
-    ])
-      await session.run(statement)
-    const query = db.selectFrom('sync_meta').select('value').where('name', '=', name)
-    const memory = work(memoryOf((await session.run(query.compile())).rows[0]?.value))
+    const memory = work(memoryOf(await lockMeta(session, db, name)))
     const failed = failedWork(memory)
     await session.run(storeMeta(db, name, JSON.stringify(memory)))
     await session.run(failed ? storeMeta(db, failedThen, JSON.stringify(failed)) : removeMeta(db, failedThen))

@@ -1,12 +1,21 @@
 /** What runs after a run: real programs and a real webhook, after runs against a sandbox. */
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/engine/base/clock.js'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
+import { openLease } from '../../../src/engine/warehouse/openlease.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { aroundJobs, jobFolders, readJob } from '../../../src/features/jobs/jobfile.js'
+import { carryOutJob } from '../../../src/features/jobs/work.js'
+import type { Invocation } from '../../../src/shell/command.js'
+import { withContext } from '../../../src/shell/commandcontext.js'
 import { type Receiver, receiver, signingKey } from '../../support/alerting.js'
 import { type Ended, shopsync } from '../../support/call.js'
+import { compiledOf } from '../../support/compiled.js'
 import { type Listening, sendEvent, startListening } from '../../support/listening.js'
 import { type Place, place } from '../../support/place.js'
 import { Program, program } from '../../support/process.js'
@@ -28,9 +37,14 @@ interface Told {
 }
 interface Status {
   readonly healthy: boolean
-  readonly failed_works: readonly { readonly what: string; readonly message: string }[]
+  readonly failed_works: readonly {
+    readonly what: string
+    readonly message: string
+    readonly since: string
+  }[]
 }
 
+const hourMs = 3_600_000
 const keeping = { command: ['sh', '-c', 'cat >> told.jsonl; echo >> told.jsonl'] }
 
 describe.each(warehouses())('$name', (kind) => {
@@ -223,9 +237,90 @@ describe.each(warehouses())('$name', (kind) => {
     const alive = readFileSync(join(here.folder, 'alive'), 'utf8')
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(readFileSync(join(here.folder, 'alive'), 'utf8')).toBe(alive)
+    expect(ended.stderr).not.toContain('x'.repeat(4097))
     const checked = await here.run('check')
     expect(checked.code).toBe(1)
     expect(checked.stdout).toContain('no program "/nowhere/dbt"')
+  })
+
+  it('`check` looks at the entries of jobs too, and names the job', async () => {
+    writeJob(here.folder, 'elsewhere', { then: [keeping, { command: ['/nowhere/dbt'] }] })
+    writeJob(here.folder, 'open', { then: [{ webhook: 'ftp://hooks.example.com/hidden-token' }] })
+    const { code, stdout } = await here.run('check')
+    expect(code).toBe(1)
+    expect(stdout).toContain('✗ then[1].command of job elsewhere: Found no program "/nowhere/dbt"')
+    expect(stdout).toMatch(/✗ job open: .*open\.json.*then\[0\]\.webhook/s)
+    expect(stdout).not.toContain('hidden-token')
+    for (const name of ['elsewhere', 'open']) rmSync(join(here.folder, 'jobs', `${name}.json`))
+    expect(await here.run('check')).toMatchObject({ code: 0 })
+  })
+
+  it('a webhook that is down for an hour opens one incident, and is then told all of the hour', async () => {
+    const alarm = await receiver()
+    const alerts = { rules: [{ on: ['failed'], webhook: alarm.url }] }
+    const telling = (timeout: string): void => set([{ webhook: hook.url, timeout }], { alerts })
+    telling('PT1M')
+    change('accepted')
+    expect((await here.run('sync')).code).toBe(0)
+    const [before] = hook.take() as unknown as Told[]
+    hook.status = 500
+    telling('PT0.2S')
+    const failures: Status['failed_works'][number][] = []
+    for (const detail of ['first', 'second', 'third']) {
+      change(detail)
+      expect((await here.run('sync', '--quiet')).code).toBe(1)
+      failures.push(...(await status()).failed_works)
+    }
+    expect(failures).toHaveLength(3)
+    expect(new Set(failures.map(({ since }) => since)).size).toBe(1)
+    expect(alarm.take()).toMatchObject([
+      { type: 'opened', incidents: [{ kind: 'failed', tenant_id: null, resource: null }] },
+    ])
+    hook.take()
+    hook.status = 200
+    telling('PT1M')
+    // Even a run that brings nothing tells what failed.
+    expect((await here.run('sync')).code).toBe(0)
+    expect(hook.take()).toMatchObject([
+      { tables: [{ name: 'notes', rows_upserted: 3 }], changes_from: before!.changes_through },
+    ])
+    expect(alarm.take()).toMatchObject([{ type: 'resolved', incidents: [{ kind: 'failed' }] }])
+    expect(await status()).toMatchObject({ healthy: true, failed_works: [] })
+  })
+
+  it('a shopsync that it starts does its work and tells nobody', async () => {
+    const count = async (): Promise<number> => (await rowsOf(warehouse, 'sync_runs')).length
+    const again = [process.execPath, program, 'sync', '--quiet']
+    set([{ command: again, on: 'finished', timeout: 'PT1M' }, keeping])
+    const before = await count()
+    change('of the outer run')
+    expect((await here.run('sync')).code).toBe(0)
+    expect(await count()).toBe(before + 2)
+    expect(told()).toHaveLength(1)
+  })
+
+  it('a job that another run keeps from its work tells nobody', async () => {
+    set([{ ...keeping, on: 'finished' }])
+    writeJob(here.folder, 'skipped')
+    const lease = await openLease({ warehouse, clock: systemClock, shapesRows: false }, 'sync')
+    expect((await here.run('run', 'skipped')).code).toBe(4)
+    await lease[Symbol.asyncDispose]()
+    expect(told()).toEqual([])
+    const plannedAt = fromMicros(systemClock.nowMicros())
+    expect((await here.run('run', 'skipped')).code).toBe(0)
+    expect(told()).toMatchObject([{ job: 'skipped' }])
+    // As a second scheduler would start it for the same instant.
+    const carryOut = async (invocation: Invocation): Promise<number> => {
+      const job = readJob('skipped', jobFolders(invocation.io), await aroundJobs(invocation, true))
+      return await withContext(invocation, (context) => carryOutJob(context, { ...job, plannedAt }))
+    }
+    const { code, stderr } = await shopsync(['instant'], {
+      cwd: here.folder,
+      env: { API_SECRET: here.sandbox.secret },
+      more: [{ command: { name: 'instant', summary: 'an instant', examples: [], run: carryOut } }],
+    })
+    expect([code, stderr]).toEqual([4, expect.stringContaining('Another program already ran skipped')])
+    expect(told()).toEqual([])
   })
 
   it('keeps no other run waiting, and a run in between is told again rather than never', async () => {
@@ -242,6 +337,60 @@ describe.each(warehouses())('$name', (kind) => {
     expect(JSON.parse(readFileSync(join(here.folder, 'slow.json'), 'utf8'))).toMatchObject({
       tenants: [other],
     })
+  })
+
+  it('of two runs that end at once, the second one waits, and each change is told once', async () => {
+    const [began, go] = ['first-began', 'first-go'].map((name) => join(here.folder, name)) as [string, string]
+    const wait = '[ -e first-began ] && exit; touch first-began; while [ ! -e first-go ]; do sleep 0.02; done'
+    set([{ command: ['sh', '-c', `cat >> told.jsonl; echo >> told.jsonl; ${wait}`], timeout: 'PT1M' }])
+    for (const [name, of] of Object.entries({ a: tenant, b: other }))
+      writeJob(here.folder, name, { steps: [{ command: 'sync', tenants: [of] }], wait: 'PT1M' })
+    const start = (job: string): Program => {
+      const { PATH = '' } = process.env
+      return new Program(program, ['run', job], {
+        cwd: here.folder,
+        env: { PATH, API_SECRET: here.sandbox.secret },
+      })
+    }
+    const ended = async (job: string): Promise<number> =>
+      (await rowsOf(warehouse, 'sync_runs')).filter((run) => run['job'] === job && run['finished_at']).length
+    change('of a')
+    change('of b', other)
+    const first = start('a')
+    await until(() => existsSync(began))
+    const second = here.run('run', 'b')
+    await until(async () => (await ended('b')) === 1)
+    writeFileSync(go, '')
+    expect([(await first.ended).code, (await second).code]).toEqual([0, 0])
+    const [one, two, ...more] = told()
+    expect([one, two, more]).toMatchObject([
+      { job: 'a', tenants: [tenant], tables: [{ name: 'notes', rows_upserted: 1 }] },
+      { job: 'b', tenants: [other], tables: [{ name: 'notes', rows_upserted: 1 }] },
+      [],
+    ])
+    expect(two!.changes_from).toBe(one!.changes_through)
+    // The turn of one that dies while it tells is free, and what it told may be told again.
+    rmSync(began)
+    rmSync(go)
+    change('of a, again')
+    const killed = start('a')
+    await until(() => existsSync(began))
+    killed.kill('SIGKILL')
+    await killed.ended
+    change('of b, again', other)
+    expect((await here.run('run', 'b')).code).toBe(0)
+    writeFileSync(go, '')
+    const after = told().at(-1)!
+    expect(after).toMatchObject({ tenants: [tenant, other], changes_from: two!.changes_through })
+    // At the same moment, one of them may tell for both.
+    change('of a, at last')
+    change('of b, at last', other)
+    expect(await Promise.all(['a', 'b'].map(async (job) => (await start(job).ended).code))).toEqual([0, 0])
+    const last = told()
+    const rows = last.flatMap(({ tables }) => tables.map(({ rows_upserted }) => rows_upserted))
+    expect(rows.reduce((sum, count) => sum + count, 0)).toBe(2)
+    const through = [after, ...last].map(({ changes_through }) => changes_through)
+    expect(last.map(({ changes_from }) => changes_from)).toEqual(through.slice(0, -1))
   })
 
   it('the next run tells what a killed one stored', async () => {
@@ -305,6 +454,30 @@ describe.each(warehouses())('$name', (kind) => {
     ])
     expect((await here.run('sync')).code).toBe(0)
     expect(told()).toEqual([])
+  })
+
+  // The last one: later stamps of this warehouse are an hour ahead.
+  it('ranges join, and hold what they tell, whatever the clock does between two runs', async () => {
+    set([keeping])
+    const { PATH = '' } = process.env
+    let last: string | null = null
+    for (const ahead of [0, hourMs, -hourMs, 0]) {
+      const detail = `${ahead} after ${last}`
+      change(detail)
+      const env = {
+        ...{ PATH, API_SECRET: here.sandbox.secret, CLOCK_AHEAD: String(ahead) },
+        NODE_OPTIONS: `--import=${pathToFileURL(compiledOf('test/support/shiftedclock.ts')).href}`,
+      }
+      const shifted = (): Promise<Ended> => new Program(program, ['sync'], { cwd: here.folder, env }).ended
+      const { code, stderr } = await (ahead === 0 ? here.run('sync') : shifted())
+      expect(code, stderr).toBe(0)
+      const [document, ...more] = told()
+      expect([document, more]).toMatchObject([{ changes_from: last, tenants: [tenant] }, []])
+      const row = (await rowsOf(warehouse, 'notes')).find(({ description }) => description === detail)
+      const stamp = String(row?.['_synced_at'])
+      expect(stamp >= (last ?? '') && stamp < document!.changes_through, `${stamp} of ${detail}`).toBe(true)
+      last = document!.changes_through
+    }
   })
 })
 

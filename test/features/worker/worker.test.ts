@@ -1,5 +1,5 @@
 /** Workers: rounds sent by hand and by `schedule`, and taken by programs in this process. Those that are killed: test/long. */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Reason } from '../../../src/engine/base/reasons.js'
@@ -111,7 +111,9 @@ test('`schedule` sends a round and works on none of it; with schedule.work it is
   configure()
 })
 
-test('a round is taken shard by shard, then what concerns the whole warehouse', async () => {
+test('a round is taken shard by shard, then what concerns the whole warehouse, and then told', async () => {
+  const file = join(here.folder, 'told.jsonl')
+  configure({ then: [{ command: ['sh', '-c', 'cat >> told.jsonl; echo >> told.jsonl'] }] })
   expect((await here.run('worker', '--once')).code).toBe(0)
   const sent = await here.run('run', 'mine', '--enqueue', '3', '--json')
   expect([sent.code, sent.json()]).toEqual([0, { job: 'mine', planned_at: expect.any(String), shards: 3 }])
@@ -122,6 +124,27 @@ test('a round is taken shard by shard, then what concerns the whole warehouse', 
   expect(done.toSorted()).toEqual(['0/3 ok', '1/3 ok', '2/3 ok', 'whole ok'])
   expect(done.at(-1)).toBe('whole ok')
   expect(await warehouse.read((db) => db.selectFrom('tenants').select('tenant_id').execute())).toHaveLength(5)
+  const told = (): { readonly changes_through: string }[] => {
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+    rmSync(file, { force: true })
+    return lines.map((line) => JSON.parse(line) as { changes_through: string })
+  }
+  const [first, ...more] = told()
+  expect([first, more]).toMatchObject([{ job: 'mine', status: 'ok' }, []])
+  // Once a round, with what all of its shards did.
+  const { store, tenantIds } = here.sandbox
+  for (const id of tenantIds) store.change(id, 'shops', store.ids(id, 'shops')[0] ?? 0, { name: 'New' })
+  for (const _ of ['changes', 'none']) {
+    expect((await here.run('run', 'mine', '--enqueue', '2')).code).toBe(0)
+    expect((await here.run('worker', '--once', '--parallel', '2')).code).toBe(0)
+  }
+  expect(told()).toMatchObject([
+    {
+      ...{ job: 'mine', status: 'ok', tenants: tenantIds, changes_from: first!.changes_through },
+      tables: [{ name: 'shops', rows_upserted: tenantIds.length, rows_deleted: 0 }],
+    },
+  ])
+  configure()
 })
 
 test('SIGTERM puts the shard and its lease back, and the next worker continues', async () => {

@@ -4,6 +4,7 @@ import { openLease } from '../../../src/engine/warehouse/openlease.js'
 import type * as changes from '../../../src/features/then/changes.js'
 import type * as work from '../../../src/features/then/following.js'
 import type * as telling from '../../../src/features/then/tellentries.js'
+import type * as turn from '../../../src/features/then/tellingturn.js'
 import type * as deliver from '../../../src/shell/deliverto.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
@@ -28,8 +29,8 @@ export const following: readonly Promised[] = [
     broken: 'looks only at what the run itself reports',
     breakage: breaking<typeof changes>('src/features/then/changes.ts').function(
       'readChanges',
-      (sound) => async (warehouse, range, known) => {
-        const found = await sound(warehouse, range, known)
+      (sound) => async (warehouse, range, more) => {
+        const found = await sound(warehouse, range, more)
         return found.worst === null ? found : { ...found, lists: 'from' in range ? [] : found.lists }
       },
     ),
@@ -42,14 +43,25 @@ export const following: readonly Promised[] = [
     broken: 'takes what the overlap shows again for a change',
     breakage: breaking<typeof changes>('src/features/then/changes.ts').function(
       'readChanges',
-      (sound) => async (warehouse, range, known) => {
-        const found = await sound(warehouse, range, known)
+      (sound) => async (warehouse, range, more) => {
+        const found = await sound(warehouse, range, more)
         const read = { tenant_id: 101, resource: 'notes', rows_upserted: 1, rows_deleted: 0 }
         return found.lists.length > 0 ? found : { ...found, lists: [read] }
       },
     ),
     test,
     name: 'is told what changed, and only that',
+    on: both,
+  },
+  {
+    promise: 'what runs after a run is told each change once, also by two runs that end at once',
+    broken: 'tells without waiting for its turn',
+    breakage: breaking<typeof turn>('src/features/then/tellingturn.ts').function(
+      'inTurn',
+      () => async (_context, _warehouse, _patience, work) => await work(),
+    ),
+    test,
+    name: 'of two runs that end at once',
     on: both,
   },
   {
