@@ -24,6 +24,7 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type BelongsTo, belongsTo } from '../../shell/belongingwords.js'
 import { type LastEvent, lastEventOf } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox, watchInbox } from '../events/watchinbox.js'
+import { type QuietList, quietLists } from '../health/quietlists.js'
 import type { Quarantined } from '../quarantine/work.js'
 import { type ContentDifference, compareContent } from '../reconcile/content.js'
 import {
@@ -75,6 +76,11 @@ export interface Why {
   readonly known_tenants: readonly Int64[]
   readonly belongs_to: BelongsTo | null
   readonly rows: readonly Told[]
+  /**
+   * The lists that the rows come from, or would come from, as far as they bring nothing although they usually do: the
+   * source may serve an old copy. Absent if there are none.
+   */
+  readonly quiet?: readonly QuietList[]
   /** The start of the oldest run on record: nothing earlier is recorded. */
   readonly known_since: string | null
 }
@@ -268,10 +274,24 @@ async function tell(
   }
 }
 
+/** The lists of a resource that are quiet, of these tenants. */
+const quietOf = (
+  { warehouse, config, clock }: Pick<Dependencies, 'warehouse' | 'config' | 'clock'>,
+  { name }: ResourceModel,
+  { tenants }: Pick<Question, 'tenants'>,
+): Promise<QuietList[]> => {
+  const { exceptTenants } = config.sync
+  const wanted = { resources: [name], tenants, exceptTenants }
+  return warehouse.read((db) => quietLists(warehouse, db, wanted, clock.nowMicros()))
+}
+
 /**
  * The history of every row that the question matches, for every selected tenant: one id may be part of several records.
  */
-export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, question: Question): Promise<Why> {
+export async function tellWhy(
+  deps: Reading & Pick<Dependencies, 'model' | 'config'>,
+  question: Question,
+): Promise<Why> {
   const known = tableOf(deps.model, question.table)
   await readForgottenThere(deps.warehouse)
   const rows = await readRows(deps.warehouse, known.table, question)
@@ -282,6 +302,9 @@ export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, quest
       await tell(deps, belongs?.configured === false ? notAsked(deps, belongs) : askSource, known, row),
     )
   const tenants = (await knownTenants(deps.warehouse)).map(({ tenantId }) => tenantId)
+  const quiet = await quietOf(deps, known.resource, {
+    tenants: rows.length > 0 ? rows.map((row) => row.tenant_id as Int64) : question.tenants,
+  })
   return {
     table: question.table,
     resource: known.resource.name,
@@ -290,6 +313,7 @@ export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, quest
     known_tenants: tenants,
     belongs_to: belongs,
     rows: told,
+    ...(quiet.length > 0 && { quiet }),
     known_since: await knownSince(deps.warehouse),
   }
 }
