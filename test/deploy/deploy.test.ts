@@ -131,8 +131,7 @@ describe('the image', () => {
       await build(roots.get(stage) ?? '', instructions, { roots, context, node })
     const image = roots.get('last') ?? ''
     expect(lstatSync(join(image, 'usr/local/bin/shopsync')).isSymbolicLink()).toBe(true)
-    for (const absent of ['app/test', 'app/src'])
-      expect(existsSync(join(image, absent)), absent).toBe(false)
+    for (const absent of ['app/test', 'app/src']) expect(existsSync(join(image, absent)), absent).toBe(false)
     const modules = readdirSync(join(image, 'app/node_modules'))
     expect(modules).toContain('better-sqlite3-napi')
     for (const absent of ['typescript', 'vitest', 'better-sqlite3', 'prebuild-install'])

@@ -229,22 +229,26 @@ print(json.dumps(tasks, default=str))
       [143, 143],
     ]) {
       writeFileSync(join(folder, 'shopsync'), `#!/bin/sh\nexit ${code}\n`, { mode: 0o755 })
-      for (const { bash_command: command } of found) expect([code, await bash(command, folder)]).toEqual([code, ended])
+      for (const { bash_command: command } of found)
+        expect([code, await bash(command, folder)]).toEqual([code, ended])
     }
     // The program itself, of which a SQLite warehouse has no shards.
     expect(await bash(found[0]!.bash_command, tools)).toBe(99)
   })
 
-  it.runIf(has('python3') && postgresUrl() !== '')('runs a shard, and the whole that names the others', async () => {
-    const [, postgres] = bothWarehouses()
-    const address = await postgres!.migrated()
-    here.configure({ api: { secret: here.sandbox.secret }, warehouse: { ...address } })
-    for (const { task_id, bash_command } of tasks().slice(-2))
-      expect(await bash(bash_command, tools), task_id).toBe(0)
-    const { stdout } = await shopsync(['runs', '--json'], { cwd: here.folder, env: usual() })
-    expect(stdout).toMatch(/"shard": "7\/8"/)
-    useConfigOfReadme()
-  })
+  it.runIf(has('python3') && postgresUrl() !== '')(
+    'runs a shard, and the whole that names the others',
+    async () => {
+      const [, postgres] = bothWarehouses()
+      const address = await postgres!.migrated()
+      here.configure({ api: { secret: here.sandbox.secret }, warehouse: { ...address } })
+      for (const { task_id, bash_command } of tasks().slice(-2))
+        expect(await bash(bash_command, tools), task_id).toBe(0)
+      const { stdout } = await shopsync(['runs', '--json'], { cwd: here.folder, env: usual() })
+      expect(stdout).toMatch(/"shard": "7\/8"/)
+      useConfigOfReadme()
+    },
+  )
 })
 
 describe('the systemd unit and the line for the journal', () => {

@@ -20,13 +20,14 @@ Costs one request per row; writes nothing. Exits with 1 if there is no such row.
   second: { name: 'id', description: 'id of the row, or RECORD/ID of a nested one' },
   options: choiceOptions.filter(({ flags }) => flags.startsWith('--tenant')),
   run: async (invocation) => {
-    const [{ withContext }, { tellWhy }, { checkTables }, { whyText }, { reportSettings }] = await Promise.all([
-      import('../../shell/commandcontext.js'),
-      import('./work.js'),
-      import('../../engine/warehouse/migrate.js'),
-      import('./words.js'),
-      import('../../engine/config/reportsection.js'),
-    ])
+    const [{ withContext }, { tellWhy }, { checkTables }, { whyText }, { reportSettings }] =
+      await Promise.all([
+        import('../../shell/commandcontext.js'),
+        import('./work.js'),
+        import('../../engine/warehouse/migrate.js'),
+        import('./words.js'),
+        import('../../engine/config/reportsection.js'),
+      ])
     return withContext(invocation, async (context) => {
       const { out, argument = '', second = '' } = invocation
       const warehouse = await context.readingWarehouse()

@@ -274,17 +274,6 @@ async function tell(
   }
 }
 
-/** The lists of a resource that are quiet, of these tenants. */
-const quietOf = (
-  { warehouse, config, clock }: Pick<Dependencies, 'warehouse' | 'config' | 'clock'>,
-  { name }: ResourceModel,
-  { tenants }: Pick<Question, 'tenants'>,
-): Promise<QuietList[]> => {
-  const { exceptTenants } = config.sync
-  const wanted = { resources: [name], tenants, exceptTenants }
-  return warehouse.read((db) => quietLists(warehouse, db, wanted, clock.nowMicros()))
-}
-
 /**
  * The history of every row that the question matches, for every selected tenant: one id may be part of several records.
  */
@@ -302,9 +291,15 @@ export async function tellWhy(
       await tell(deps, belongs?.configured === false ? notAsked(deps, belongs) : askSource, known, row),
     )
   const tenants = (await knownTenants(deps.warehouse)).map(({ tenantId }) => tenantId)
-  const quiet = await quietOf(deps, known.resource, {
-    tenants: rows.length > 0 ? rows.map((row) => row.tenant_id as Int64) : question.tenants,
-  })
+  const asked = rows.length > 0 ? rows.map((row) => row.tenant_id as Int64) : question.tenants
+  const lists = {
+    resources: [known.resource.name],
+    tenants: asked,
+    exceptTenants: deps.config.sync.exceptTenants,
+  }
+  const quiet = await deps.warehouse.read((db) =>
+    quietLists(deps.warehouse, db, lists, deps.clock.nowMicros()),
+  )
   return {
     table: question.table,
     resource: known.resource.name,

@@ -62,7 +62,9 @@ export function packed(records: readonly StoredRecord[]): StoredRecord[] {
     neighbors = []
     length = 0
   }
-  for (const record of records.toSorted((a, b) => (a.micros === b.micros ? a.seq - b.seq : a.micros < b.micros ? -1 : 1))) {
+  for (const record of records.toSorted((a, b) =>
+    a.micros === b.micros ? a.seq - b.seq : a.micros < b.micros ? -1 : 1,
+  )) {
     neighbors.push(record)
     length += record.text.length
     if (length >= blockLength) close()
