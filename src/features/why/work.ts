@@ -76,10 +76,7 @@ export interface Why {
   readonly known_tenants: readonly Int64[]
   readonly belongs_to: BelongsTo | null
   readonly rows: readonly Told[]
-  /**
-   * The lists that the rows come from, or would come from, as far as they bring nothing although they usually do: the
-   * source may serve an old copy. Absent if there are none.
-   */
+  /** Of the lists that the rows come from, or would: those that are quiet. Absent if there are none. */
   readonly quiet?: readonly QuietList[]
   /** The start of the oldest run on record: nothing earlier is recorded. */
   readonly known_since: string | null
@@ -292,11 +289,8 @@ export async function tellWhy(
     )
   const tenants = (await knownTenants(deps.warehouse)).map(({ tenantId }) => tenantId)
   const asked = rows.length > 0 ? rows.map((row) => row.tenant_id as Int64) : question.tenants
-  const lists = {
-    resources: [known.resource.name],
-    tenants: asked,
-    exceptTenants: deps.config.sync.exceptTenants,
-  }
+  const { exceptTenants } = deps.config.sync
+  const lists = { resources: [known.resource.name], tenants: asked, exceptTenants }
   const quiet = await deps.warehouse.read((db) =>
     quietLists(deps.warehouse, db, lists, deps.clock.nowMicros()),
   )
