@@ -47,7 +47,7 @@ export interface SandboxOptions {
   readonly gzip?: boolean
   readonly script?: readonly Rule[]
   readonly webhooks?: WebhookOptions
-  /** Makes a tenant's data when it is first asked for; default false: all at once. */
+  /** Makes a tenant's data when it is first asked for, and keeps it compressed; default false: all at once, as it is. */
   readonly lazy?: boolean
 }
 
@@ -175,9 +175,10 @@ function settle(store: Store, options: SandboxOptions): Map<number, World> {
     if (data === 'none') continue
     const usual = Math.max(1, Math.round((SIZES[index % SIZES.length] ?? 300) * scale))
     const repairOrders = tenant.repairOrders ?? options.repairOrders ?? usual
-    const plan = { tenant: tenant.id, repairOrders, shops: tenant.shops, seed, until }
+    const isLazy = options.lazy === true
+    const plan = { tenant: tenant.id, repairOrders, shops: tenant.shops, seed, until, packs: isLazy }
     const fill = (): void => void worlds.set(tenant.id, generateTenant(store, plan))
-    if (options.lazy === true) store.tenant(tenant.id).fill = fill
+    if (isLazy) store.tenant(tenant.id).fill = fill
     else fill()
   }
   return worlds

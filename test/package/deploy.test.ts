@@ -59,6 +59,16 @@ test('what stays up or is planned waits until the clock is set', () => {
       expect(text(unit), unit).toMatch(new RegExp(`^${key}=.*\\btime-sync\\.target\\b`, 'm'))
 })
 
+test('the image compiles no driver of SQLite, and has none that its Node would abort with', () => {
+  const dockerfile = text('deploy/docker/Dockerfile')
+  const nodes = [...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, major]) => Number(major))
+  expect(Math.min(...nodes)).toBeGreaterThanOrEqual(24)
+  expect(new Set(nodes).size).toBe(1)
+  for (const [line] of dockerfile.matchAll(/npm (?:ci|install|prune|rebuild).*?(?= && |$)/gm))
+    expect(line).toMatch(/^npm (?:ci|prune) .*--ignore-scripts/)
+  expect(dockerfile).toContain('npm pkg delete optionalDependencies.better-sqlite3 && npm prune')
+})
+
 /** A server that accepts mail; resolves to what it got after the first mail. */
 function mailServer(): Promise<{ readonly port: number; readonly mail: Promise<string>; close(): void }> {
   return new Promise((listening) => {

@@ -14,7 +14,7 @@ import { blocksOf, commandsOf, plainWords } from '../support/docs.js'
 import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
 import { filesIn, root } from '../support/tree.js'
-import { postgresUrl } from '../support/warehouse.js'
+import { bothWarehouses, postgresUrl } from '../support/warehouse.js'
 
 const pages = ['README.md', ...filesIn('docs', '.md')]
 const blocks = pages.flatMap(blocksOf)
@@ -162,6 +162,93 @@ describe('the crontab', () => {
     }
     expect(env['PATH']).toContain(tools)
   })
+})
+
+describe('the file for Airflow', () => {
+  interface Task {
+    readonly task_id: string
+    readonly bash_command: string
+    readonly cwd: string
+  }
+  const [block] = blocksOf('docs/scale.md').filter(({ language }) => language === 'python')
+  /** What the file uses of Airflow: it only keeps what it is given. */
+  const airflow = `
+import json, sys, types
+tasks = []
+class BashOperator:
+    def __init__(self, **task): tasks.append(task)
+    @staticmethod
+    def partial(**shared): return Mapped(shared)
+class Mapped:
+    def __init__(self, shared): self.shared = shared
+    def expand(self, bash_command):
+        tasks.extend({**self.shared, 'bash_command': one} for one in bash_command)
+        return self
+    def __rshift__(self, after): self.after = after
+def dag(**settings): return lambda build: build
+for name in ['airflow', 'airflow.sdk', 'airflow.providers', 'airflow.providers.standard',
+    'airflow.providers.standard.operators', 'airflow.providers.standard.operators.bash']:
+    sys.modules[name] = types.ModuleType(name)
+sys.modules['airflow.sdk'].dag = dag
+sys.modules['airflow.providers.standard.operators.bash'].BashOperator = BashOperator
+exec(sys.stdin.read())
+print(json.dumps(tasks, default=str))
+`
+  const tasks = (): Task[] => {
+    const { stdout, stderr } = spawnSync('python3', ['-c', airflow], { input: block!.text })
+    expect(stderr.toString()).toBe('')
+    return JSON.parse(stdout.toString()) as Task[]
+  }
+  /** As its BashOperator runs a command; the exit code. */
+  const bash = (command: string, path: string): Promise<number> =>
+    new Promise((resolve) => {
+      const env = { ...usual(), PATH: `${path}:/usr/bin:/bin` }
+      execFile('bash', ['-c', command], { cwd: here.folder, env }, (error) =>
+        resolve(error === null ? 0 : Number(error.code ?? -1)),
+      )
+    })
+
+  it.runIf(has('python3'))('has a task for each shard and one after them, where the configuration is', () => {
+    const found = tasks()
+    const words = found.map(({ bash_command }) => bash_command.split(';')[0])
+    const shards = Array.from({ length: 8 }, (_, i) => `shopsync run nightly --shard ${i}/8`)
+    expect(words.toSorted()).toEqual([...shards, 'shopsync run nightly --whole'])
+    for (const { cwd } of found) expect(adapted(cwd)).toBe(here.folder)
+  })
+
+  it.runIf(has('python3'))('skips what no retry mends, and retries what one may', async () => {
+    const found = tasks().slice(-2)
+    const folder = join(here.folder, 'told')
+    mkdirSync(folder)
+    for (const [code, ended] of [
+      [0, 0],
+      [1, 0],
+      [2, 99],
+      [3, 3],
+      [4, 4],
+      [143, 143],
+    ]) {
+      writeFileSync(join(folder, 'shopsync'), `#!/bin/sh\nexit ${code}\n`, { mode: 0o755 })
+      for (const { bash_command: command } of found)
+        expect([code, await bash(command, folder)]).toEqual([code, ended])
+    }
+    // The program itself, of which a SQLite warehouse has no shards.
+    expect(await bash(found[0]!.bash_command, tools)).toBe(99)
+  })
+
+  it.runIf(has('python3') && postgresUrl() !== '')(
+    'runs a shard, and the whole that names the others',
+    async () => {
+      const [, postgres] = bothWarehouses()
+      const address = await postgres!.migrated()
+      here.configure({ api: { secret: here.sandbox.secret }, warehouse: { ...address } })
+      for (const { task_id, bash_command } of tasks().slice(-2))
+        expect(await bash(bash_command, tools), task_id).toBe(0)
+      const { stdout } = await shopsync(['runs', '--json'], { cwd: here.folder, env: usual() })
+      expect(stdout).toMatch(/"shard": "7\/8"/)
+      useConfigOfReadme()
+    },
+  )
 })
 
 describe('the systemd unit and the line for the journal', () => {

@@ -181,7 +181,7 @@ export function boundedFigures(): Bounded[] {
     reach('engine/run/cursorwalk.ts', 62, 61),
     reach('engine/run/run.ts', 120, 156),
     reach('features/sync/command.ts', 230, 309),
-    { what: 'pairs of features', now: pairsOfFeatures(), wanted: 35, bound: 39 },
+    { what: 'pairs of features', now: pairsOfFeatures(), wanted: 35, bound: 40 },
     { what: 'type names', now: typeNames().length, wanted: 780, bound: 914 },
     kinds('Cursor', 14, 22),
     kinds('Page', 12, 20),

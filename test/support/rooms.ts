@@ -49,7 +49,7 @@ const needs: Record<string, readonly string[]> = {
   schedule: ['dictionary', 'events', 'health', 'jobs', 'report', 'runs', 'worker'],
   snapshot: ['analytics'],
   targets: ['events'],
-  why: ['events', 'quarantine', 'reconcile'],
+  why: ['events', 'health', 'quarantine', 'reconcile'],
   worker: ['health', 'jobs'],
 }
 

@@ -6,8 +6,10 @@
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import { migrate } from '../../src/engine/warehouse/migrate.js'
+import type { StatusReport } from '../../src/features/health/statusdocument.js'
 import { compare, expected } from '../support/cells.js'
 import { EventBench } from '../support/events.js'
+import { metricsOf } from '../support/metrics.js'
 import { model } from '../support/model.js'
 import { place } from '../support/place.js'
 import { sync } from '../support/run.js'
@@ -75,10 +77,22 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   it('can be looked at before anything has upgraded it', async () => {
     const address = await keptWarehouse(kind)
     const here = await place({ tenants: 1, repairOrders: 1 })
-    here.configure({ warehouse: kind.name === 'sqlite' ? { url: address.url } : { ...address } })
-    const { code, stderr } = await here.run('status')
+    here.configure({
+      warehouse: kind.name === 'sqlite' ? { url: address.url } : { ...address },
+      targets: { repair_orders: 'PT5M' },
+    })
+    const seen = (await here.run('status', '--json')).json<StatusReport>()
+    expect(seen).toMatchObject({ healthy: false, freshness: [{ resource: 'repair_orders', met: 0 }] })
+    expect(seen.tenants.map(({ tenant_id }) => tenant_id)).toEqual([1, 2])
+    for (const words of [['status'], ['runs'], ['report', '--operations']])
+      expect(await here.run(...words), words.join(' ')).toMatchObject({ code: words[0] === 'status' ? 1 : 0 })
+    const { code, stderr } = await here.run('report')
     expect([code, stderr]).toEqual([2, expect.stringContaining('Type shopsync sync, or shopsync migrate')])
-    expect(await here.run('runs')).toMatchObject({ code: 0 })
+    const warehouse = await reopen(address, known)
+    const targets = { targetOf: () => 300_000, atLeast: 86_400_000, deletes: 86_400_000 }
+    const { series } = await metricsOf(warehouse, { resources: lists, targets })
+    expect(series.filter(({ name }) => /_quiet$|_rate_left$/.test(name))).toMatchObject([{ value: 0 }])
+    await warehouse.close()
     await here.remove()
   })
 

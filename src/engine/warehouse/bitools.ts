@@ -15,6 +15,8 @@ interface TypedColumn {
   readonly kind: Kind | ViewKind
   readonly postgres: string
   readonly sqlite: string
+  /** Of a view: an instant in the form of the tables. */
+  readonly as_stored?: true
 }
 
 /** What dbt needs to know about the database. */

@@ -192,6 +192,16 @@ export async function checkTables(warehouse: Warehouse): Promise<void> {
   )
 }
 
+/**
+ * Reads with checkTables only where reading fails: an older version's tables lack columns, and a list of what is missing
+ * helps more than the database's error.
+ */
+export const readThenCheck = <T>(warehouse: Warehouse, read: () => Promise<T>): Promise<T> =>
+  read().catch(async (error: unknown) => {
+    await checkTables(warehouse)
+    throw error
+  })
+
 const except = (unchanged: ReadonlyMap<string, Skip>, changes: readonly Change[]): Change[] =>
   changes.filter(({ table }) => !unchanged.has(table))
 

@@ -64,7 +64,7 @@ class Opened {
   rules: Rules
   /** Drift that this process has recorded: only once, so that concurrent cursors don't queue for the same row. */
   readonly reported = new Set<string>()
-  /** Tables that exist: the catalog is the longest answer that an idle run waits for. */
+  /** Tables and columns that exist: the catalog is the longest answer that an idle run waits for. */
   readonly found = new Set<string>()
 
   constructor(readonly options: WarehouseOptions) {
@@ -175,12 +175,15 @@ export class Warehouse implements Reader {
     return this.#opened.retryPolicy
   }
 
-  /** Whether the table exists; asks until it does. Commands that only read may meet warehouses of older versions. */
+  /**
+   * Whether `TABLE` or `TABLE.COLUMN` exists; asks until it does. Commands that only read may meet warehouses of older
+   * versions.
+   */
   async has(name: string): Promise<boolean> {
     const { found } = this.#opened
     if (found.has(name)) return true
     const live = await this.trying(() => this.dialect.catalog.liveColumns())
-    for (const { table } of live) found.add(table)
+    for (const column of live) found.add(column.table).add(`${column.table}.${column.name}`)
     return found.has(name)
   }
 

@@ -87,6 +87,7 @@ const describeViewColumn = ([name, column]: [string, ViewColumn]): DictionaryCol
   ...(column.references ? { references: column.references } : {}),
   ...(column.personal ? { personal: true } : {}),
   ...(column.isUnique ? { unique: true } : {}),
+  ...(column.asStored ? { as_stored: true } : {}),
 })
 
 const keyOf = ({ columns }: View): string[] =>

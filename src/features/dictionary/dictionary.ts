@@ -28,6 +28,8 @@ export interface DictionaryColumn {
   readonly personal?: true
   /** For views, whose keys no database knows: no two rows have the same value. */
   readonly unique?: true
+  /** For views: on SQLite an instant in the form of the tables, which is not that of the other columns of views. */
+  readonly as_stored?: true
 }
 
 /** How a row finds the row it refers to in another table: the columns on both sides, pair by pair. */

@@ -120,7 +120,7 @@ export async function updateIncidents<T>(
   const behind =
     targets && tellsBehind ? await behindTargets(warehouse, targets, settings.clock.nowMicros()) : []
   const quiet = settings.tellsQuiet
-    ? await warehouse.read((reader) => quietLists(reader, settings, settings.clock.nowMicros()))
+    ? await warehouse.read((reader) => quietLists(warehouse, reader, settings, settings.clock.nowMicros()))
     : []
   const workers = await workerIncidents(warehouse, settings.clock.nowMicros())
   return onIncidents(warehouse, async (session, before) => {

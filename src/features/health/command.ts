@@ -27,7 +27,7 @@ tenant and resource.`,
       { statusSettings },
       { reportSettings },
       { freshnessSettings },
-      { checkTables },
+      { readThenCheck },
       { forgottenFile },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
@@ -47,7 +47,7 @@ tenant and resource.`,
       await context.refuseUnknown()
       const nowMicros = context.clock.nowMicros()
       const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)
-      const report = await readStatus({
+      const options = {
         warehouse,
         label: config.warehouse.label,
         source: config.api,
@@ -60,11 +60,8 @@ tenant and resource.`,
         targets: freshnessSettings(config),
         forgottenFile: forgottenFile(invocation),
         nowMicros,
-      }).catch(async (error: unknown) => {
-        // An earlier version's tables lack columns: a list of what is missing helps more than the database's error.
-        await checkTables(warehouse)
-        throw error
-      })
+      }
+      const report = await readThenCheck(warehouse, () => readStatus(options))
       const failing = invocation.options.failing === true
       const { tenantNames } = reportSettings(config)
       const { terminal } = invocation.out

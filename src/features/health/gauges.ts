@@ -79,7 +79,7 @@ export async function readGauges(options: GaugesOptions): Promise<WarehouseGauge
       .sort((a, b) => (a < b ? -1 : 1))
     return {
       ...(await readCursorGauges(db, options, { ...options, runningMs: running })),
-      quiet: (await quietLists(db, options, nowMicros)).length,
+      quiet: (await quietLists(warehouse, db, options, nowMicros)).length,
       quarantine: await quarantined(db),
       drift: await drifted(db),
       incidents: await incidentKinds(options, db),

@@ -9,6 +9,7 @@ import type { StateRows } from '../../engine/model/state.js'
 import { memoryHours } from '../../engine/run/polls.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** A list that is quiet: an entry of `quiet` in the document of `shopsync status`. */
 export interface QuietList {
@@ -73,7 +74,14 @@ export function quietList({
 }
 
 /** The quiet lists, those that usually bring most first. */
-export async function quietLists(db: Db, wanted: WantedCursors, nowMicros: bigint): Promise<QuietList[]> {
+export async function quietLists(
+  warehouse: Pick<Warehouse, 'has'>,
+  db: Db,
+  wanted: WantedCursors,
+  nowMicros: bigint,
+): Promise<QuietList[]> {
+  // Nothing has counted for them in a warehouse that no run of this version has written yet.
+  if (!(await warehouse.has('sync_cursors.usual_news'))) return []
   const rows = await wantedCursors(db, wanted)
     .select(['tenant_id', 'resource', 'polled_at', 'quiet_since', 'quiet_polls', 'usual_news'])
     .where('usual_news', '>=', leastUsual)

@@ -201,7 +201,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     const cursors = await readHealth(db, asked, { ...options, runningMs: running, runningOf })
     const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
     const runs = await runsOf(db, leases)
-    const quiet = await quietLists(db, options, options.nowMicros)
+    const quiet = await quietLists(options.warehouse, db, options, options.nowMicros)
     const found = {
       ...head,
       reason: isForgotten ? null : grantsReason(tenants, runs.last_run),

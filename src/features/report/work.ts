@@ -8,6 +8,7 @@ import { Stop } from '../../engine/base/errors.js'
 import { statusSettings } from '../../engine/config/attention.js'
 import { reportSettings } from '../../engine/config/reportsection.js'
 import { freshnessSettings } from '../../engine/config/targetsection.js'
+import { readThenCheck } from '../../engine/warehouse/migrate.js'
 import type { CommandContext } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
 import { staleAfterNow } from '../targets/stretchedbound.js'
@@ -148,7 +149,8 @@ export async function drawReport(
     import('./page/reportpage.js'),
     import('./draw/option.js'),
   ])
-  const data = await readReport(await optionsOf(context, tenants))
+  const options = await optionsOf(context, tenants)
+  const data = await readThenCheck(options.warehouse, () => readReport(options))
   return { data, text: reportPage(data, draw) }
 }
 
@@ -163,7 +165,8 @@ export async function drawOperations(
     import('./page/operationspage.js'),
     import('./draw/option.js'),
   ])
-  const data = await readOperations(await optionsOf(context, tenants))
+  const options = await optionsOf(context, tenants)
+  const data = await readThenCheck(options.warehouse, () => readOperations(options))
   return { data, text: operationsPage(data, draw, isServed) }
 }
 

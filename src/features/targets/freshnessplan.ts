@@ -10,6 +10,7 @@ import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { WantedCursors } from '../../engine/warehouse/wantedcursors.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type DueList, dueLists, nothingHeard } from './duelists.js'
 import { boundOf, changeRate, meanRates } from './pollranking.js'
 import { type ExpectedList, forecastShare, requestsForAll, requestsForShare } from './shareforecast.js'
@@ -156,7 +157,7 @@ const nameOf = (resource: string, tenantId?: Int64): string => `${resource} ${te
 
 /** Resources whose tenants all have targets of their own, as where one tenant is asked for, are left out. */
 export async function readFreshness(
-  warehouse: Reader,
+  warehouse: Pick<Warehouse, 'has' | 'read'>,
   { targetOf, own }: Pick<FreshnessSettings, 'targetOf' | 'own'>,
   wanted: WantedCursors & { readonly nowMicros: bigint },
 ): Promise<ResourceFreshnessStatus[]> {

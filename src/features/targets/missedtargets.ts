@@ -2,7 +2,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
-import type { Reader } from '../../engine/warehouse/cursors.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { hourOf } from './freshnessplan.js'
 import { delaysSince } from './sql.js'
 
@@ -29,7 +29,7 @@ const isBehind = ({ met, missed }: { readonly met: number; readonly missed: numb
  * late only in the hour that has just begun, as after a first sync, hasn't lasted for an hour.
  */
 export async function behindTargets(
-  warehouse: Reader,
+  warehouse: Pick<Warehouse, 'has' | 'read'>,
   { targetOf, own }: Pick<FreshnessSettings, 'targetOf' | 'own'>,
   nowMicros: bigint,
 ): Promise<BehindTarget[]> {

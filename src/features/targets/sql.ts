@@ -8,6 +8,7 @@ import type { Reader } from '../../engine/warehouse/cursors.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import { isOfShard } from '../../engine/warehouse/shardsql.js'
 import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { withDelays } from './tables.js'
 
 /** Lists per statement: the rows of all of them at once would take more memory than everything else. */
@@ -153,7 +154,7 @@ export const uncheckedLists = (
 
 /** The outcome of changes since that hour: by resource, and by list for tenants with targets of their own. */
 export async function delaysSince(
-  warehouse: Reader,
+  warehouse: Pick<Warehouse, 'has' | 'read'>,
   hour: string,
 ): Promise<{ resource: string; tenant_id?: Int64; met: number; missed: number }[]> {
   const read = <T>(work: (db: ReturnType<typeof withDelays>) => Promise<T>): Promise<T> =>
@@ -167,15 +168,18 @@ export async function delaysSince(
       .select((eb) => [eb.fn.sum<number>('met').as('met'), eb.fn.sum<number>('missed').as('missed')])
       .execute(),
   )
-  const own = await read((db) =>
-    db
-      .selectFrom('sync_tenant_delays')
-      .where('hour', '>=', hour)
-      .groupBy(['tenant_id', 'resource'])
-      .select(['tenant_id', 'resource'])
-      .select((eb) => [eb.fn.sum<number>('met').as('met'), eb.fn.sum<number>('missed').as('missed')])
-      .execute(),
-  )
+  // A warehouse that nothing has brought up to date yet lacks the table.
+  const own = (await warehouse.has('sync_tenant_delays'))
+    ? await read((db) =>
+        db
+          .selectFrom('sync_tenant_delays')
+          .where('hour', '>=', hour)
+          .groupBy(['tenant_id', 'resource'])
+          .select(['tenant_id', 'resource'])
+          .select((eb) => [eb.fn.sum<number>('met').as('met'), eb.fn.sum<number>('missed').as('missed')])
+          .execute(),
+      )
+    : []
   return [...rows, ...own].map((row) => ({ ...row, met: Number(row.met), missed: Number(row.missed) }))
 }
 

@@ -8,6 +8,8 @@ TABLE is any table whose rows come from a list of the API: not tenants, and not 
 of a row. A nested row's id is unique only within its record: ID shows the rows of every record that has it, RECORD/ID
 the row of one record. If nested rows have no id, ID is their record's id, and RECORD/POSITION names one row.
 
+If the row's list is quiet, it says so: nothing new has come although it usually does, and the source may serve old data.
+
 Costs one request per row; writes nothing. Exits with 1 if there is no such row.`,
   examples: [
     ['shopsync why customers 17 --tenant 101', 'of one tenant'],
@@ -18,12 +20,14 @@ Costs one request per row; writes nothing. Exits with 1 if there is no such row.
   second: { name: 'id', description: 'id of the row, or RECORD/ID of a nested one' },
   options: choiceOptions.filter(({ flags }) => flags.startsWith('--tenant')),
   run: async (invocation) => {
-    const [{ withContext }, { tellWhy }, { checkTables }, { whyText }] = await Promise.all([
-      import('../../shell/commandcontext.js'),
-      import('./work.js'),
-      import('../../engine/warehouse/migrate.js'),
-      import('./words.js'),
-    ])
+    const [{ withContext }, { tellWhy }, { checkTables }, { whyText }, { reportSettings }] =
+      await Promise.all([
+        import('../../shell/commandcontext.js'),
+        import('./work.js'),
+        import('../../engine/warehouse/migrate.js'),
+        import('./words.js'),
+        import('../../engine/config/reportsection.js'),
+      ])
     return withContext(invocation, async (context) => {
       const { out, argument = '', second = '' } = invocation
       const warehouse = await context.readingWarehouse()
@@ -32,7 +36,7 @@ Costs one request per row; writes nothing. Exits with 1 if there is no such row.
       const question = { table: argument, id: second, tenants: context.choice.tenants }
       const answer = await tellWhy(await context.dependencies(warehouse), question)
       if (out.json) await out.document(answer)
-      else out.say(whyText(answer))
+      else out.say(whyText(answer, reportSettings(context.config).tenantNames))
       return answer.rows.length > 0 ? 0 : 1
     })
   },

@@ -3,6 +3,7 @@ import { toJson } from '../../engine/base/printjson.js'
 import { foreignAdvice } from '../../shell/belongingwords.js'
 import { type LastEvent, secondsBetween } from '../events/eventview.js'
 import { isUnreadable } from '../events/watchinbox.js'
+import { quietText } from '../health/quietlists.js'
 import { hiddenDiffers } from '../reconcile/content.js'
 import { mostRows, type Told, type Why } from './work.js'
 
@@ -17,12 +18,14 @@ function missingText({ table, resource, id, unknown_tenants: unknown, known_tena
   return `The warehouse has no tenant ${unknown.join(', ')}. It has ${list}.`
 }
 
-export function whyText(why: Why): string {
+/** `names`: `report.tenantNames`. */
+export function whyText(why: Why, names: Readonly<Record<string, string>> = {}): string {
   const { belongs_to: owner, rows, known_since } = why
-  if (rows.length === 0) return missingText(why)
+  const quiet = why.quiet ? `\n\n${quietText(why.quiet, names)}` : ''
+  if (rows.length === 0) return `${missingText(why)}${quiet}`
   const isForgotten = rows.some(({ brought }) => /^(unknown|run)$/.test(brought.certainty))
   const since = known_since !== null && isForgotten ? `\nNothing before ${known_since} is recorded.` : ''
-  const told = `${rows.map(rowText).join('\n\n')}${oneOfSeveral(rows)}${since}`
+  const told = `${rows.map(rowText).join('\n\n')}${oneOfSeveral(rows)}${since}${quiet}`
   if (owner === null) return told
   const source = `The warehouse belongs to ${owner.base_url} (partner ${owner.partner_id}).`
   return owner.configured ? told : `${told}\n\n${source} ${foreignAdvice}`

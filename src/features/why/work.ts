@@ -24,6 +24,7 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type BelongsTo, belongsTo } from '../../shell/belongingwords.js'
 import { type LastEvent, lastEventOf } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox, watchInbox } from '../events/watchinbox.js'
+import { type QuietList, quietLists } from '../health/quietlists.js'
 import type { Quarantined } from '../quarantine/work.js'
 import { type ContentDifference, compareContent } from '../reconcile/content.js'
 import {
@@ -75,6 +76,8 @@ export interface Why {
   readonly known_tenants: readonly Int64[]
   readonly belongs_to: BelongsTo | null
   readonly rows: readonly Told[]
+  /** Of the lists that the rows come from, or would: those that are quiet. Absent if there are none. */
+  readonly quiet?: readonly QuietList[]
   /** The start of the oldest run on record: nothing earlier is recorded. */
   readonly known_since: string | null
 }
@@ -271,7 +274,10 @@ async function tell(
 /**
  * The history of every row that the question matches, for every selected tenant: one id may be part of several records.
  */
-export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, question: Question): Promise<Why> {
+export async function tellWhy(
+  deps: Reading & Pick<Dependencies, 'model' | 'config'>,
+  question: Question,
+): Promise<Why> {
   const known = tableOf(deps.model, question.table)
   await readForgottenThere(deps.warehouse)
   const rows = await readRows(deps.warehouse, known.table, question)
@@ -282,6 +288,12 @@ export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, quest
       await tell(deps, belongs?.configured === false ? notAsked(deps, belongs) : askSource, known, row),
     )
   const tenants = (await knownTenants(deps.warehouse)).map(({ tenantId }) => tenantId)
+  const asked = rows.length > 0 ? rows.map((row) => row.tenant_id as Int64) : question.tenants
+  const { exceptTenants } = deps.config.sync
+  const lists = { resources: [known.resource.name], tenants: asked, exceptTenants }
+  const quiet = await deps.warehouse.read((db) =>
+    quietLists(deps.warehouse, db, lists, deps.clock.nowMicros()),
+  )
   return {
     table: question.table,
     resource: known.resource.name,
@@ -290,6 +302,7 @@ export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, quest
     known_tenants: tenants,
     belongs_to: belongs,
     rows: told,
+    ...(quiet.length > 0 && { quiet }),
     known_since: await knownSince(deps.warehouse),
   }
 }

@@ -5,6 +5,7 @@ import { printInstant } from '../instant.js'
 import type { Random } from '../random.js'
 import type { StoredRecord } from '../records/collection.js'
 import type { Stamped } from '../records/json.js'
+import { packed } from '../records/packed.js'
 import { isRecordList } from '../records/resources.js'
 import type { Store } from '../records/store.js'
 import type { CatalogueJob } from './catalogue.js'
@@ -104,6 +105,8 @@ export class World {
     readonly random: Random,
     /** The first day of the business in these records. */
     readonly start: Moment,
+    /** Whether these records are kept compressed. */
+    private readonly packs = false,
   ) {}
 
   vendorsOf(shopId: number): readonly number[] {
@@ -149,7 +152,8 @@ export class World {
   }
 
   flush(): void {
-    for (const [resource, entries] of this.#batch) this.store.collection(this.tenant, resource).load(entries)
+    for (const [resource, entries] of this.#batch)
+      this.store.collection(this.tenant, resource).load(this.packs ? packed(entries) : entries)
     this.#batch.clear()
   }
 

@@ -96,11 +96,13 @@ describe.each([
           .find((table) => table.name === relation)!
           .columns.filter((column) => column.kind === kind)
           .map((column) => column.name)
-      const isView = views.some((view) => view.name === relation)
-      const isComparable = name === 'postgres' || isView
+      const view = views.find((one) => one.name === relation)
+      // With the T and Z of the tables, an instant is no text that Superset's ranges compare with.
+      const isComparable = (column: string): boolean =>
+        name === 'postgres' || (view !== undefined && !view.columns[column]?.asStored)
       const times = columns.filter(({ is_dttm }) => is_dttm)
       expect(times.map(({ column_name }) => column_name).sort()).toEqual(
-        [...of('day'), ...(isComparable ? of('timestamp') : [])].sort(),
+        [...of('day'), ...of('timestamp').filter(isComparable)].sort(),
       )
       for (const { column_name, python_date_format } of times)
         expect(python_date_format).toBe(

@@ -8,6 +8,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { QuietList } from '../../../src/features/health/quietlists.js'
 import { readStatus, type StatusReport } from '../../../src/features/health/statusdocument.js'
 import { statusText } from '../../../src/features/health/words.js'
+import type { Why } from '../../../src/features/why/work.js'
 import { createSandbox, template } from '../../../src/sandbox/index.js'
 import { AlertingWorld, lineOf, receiver, ruleOf } from '../../support/alerting.js'
 import { syncedPlace } from '../../support/place.js'
@@ -120,7 +121,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-it('status shows it and ends with 0; only a rule that names it reports it; the metrics count it', async () => {
+it('status shows it and ends with 0, and so does why; only a rule that names it reports it; the metrics count it', async () => {
   const [message, textfile] = [join(scratch(), 'told.txt'), join(scratch(), 'shopsync.prom')]
   const command = ['sh', '-c', `cat >> ${message}`]
   const told = (): string => (existsSync(message) ? readFileSync(message, 'utf8') : '')
@@ -137,11 +138,13 @@ it('status shows it and ends with 0; only a rule that names it reports it; the m
   db.prepare(
     `update sync_cursors set quiet_since = ?, quiet_polls = 2, usual_news = 41 where tenant_id = 101 and resource = 'repair_orders'`,
   ).run(since)
+  const id = String(db.prepare('select max(id) from repair_orders where tenant_id = 101').pluck().get())
   db.close()
   configure()
   expect(await here.run('sync')).toMatchObject({ code: 0 })
   expect(told()).toBe('')
   const said = 'repair_orders of Main Street Auto: nothing new for 3 days; usually 41 a day'
+  const why = (row: string, tenant: string) => here.run('why', 'repair_orders', row, '--tenant', tenant)
   const shows = async (): Promise<void> => {
     const { code, stdout, stderr } = await here.run('status')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -149,10 +152,15 @@ it('status shows it and ends with 0; only a rule that names it reports it; the m
     const { quiet } = (await here.run('status', '--json')).json<{ quiet: readonly QuietList[] }>()
     expect(quiet).toMatchObject([{ tenant_id: 101, resource: 'repair_orders', quiet_since: since }])
     expect((await here.run('status', '--tenant', '102')).stdout).not.toContain('usually')
+    expect((await why(id, '101')).stdout).toContain(`! ${said}`)
+    expect((await why(id, '102')).stdout).not.toContain('usually')
     expect(readFileSync(textfile, 'utf8')).toContain('shopsync_cursors_quiet 1\n')
     expect(readFileSync(textfile, 'utf8')).not.toContain('kind="quiet"')
   }
   await shows()
+  // A row that is missing is what people ask about when a source serves an old copy.
+  expect(await why('999999999', '101')).toMatchObject({ code: 1, stdout: expect.stringContaining(said) })
+  expect((await here.run('why', 'customers', '1', '--json')).json<Why>().quiet).toBeUndefined()
   configure('quiet')
   expect(await here.run('sync')).toMatchObject({ code: 0 })
   expect(told()).toContain(said)

@@ -16,16 +16,16 @@ const dbtTarget = (): DbtTarget => ({
 /**
  * A SQLite warehouse as Superset sees it. Superset compares a day with an instant, as text: without a separate format
  * for days, the first day of a range is lost. The instants in the views are written the way Superset writes its own;
- * those in the tables aren't, and would lose a day's rows.
+ * those in the tables aren't, nor those that views show as the tables have them, and would lose a day's rows.
  */
 const supersetTarget = (url: string): SupersetTarget => ({
   name: `shopsync ${resolve(url.slice('sqlite:'.length))}`,
   uri: `sqlite:///${resolve(url.slice('sqlite:'.length))}`,
   schema: 'main',
   typeOf: (column) => column.sqlite,
-  timeOf: ({ kind }, { part }) => {
+  timeOf: ({ kind, as_stored: isStored = false }, { part }) => {
     if (kind === 'day') return { format: '%Y-%m-%d' }
-    return kind === 'timestamp' && part === 'view' ? { format: null } : undefined
+    return kind === 'timestamp' && part === 'view' && !isStored ? { format: null } : undefined
   },
 })
 
