@@ -266,8 +266,7 @@ export interface Checks {
   readonly resources?: Resources
 }
 
-/** The configuration, including the features' sections. */
-export function configShape({ tablesOf, sections, resources = declared }: Checks) {
+function shapeOf({ tablesOf, sections, resources = declared }: Checks) {
   const own = Object.entries(ownSections(tablesOf, resources)).map(
     ([name, shape]) => [name, { shape }] as const,
   )
@@ -276,6 +275,22 @@ export function configShape({ tablesOf, sections, resources = declared }: Checks
   return z.strictObject(Object.fromEntries(all.map(([name, { shape }]) => [name, shape])), {
     error: 'an object',
   })
+}
+
+/** To make one takes longer than to check a file against it, and programs that stay up check several. */
+const shapes = new WeakMap<
+  Checks['sections'],
+  { readonly checks: Checks; readonly shape: ReturnType<typeof shapeOf> }
+>()
+
+/** The configuration, including the features' sections. */
+export function configShape(checks: Checks): ReturnType<typeof shapeOf> {
+  const { tablesOf, sections, resources } = checks
+  const known = shapes.get(sections)
+  if (known && known.checks.tablesOf === tablesOf && known.checks.resources === resources) return known.shape
+  const shape = shapeOf(checks)
+  shapes.set(sections, { checks, shape })
+  return shape
 }
 
 /** The engine's own sections, after the check. */

@@ -262,15 +262,22 @@ function ownerBelow(owner: Owner, member: Children): Owner {
   return { ...owner, grain, path: [...path, { column: ownerColumn, table: tableName }] }
 }
 
+/** A command asks for the tables of each resource ten times before it begins. */
+const made = new WeakMap<Resource, Table[]>()
+
 /** The warehouse tables of one resource: its own first, then those of its nested arrays, owners before children. */
 export function tablesOf(resource: Resource): Table[] {
+  const known = made.get(resource)
+  if (known) return known
   const owner: Owner = {
     resource,
     rootColumn: `${resource.singular}_id`,
     path: [],
     grain: withArticle(resource.singular.replaceAll('_', ' ')),
   }
-  return [rootTable(resource), ...childTables(owner, resource.fields)]
+  const tables = [rootTable(resource), ...childTables(owner, resource.fields)]
+  made.set(resource, tables)
+  return tables
 }
 
 /** The table for a declaration in schema/derived/. */

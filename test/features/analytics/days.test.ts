@@ -378,7 +378,7 @@ describe.each(dialectWarehouses())('in $name', (kind) => {
         .insertInto('appointments')
         .values(rows.slice(i, i + 100).map(({ day: _, ...row }) => row))
         .execute()
-    const text = viewText(appointmentLoad, warehouse.dialect.views().sql, {
+    const { query: text } = viewText(appointmentLoad, warehouse.dialect.views().sql, {
       model: known,
       unlisted: 'keep',
     })

@@ -122,7 +122,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     for (const [name, from, to] of readings) {
       const view = views.find((one) => one.name === name)
       if (!view) throw new Error(name)
-      const text = viewText(view, warehouse.dialect.views().sql, {
+      const { query: text } = viewText(view, warehouse.dialect.views().sql, {
         model: known,
         unlisted: 'keep',
       })
