@@ -376,7 +376,7 @@ describe('a feature', () => {
 describe('a figure', () => {
   describe.each(warehouses())('$name', (kind) => {
     it('an existing warehouse has it after migrate, without a request', { timeout: patience }, async () => {
-      const address = kind.address()
+      const address = await kind.viewed()
       const config = configure(sandbox, address, ['repair_orders', 'shops'], {})
       expect((await shopsync(['sync', '--config', config])).code).toBe(0)
       const requests = sandbox.requests.length

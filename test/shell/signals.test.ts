@@ -42,7 +42,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     '%s ends a run with exit code %i, and the next one continues immediately',
     async (signal, code) => {
       fill()
-      const address = kind.address()
+      const address = await kind.viewed()
       const config = configure(sandbox, address, ['notes', 'categories'], { sync: { concurrency: 1 } })
       const sent = atFifth(async () => {
         run.kill(signal)
@@ -85,7 +85,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
 
   it('a second signal ends the program immediately', async () => {
     fill()
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, ['notes'])
     let ended = false
     const sent = atFifth(async () => {

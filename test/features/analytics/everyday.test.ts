@@ -220,7 +220,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   let today = ''
   beforeAll(async () => {
     sandbox = await business()
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, resources, { report })
     const run = async (...words: string[]) => {
       const ended = await shopsync([...words, '--config', config])

@@ -122,7 +122,7 @@ describe.each([
     let warehouse: Warehouse
     let run: (...words: string[]) => ReturnType<typeof shopsync>
     beforeAll(async () => {
-      const address = kind.address()
+      const address = await kind.viewed()
       const config = configure(sandbox, address, resources, { report })
       run = (...words) => shopsync([...words, '--config', config])
       const ended = await run('sync')

@@ -22,7 +22,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   beforeAll(async () => {
     const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 101 }] })
     putOddInvoices(sandbox)
-    const address = kind.address()
+    const address = await kind.viewed()
     const ended = await shopsync([
       'sync',
       '--config',

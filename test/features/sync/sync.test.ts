@@ -5,13 +5,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { shopsync } from '../../support/call.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { spawned } from '../../support/process.js'
 
 let here: Place
 
 beforeEach(async () => {
-  here = await place()
+  here = await viewedPlace()
 })
 afterEach(() => here.remove())
 

@@ -71,7 +71,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       sandbox.store.addTenant({ id })
       sandbox.store.put(id, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))
     }
-    at = await kind.migrated()
+    at = await kind.viewed()
     folder = scratch()
     configure({ targets })
     await run('sync')
