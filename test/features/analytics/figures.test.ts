@@ -24,7 +24,7 @@ const resources = [
 ]
 const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
 
-const options = { tenants: 2, repairOrders: 110, seed: 29, until: '2026-11-20T12:00:00Z' } as const
+const options = { tenants: 2, repairOrders: 70, seed: 29, until: '2026-11-20T12:00:00Z' } as const
 const lifelike = await sandboxOfFile(options)
 const hostile = await sandboxOfFile(options)
 spoil(hostile)

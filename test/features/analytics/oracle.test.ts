@@ -47,7 +47,7 @@ const zonesOf =
     return configured ?? (isZone(sent) ? sent : report.timeZone)
   }
 
-const options = { tenants: 2, repairOrders: 110, seed: 23, until: '2026-11-20T12:00:00Z' } as const
+const options = { tenants: 2, repairOrders: 70, seed: 23, until: '2026-11-20T12:00:00Z' } as const
 const lifelike = await sandboxOfFile(options)
 showTwice(lifelike)
 const hostile = await sandboxOfFile(options)
