@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { RunReport } from '../../src/engine/run/runreport.js'
 import type { StatusReport } from '../../src/features/health/statusdocument.js'
 import { shopsync } from '../support/call.js'
-import { type Place, viewedPlace } from '../support/place.js'
+import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
 import { scratch } from '../support/scratch.js'
 import { isWhole } from '../support/size.js'
@@ -15,7 +15,7 @@ import { isWhole } from '../support/size.js'
 let here: Place
 
 beforeAll(async () => {
-  here = await viewedPlace()
+  here = await place()
 })
 afterAll(() => here.remove())
 afterEach(() => {
