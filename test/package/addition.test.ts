@@ -264,6 +264,12 @@ beforeAll(async () => {
     'test/support/tree.ts',
     'package.json',
     'tsconfig.json',
+    // Compiled as it was: only what is added, and what depends on it, is compiled here.
+    'dist/schema',
+    'dist/src',
+    'dist/test/schema',
+    'dist/test/support',
+    'dist/.tsbuildinfo',
   ])
     cpSync(join(root, part), join(project, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
