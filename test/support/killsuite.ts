@@ -25,7 +25,10 @@ function fill(sandbox: Sandbox): void {
 function change({ store }: Sandbox, round: number): void {
   const at = (n: number): string => time(1000 * round + n)
   for (let n = 1; n <= notes; n++) {
-    const note = { ...template('notes', ((round * 37 + n) % records) + 1, at(n)), description: `round ${round}` }
+    const note = {
+      ...template('notes', ((round * 37 + n) % records) + 1, at(n)),
+      description: `round ${round}`,
+    }
     store.put(1, 'notes', note)
   }
   for (let n = 1; n <= orders; n++) {

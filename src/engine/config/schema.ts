@@ -278,18 +278,13 @@ function shapeOf({ tablesOf, sections, resources = declared }: Checks) {
 }
 
 /** To make one takes longer than to check a file against it, and programs that stay up check several. */
-const shapes = new WeakMap<
-  Checks['sections'],
-  { readonly checks: Checks; readonly shape: ReturnType<typeof shapeOf> }
->()
+const shapes = new WeakMap<Checks['sections'], ReturnType<typeof shapeOf>>()
 
 /** The configuration, including the features' sections. */
 export function configShape(checks: Checks): ReturnType<typeof shapeOf> {
-  const { tablesOf, sections, resources } = checks
-  const known = shapes.get(sections)
-  if (known && known.checks.tablesOf === tablesOf && known.checks.resources === resources) return known.shape
-  const shape = shapeOf(checks)
-  shapes.set(sections, { checks, shape })
+  const isUsual = (checks.resources ?? declared) === declared
+  const shape = (isUsual && shapes.get(checks.sections)) || shapeOf(checks)
+  if (isUsual) shapes.set(checks.sections, shape)
   return shape
 }
 

@@ -267,15 +267,9 @@ const made = new WeakMap<Resource, Table[]>()
 
 /** The warehouse tables of one resource: its own first, then those of its nested arrays, owners before children. */
 export function tablesOf(resource: Resource): Table[] {
-  const known = made.get(resource)
-  if (known) return known
-  const owner: Owner = {
-    resource,
-    rootColumn: `${resource.singular}_id`,
-    path: [],
-    grain: withArticle(resource.singular.replaceAll('_', ' ')),
-  }
-  const tables = [rootTable(resource), ...childTables(owner, resource.fields)]
+  const grain = withArticle(resource.singular.replaceAll('_', ' '))
+  const owner = { resource, rootColumn: `${resource.singular}_id`, path: [], grain }
+  const tables = made.get(resource) ?? [rootTable(resource), ...childTables(owner, resource.fields)]
   made.set(resource, tables)
   return tables
 }

@@ -49,8 +49,8 @@ const refusing = (first: string, refused: string[] = []): RunOptions => ({
 })
 
 describe.each(dialectWarehouses())('$name', (kind) => {
-  /** What is above the dialects. */
-  const above = it.runIf(warehouses().includes(kind))
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
   it('a first load fetches them without an extra request', async () => {
     prepare()
     const warehouse = await open(kind)
@@ -64,7 +64,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  above('a list with nothing else is walked, resumed from its watermark and reconciled', async () => {
+  test('a list with nothing else is walked, resumed from its watermark and reconciled', async () => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     put(1, dotnet)
@@ -78,18 +78,21 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  above.each([false, true])('reconcile counts them, and finds one that is missing (full: %s)', async (full) => {
-    prepare(1500)
-    const warehouse = await open(kind)
-    await sync(sandbox, warehouse, options)
-    const even = only(await reconcile(sandbox, warehouse, { ...options, full }))
-    expect(even).toMatchObject({ status: 'ok', reconciled: { source: 1502, warehouse: 1502, stored: 0 } })
-    await warehouse.write([warehouse.db.deleteFrom('notes').where('id', '=', 5001).compile()])
-    const report = only(await reconcile(sandbox, warehouse, { ...options, full }))
-    expect(report).toMatchObject({ status: 'ok', reconciled: { stored: 1 } })
-    expect((await live(warehouse)).get(5001)).toBe(dotnet)
-    await warehouse.close()
-  })
+  test.each([false, true])(
+    'reconcile counts them, and finds one that is missing (full: %s)',
+    async (full) => {
+      prepare(1500)
+      const warehouse = await open(kind)
+      await sync(sandbox, warehouse, options)
+      const even = only(await reconcile(sandbox, warehouse, { ...options, full }))
+      expect(even).toMatchObject({ status: 'ok', reconciled: { source: 1502, warehouse: 1502, stored: 0 } })
+      await warehouse.write([warehouse.db.deleteFrom('notes').where('id', '=', 5001).compile()])
+      const report = only(await reconcile(sandbox, warehouse, { ...options, full }))
+      expect(report).toMatchObject({ status: 'ok', reconciled: { stored: 1 } })
+      expect((await live(warehouse)).get(5001)).toBe(dotnet)
+      await warehouse.close()
+    },
+  )
 
   it.each([
     ['with Z, where it refuses the offset', '0001-01-01T00:00:00Z', 2],
@@ -108,7 +111,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  above('records that no updated_after shows are read without it by reconcile --full, which reports that', async () => {
+  test('records that no updated_after shows are read without it by reconcile --full, which reports that', async () => {
     prepare(150)
     const warehouse = await open(kind)
     const around = { ...refusing('1970-01-01T00:00:00Z'), random: () => 0.5 }
@@ -154,7 +157,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  above('an API that refuses every list fails its cursor', async () => {
+  test('an API that refuses every list fails its cursor', async () => {
     prepare()
     const warehouse = await open(kind)
     expect(only(await sync(sandbox, warehouse, refusing('9')))).toMatchObject({ status: 'failed' })

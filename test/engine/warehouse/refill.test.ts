@@ -61,8 +61,8 @@ const later = (more: Shape): Model => {
 }
 
 describe.each(dialectWarehouses())('$name', (kind) => {
-  /** What is above the dialects. */
-  const above = it.runIf(warehouses().includes(kind))
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
   const run = (warehouse: Warehouse, options = {}): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: chosen, ...options })
   const begin = async () => {
@@ -124,7 +124,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  above('an interrupted refill walk continues in the next run, whatever that is asked to do', async () => {
+  test('an interrupted refill walk continues in the next run, whatever that is asked to do', async () => {
     const { address, warehouse, wanted } = await begin()
     await execute(warehouse, address, 'drop table customer_phones')
     await migrate(warehouse)
@@ -145,7 +145,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  above('a walk that was interrupted before the table was dropped is not resumed', async () => {
+  test('a walk that was interrupted before the table was dropped is not resumed', async () => {
     const address = await kind.migrated()
     const warehouse = await reopen(address)
     sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
@@ -158,7 +158,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  above('a refill that is requested during a walk outlives the walk', async () => {
+  test('a refill that is requested during a walk outlives the walk', async () => {
     const { address, warehouse, wanted } = await begin()
     await execute(warehouse, address, 'drop table customer_phones')
     await migrate(warehouse)
@@ -186,7 +186,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  above('a walk that continues despite a refill requested meanwhile, and is then interrupted, is not resumed', async () => {
+  test('a walk that continues despite a refill requested meanwhile, and is then interrupted, is not resumed', async () => {
     const address = await kind.migrated()
     const warehouse = await reopen(address)
     const other = await reopen(address)

@@ -21,14 +21,14 @@ const sandbox = await sandboxOfFile()
 await copySuite({ moments: 3 })
 
 describe.each(dialectWarehouses())('into $name', (kind) => {
-  /** What is above the dialects. */
-  const above = it.runIf(warehouses().includes(kind))
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
   let from: Address
   beforeAll(async () => {
     from = await original(sandbox, dialectWarehouses()[0]!)
   })
 
-  above('is refused by every other command until it is complete', async () => {
+  test('is refused by every other command until it is complete', async () => {
     const to = kind.address()
     const begun = copyInto(from, to, {
       onProgress: ({ pass }: CopyProgress) => {
@@ -82,7 +82,7 @@ describe.each(dialectWarehouses())('into $name', (kind) => {
     })
   })
 
-  above('accepts a target made by migrate, unless the original is older', async () => {
+  test('accepts a target made by migrate, unless the original is older', async () => {
     const to = kind.address()
     const made = await reopen(to, rich)
     await migrate(made)
@@ -99,7 +99,7 @@ describe.each(dialectWarehouses())('into $name', (kind) => {
     })
   })
 
-  above("doesn't wait if another process holds either side (exit 4)", async () => {
+  test("doesn't wait if another process holds either side (exit 4)", async () => {
     const to = kind.address()
     for (const held of [from, to]) {
       const holder = await reopen(held, rich)

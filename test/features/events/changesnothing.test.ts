@@ -119,8 +119,8 @@ class World {
 }
 
 describe.each(dialectWarehouses())('on $name', (kind) => {
-  /** What is above the dialects. */
-  const above = it.runIf(warehouses().includes(kind))
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
   const worlds: World[] = []
   afterEach(async () => {
     for (const world of worlds.splice(0)) await world.close()
@@ -141,7 +141,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     expect(states).toEqual(new Set(['settled', 'unseen', 'waiting']))
   })
 
-  above('a turn stores what the list shows, and nothing that only events say', async () => {
+  test('a turn stores what the list shows, and nothing that only events say', async () => {
     const [deaf, hearing] = [await opened(false), await opened(true)]
     for (const world of [deaf, hearing]) {
       await world.run({})
@@ -166,7 +166,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     expect(await cursorsOf(hearing)).toEqual(await cursorsOf(deaf))
   })
 
-  above('nothing waiting: a run sends the same requests as without an inbox', async () => {
+  test('nothing waiting: a run sends the same requests as without an inbox', async () => {
     const [deaf, hearing] = [await opened(false), await opened(true)]
     for (const world of [deaf, hearing]) {
       await world.run({})

@@ -20,8 +20,8 @@ const [first, second, third, fourth] = [1, 2, 3, 4] as const
 const targets = { '*': 'PT15M' }
 
 describe.each(dialectWarehouses())('$name', (kind) => {
-  /** What is above the dialects. */
-  const above = it.runIf(warehouses().includes(kind))
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
   let at: Address
   let folder = ''
   const configure = (more: Record<string, object> = {}): void => {
@@ -99,7 +99,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     )
   })
 
-  above('while a listener runs, only unannounced news counts for resources that have events', async () => {
+  test('while a listener runs, only unannounced news counts for resources that have events', async () => {
     await set({ news: 9, news_unannounced: 2, news_hours: 5 }, first, 'notes')
     await set({ news: 7, news_unannounced: 3, news_hours: 5 }, first, 'shops')
     await set({ polled_at: '2026-01-03T00:00:00.000000Z', news: 4, news_unannounced: 1 }, second, 'notes')
@@ -122,7 +122,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     })
   })
 
-  above('without targets the same requests are sent, and no change is counted by its delay', async () => {
+  test('without targets the same requests are sent, and no change is counted by its delay', async () => {
     const delays = (): Promise<unknown[]> =>
       within((warehouse) => withDelays(warehouse.db).selectFrom('sync_delays').selectAll().execute())
     const requests = async (how: Record<string, object>): Promise<string[]> => {
