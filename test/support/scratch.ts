@@ -24,8 +24,8 @@ export function removeScratch(): void {
 process.once('exit', removeScratch)
 
 /** A temporary folder, removed after the file of tests that made it. */
-export function scratch(): string {
-  const folder = mkdtempSync(join(placeOfCopies(), 'shopsync-test-'))
+export function scratch(place = placeOfCopies()): string {
+  const folder = mkdtempSync(join(place, 'shopsync-test-'))
   made.push(folder)
   return folder
 }
