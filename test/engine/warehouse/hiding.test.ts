@@ -78,7 +78,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   }
 
   it('a warehouse loaded with the preset contains no hidden text, verifies, and no command prints one', async () => {
-    const address = await kind.viewed()
+    const address = kind.address()
     const config = configure(sandbox, address, [])
     const out = scratch()
     write(config, preset, { metrics: { textfile: join(out, 'shopsync.prom') } })
@@ -185,7 +185,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   })
 
   it('another key is refused under the same version, and replaces all pseudonyms under the next', async () => {
-    const address = await kind.viewed()
+    const address = kind.address()
     const config = configure(sandbox, address, [])
     write(config, preset)
     await done(config, 'sync')
