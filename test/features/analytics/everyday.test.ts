@@ -12,7 +12,7 @@ import { shopsync } from '../../support/call.js'
 import { spoil } from '../../support/hostile.js'
 import { configure } from '../../support/place.js'
 import { query } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen, warehouses } from '../../support/warehouse.js'
 import { answers } from './everydayanswers.js'
 import { Facts } from './everydayfacts.js'
 import { dayIn, type Fields, type Row, type World } from './oracle.js'
@@ -257,12 +257,16 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       ).toBe(true)
   })
 
-  it.each(mistakes)('question %i: a different %s by %s', async (number, column, sql) => {
-    const found = await query(warehouse, inBraces(questions[number - 1]?.sql ?? ''))
-    expect(found.some((row) => row[column] !== null)).toBe(true)
-    const wrong = await query(warehouse, inBraces(sql))
-    expect(total(wrong, column)).not.toBe(total(found, column))
-  })
+  // Whether the data would show a mistake doesn't depend on the database.
+  it.runIf(warehouses().includes(kind)).each(mistakes)(
+    'question %i: a different %s by %s',
+    async (number, column, sql) => {
+      const found = await query(warehouse, inBraces(questions[number - 1]?.sql ?? ''))
+      expect(found.some((row) => row[column] !== null)).toBe(true)
+      const wrong = await query(warehouse, inBraces(sql))
+      expect(total(wrong, column)).not.toBe(total(found, column))
+    },
+  )
 
   it('no month is complete while a list behind the figures was never walked or is incomplete', async () => {
     const { db } = warehouse
