@@ -4,12 +4,12 @@ import type { Command, Invocation } from '../../shell/command.js'
 const file = 'demo/warehouse.db'
 const page = 'demo/report.html'
 /**
- * A business with more than fourteen months of history, so that its last month has one a year before to compare with, and
- * two that opened recently.
+ * A shop with more than fourteen months of history, so that its last month has one a year before to compare with; two shops
+ * that have been open for three months; and one that has just opened.
  */
 const tenants = [
-  { id: 101, shops: 2, repairOrders: 4600 },
-  { id: 102, shops: 1, repairOrders: 400 },
+  { id: 101, shops: 1, repairOrders: 2300 },
+  { id: 102, shops: 2, repairOrders: 1000 },
   { id: 103, shops: 1, repairOrders: 160 },
 ]
 const thingsThatHappen = 200
