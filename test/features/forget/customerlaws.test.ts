@@ -343,7 +343,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       }
       let wanted: unknown
       let killed = 0
-      const step = sized(isFile ? 40 : 80, 1)
+      const step = sized(40, 1)
       for (let n = Number.POSITIVE_INFINITY; ; n = n === Number.POSITIVE_INFINITY ? 0 : n + step) {
         if (isFile) copyFileSync(kept, path)
         else if (killed > 0) {
