@@ -161,13 +161,22 @@ function columnsNeeded({ figures, first }: Leg): string[] {
   return Object.keys(first.relation.columns).filter((name) => named.has(name))
 }
 
+/** Each measure of each figure asks, and the answer takes a whole query. */
+const grouped = new WeakMap<ViewWords, Map<View, boolean>>()
+
 /**
  * Whether the rows of a view are groups themselves: there are few of them, and a group of groups hides them from
  * conditions.
  */
 function isOfGroups(view: View, q: ViewWords): boolean {
+  const known = grouped.get(q) ?? new Map<View, boolean>()
+  grouped.set(q, known)
+  const found = known.get(view)
+  if (found !== undefined) return found
   const built = view.build(q)
-  return !isList(built) && /\bgroup by\b/.test(partsOf(built.from)[0] ?? '')
+  const isGrouped = !isList(built) && /\bgroup by\b/.test(partsOf(built.from)[0] ?? '')
+  known.set(view, isGrouped)
+  return isGrouped
 }
 
 function legText(q: ViewWords, leg: Leg, period: (day: string) => string): string {

@@ -22,8 +22,16 @@ export const dueRound: NonNullable<Feature['dueRound']> = (mode, context, ...cho
   return feature.dueRound(mode, context, ...chosen)
 }
 
-export const sectionsOf = (features: readonly Feature[]): Promise<ConfigSection[]> =>
-  Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))
+/** The same list each time: the check of a configuration is made once for it. */
+const sectionLists = new WeakMap<readonly Feature[], Promise<ConfigSection[]>>()
+
+export function sectionsOf(features: readonly Feature[]): Promise<ConfigSection[]> {
+  const known = sectionLists.get(features)
+  if (known) return known
+  const sections = Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))
+  sectionLists.set(features, sections)
+  return sections
+}
 
 export const stepsOf = (features: readonly Feature[]): Promise<StepKind[]> =>
   Promise.all(features.flatMap(({ step }) => step?.() ?? []))

@@ -55,7 +55,7 @@ class Played {
 
   static async play(kind: Kind, seed: number, names: readonly Work[]): Promise<void> {
     const sandbox = await createSandbox({ tenants: 2, repairOrders: 8, seed })
-    const address = kind.address()
+    const address = await kind.viewed()
     const played = new Played(sandbox, kind, address, randomFrom(seed))
     let reader: CopyReader | undefined
     try {
@@ -210,7 +210,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('a row that was asked for first and stored last is taken; by the newest stamp, it is lost', async () => {
     const sandbox = await sandboxOfStale()
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, ['notes'])
     await run(config, 'sync')
     const [sound, naive] = [

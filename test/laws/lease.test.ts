@@ -219,7 +219,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     sandbox.store.put(1, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, ['notes'])
     const { reached, release } = hold()
     const first = new Program(program, ['sync', '--config', config])

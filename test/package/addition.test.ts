@@ -264,6 +264,12 @@ beforeAll(async () => {
     'test/support/tree.ts',
     'package.json',
     'tsconfig.json',
+    // Compiled as it was: only what is added, and what depends on it, is compiled here.
+    'dist/schema',
+    'dist/src',
+    'dist/test/schema',
+    'dist/test/support',
+    'dist/.tsbuildinfo',
   ])
     cpSync(join(root, part), join(project, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
@@ -376,7 +382,7 @@ describe('a feature', () => {
 describe('a figure', () => {
   describe.each(warehouses())('$name', (kind) => {
     it('an existing warehouse has it after migrate, without a request', { timeout: patience }, async () => {
-      const address = kind.address()
+      const address = await kind.viewed()
       const config = configure(sandbox, address, ['repair_orders', 'shops'], {})
       expect((await shopsync(['sync', '--config', config])).code).toBe(0)
       const requests = sandbox.requests.length

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { configure, type Place, place } from '../support/place.js'
+import { configure, type Place, viewedPlace } from '../support/place.js'
 import { Program } from '../support/process.js'
 import { filesIn, root } from '../support/tree.js'
 import { postgresUrl } from '../support/warehouse.js'
@@ -20,7 +20,7 @@ let here: Place
 let env: Record<string, string>
 
 beforeAll(async () => {
-  here = await place({ tenants: 1, repairOrders: 300 })
+  here = await viewedPlace({ tenants: 1, repairOrders: 300 })
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
   env = { PATH: process.env.PATH ?? '', API_SECRET: here.sandbox.secret }
 })

@@ -211,6 +211,7 @@ describe('run', () => {
   })
 
   test('a verify step reports what differs, and writes nothing', async () => {
+    here.configure({ sync: { resources: ['repair_orders', 'customers', 'notes', 'shops'] } })
     await here.run('sync')
     const equal = await here.run('run', 'weekly-verify', '--json')
     expect(equal.code, equal.stdout).toBe(0)

@@ -5,7 +5,7 @@ import { visible } from '../../src/engine/base/escape.js'
 import { createLog } from '../../src/shell/log.js'
 import { harmless, painted, plainTerminal, type Terminal } from '../../src/shell/terminal.js'
 import { table } from '../../src/shell/texttable.js'
-import { type Place, place } from '../support/place.js'
+import { type Place, viewedPlace } from '../support/place.js'
 import { sample } from '../support/size.js'
 import { type OnTerminal, onTerminal } from '../support/terminal.js'
 
@@ -59,7 +59,7 @@ test.each([true, false])('a line of the log, for people: %s', (text) => {
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ tenants: 1 })
+  here = await viewedPlace({ tenants: 1 })
   here.configure({
     sync: { resources: ['notes', 'shops', 'vendors'] },
     report: { tenantNames: { 101: evil } },

@@ -47,7 +47,7 @@ describe.runIf(hasScript())('forget prompts', () => {
     ["a customer's id with the tenant's", '1/5\r', 0, /Customer 1\/5 is forgotten/, one],
   ])('%s', async (_name, keys, code, said, flags) => {
     const [kind] = warehouses()
-    const address = kind!.address()
+    const address = await kind!.viewed()
     const config = configure(sandbox, address, ['notes', 'customers'])
     await shopsync(['sync', '--config', config])
     const ended = await typed(['forget', '--tenant', '1', ...flags, '--config', config], keys)

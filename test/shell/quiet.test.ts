@@ -5,13 +5,13 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { RunReport } from '../../src/engine/run/runreport.js'
 import type { StatusReport } from '../../src/features/health/statusdocument.js'
-import { type Place, place } from '../support/place.js'
+import { type Place, viewedPlace } from '../support/place.js'
 import { closeAll, httpServer } from '../support/server.js'
 
 let here: Place
 
 beforeEach(async () => {
-  here = await place({ repairOrders: 2 })
+  here = await viewedPlace({ repairOrders: 2 })
   here.configure({ sync: { resources: ['notes', 'categories'] } })
 })
 afterEach(() => here.remove())

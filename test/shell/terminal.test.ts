@@ -19,7 +19,7 @@ import type { Terminal } from '../../src/shell/terminal.js'
 import { layOut } from '../../src/shell/terminallayout.js'
 import { widthOf } from '../../src/shell/width.js'
 import { shopsync } from '../support/call.js'
-import { type Place, place } from '../support/place.js'
+import { type Place, viewedPlace } from '../support/place.js'
 import { scratch } from '../support/scratch.js'
 import { sample } from '../support/size.js'
 import { type OnTerminal, onTerminal } from '../support/terminal.js'
@@ -32,7 +32,7 @@ const names = {
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ tenants: 3 })
+  here = await viewedPlace({ tenants: 3 })
   here.configure({
     sync: { resources: ['notes', 'staffs', 'payment_transactions'] },
     report: { tenantNames: names },

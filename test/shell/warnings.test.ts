@@ -1,11 +1,11 @@
 /** Warnings are for what needs attention. Whatever goes as it should, however odd, is only in the log. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Rule } from '../../src/sandbox/index.js'
-import { type Place, place } from '../support/place.js'
+import { type Place, viewedPlace } from '../support/place.js'
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ tenants: 1, repairOrders: 120 })
+  here = await viewedPlace({ tenants: 1, repairOrders: 120 })
   here.configure({ sync: { resources: ['repair_orders', 'shops', 'notes'] } })
 })
 afterAll(() => here.remove())

@@ -4,7 +4,7 @@ import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startListening } from '../support/listening.js'
 import { metricsOf } from '../support/metrics.js'
-import { type Place, place } from '../support/place.js'
+import { type Place, viewedPlace } from '../support/place.js'
 import { eventBody } from '../support/receiver.js'
 import { reopen } from '../support/warehouse.js'
 
@@ -14,7 +14,7 @@ const resources = ['repair_orders', 'payments', 'customers']
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ repairOrders: 3, tenants: 2, rate })
+  here = await viewedPlace({ repairOrders: 3, tenants: 2, rate })
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
 })
 afterAll(() => here.remove())

@@ -10,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Breakage } from './breakage.js'
@@ -27,7 +28,8 @@ export interface PlantedBreakage extends Breakage {
 
 /** The program without changes, in its own folder; returns the folder that replaces `dist/`. */
 export function product(): string {
-  const folder = scratch()
+  // Where its files may be links.
+  const folder = scratch(tmpdir())
   const dist = join(folder, 'dist')
   for (const part of needed) linked(join(root, 'dist', part), join(dist, part), '.js')
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))

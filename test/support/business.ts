@@ -527,7 +527,7 @@ export interface BusinessPlace {
 export async function businessIn(kind: Kind): Promise<BusinessPlace> {
   const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 1 }, { id: 2 }] })
   fillBusiness(sandbox)
-  const address = kind.address()
+  const address = await kind.viewed()
   const config = configure(sandbox, address, resources, { report })
   const run: BusinessPlace['run'] = (words) => shopsync([...words, '--config', config])
   for (const words of [['sync'], ['reconcile', '--accept-deletes']]) {

@@ -72,7 +72,7 @@ export class Call {
         started: { node: process.execPath, program: `${root}/dist/bin/shopsync.js` },
         collectAt: () => {},
       }
-      call([...features, ...more], words, io).then(resolve, reject)
+      call(more.length > 0 ? [...features, ...more] : features, words, io).then(resolve, reject)
     })
     this.ended = code.then((exitCode) => ({
       code: exitCode,

@@ -7,10 +7,13 @@ import { copyFileSync } from 'node:fs'
 import { inject } from 'vitest'
 import { databaseAt, onServer, type PostgresTemplate } from './databases.js'
 
+/** `viewed`: as `shopsync migrate` makes it, with views. */
+export type TemplateName = 'engine' | 'viewed'
+
 const asked = new Map<string, Promise<void>>()
 
 /** Waits for vitest's main process, which makes the template when the run's first test requests it. */
-function made(name: 'sqlite' | 'postgres'): Promise<void> {
+function made(name: 'sqlite' | 'sqlite/viewed' | 'postgres' | 'postgres/viewed'): Promise<void> {
   const answer =
     asked.get(name) ??
     fetch(`${inject('templates')}/${name}`).then(async (response) => {
@@ -27,9 +30,9 @@ export function postgresOfRun(): PostgresTemplate {
   return inject('postgres')
 }
 
-export async function cloneSqlite(file: string): Promise<void> {
-  await made('sqlite')
-  copyFileSync(inject('sqlite').file, file)
+export async function cloneSqlite(file: string, of: TemplateName = 'engine'): Promise<void> {
+  await made(of === 'viewed' ? 'sqlite/viewed' : 'sqlite')
+  copyFileSync(inject('sqlite')[of === 'viewed' ? 'viewed' : 'file'], file)
 }
 
 /** Databases to drop after the test, or after the file if they were made outside a test. */
@@ -38,11 +41,12 @@ let isInTest = false
 const dropping: Promise<void>[] = []
 
 /** The address of a new database. */
-export async function clonePostgres(): Promise<string> {
-  const { url, database } = postgresOfRun()
-  await made('postgres')
+export async function clonePostgres(of: TemplateName = 'engine'): Promise<string> {
+  const { url, database, viewed } = postgresOfRun()
+  await made(of === 'viewed' ? 'postgres/viewed' : 'postgres')
   const name = `t_${randomBytes(6).toString('hex')}`
-  await onServer(url, `create database ${name} template ${database} strategy file_copy`)
+  const from = of === 'viewed' ? viewed : database
+  await onServer(url, `create database ${name} template ${from} strategy file_copy`)
   databases[isInTest ? 'test' : 'file'].add(name)
   return databaseAt(url, name)
 }

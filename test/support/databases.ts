@@ -12,6 +12,8 @@ export interface PostgresTemplate {
   readonly url: string
   /** The database that is copied. */
   readonly database: string
+  /** The same with views. */
+  readonly viewed: string
 }
 
 /** Runs statements on a Postgres, outside any transaction. */

@@ -5,27 +5,33 @@ import { Program, program } from './process.js'
 import { randomFrom } from './random.js'
 import { registersAgree } from './registers.js'
 import { sandboxOfFile } from './sandbox.js'
+import { sized } from './size.js'
 import { bothWarehouses, contents, type Kind, reopen, sqliteBothWays } from './warehouse.js'
 import { orderText, workerScript } from './worker.js'
 
 const resources = ['repair_orders', 'notes', 'customers']
+/** Some pages of each list, of which a change concerns two or three. */
+const [records, notes, orders] = sized([240, 130, 60], [450, 230, 120])
 const base = Date.parse('2026-03-01T00:00:00Z')
 const time = (n: number): string => new Date(base + n * 1000).toISOString()
 
 function fill(sandbox: Sandbox): void {
   sandbox.store.addTenant({ id: 1 })
   for (const resource of resources)
-    for (let id = 1; id <= 450; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
+    for (let id = 1; id <= records; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
 }
 
-/** Changes of the nth round: three pages of notes, orders with different children, and new customers. */
+/** Changes of the nth round: pages of notes, orders with different children, and new customers. */
 function change({ store }: Sandbox, round: number): void {
   const at = (n: number): string => time(1000 * round + n)
-  for (let n = 1; n <= 230; n++) {
-    const note = { ...template('notes', ((round * 37 + n) % 450) + 1, at(n)), description: `round ${round}` }
+  for (let n = 1; n <= notes; n++) {
+    const note = {
+      ...template('notes', ((round * 37 + n) % records) + 1, at(n)),
+      description: `round ${round}`,
+    }
     store.put(1, 'notes', note)
   }
-  for (let n = 1; n <= 120; n++) {
+  for (let n = 1; n <= orders; n++) {
     const services = [serviceTemplate(100_000 * round + n, at(n))]
     store.put(1, 'repair_orders', { ...template('repair_orders', n, at(n)), services })
   }
@@ -87,8 +93,7 @@ export async function killSuite({ kills, seed }: { kills: number; seed: number }
           else expect(ended.code, ended.stderr + ended.stdout).toBe(0)
         }
         change(sandbox, round)
-        await finish(address)
-        await finish(other)
+        await Promise.all([finish(address), finish(other)])
         await expectSame(address, other, `after ${cut} kills`)
       }
       expect(cut).toBeGreaterThanOrEqual(kills)

@@ -99,6 +99,14 @@ export async function place(options: SandboxOptions = {}): Promise<Place> {
   }
 }
 
+/** The same with the tables and views that `shopsync migrate` makes: for tests that aren't about a warehouse's first run. */
+export async function viewedPlace(options: SandboxOptions = {}): Promise<Place> {
+  const here = await place(options)
+  const { cloneSqlite } = await import('./clones.js')
+  await cloneSqlite(join(here.folder, 'data/warehouse.db'), 'viewed')
+  return here
+}
+
 interface Synced {
   readonly at: number
   /** Where its sandbox was, and the end of the sandbox's records. */
@@ -126,7 +134,7 @@ export async function syncedPlace(options: SandboxOptions, config: Record<string
     }
   }
   const until = new Date().toISOString()
-  const here = await place({ until, ...options })
+  const here = await viewedPlace({ until, ...options })
   here.configure(config)
   const { code, stderr } = await here.run('sync', '--quiet')
   if (code !== 0) throw new Error(`The first sync ended with ${code}: ${stderr}`)

@@ -118,7 +118,7 @@ class Pool {
     while (!isOver()) {
       const { code, stderr } = await shopsync(words, { cwd: this.#folder })
       expect([0, 3, 4], stderr).toContain(code)
-      await sleep(1000)
+      await sleep(300)
     }
   }
 
@@ -182,7 +182,7 @@ class Pool {
       return runs.filter(({ mode, finished_at }) => mode === 'whole' && finished_at !== null).length
     }
     const before = await ended()
-    await expect.poll(ended, { timeout: 300_000, interval: 2000 }).toBeGreaterThan(before)
+    await expect.poll(ended, { timeout: 300_000, interval: 250 }).toBeGreaterThan(before)
     await warehouse.close()
   }
 

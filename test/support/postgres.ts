@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { postgresUrlOf } from './databases.js'
+import { placeOfCopies } from './scratch.js'
 
 const run = promisify(execFile)
 
@@ -73,6 +74,11 @@ const settings = [
   'synchronous_commit=off',
   'full_page_writes=off',
   'max_connections=200',
+  // Each test's database is gone before its statistics would be made, and it is never restored.
+  'autovacuum=off',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'max_wal_size=4GB',
   'logging_collector=off',
 ]
 
@@ -134,7 +140,7 @@ function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
 export interface PostgresOptions {
   /** Default: a free one. */
   readonly port?: number
-  /** Where the folder of its data is made. Default: among the temporary files. */
+  /** Where the folder of its data is made. Default: with the tests' warehouses. */
   readonly place?: string
   /** How large a file may grow, until it is restarted. */
   readonly megabytes?: number
@@ -156,7 +162,7 @@ function secured(data: string, { cert, key }: NonNullable<PostgresOptions['tls']
 }
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
-  const { megabytes, tls, place = tmpdir(), port = await freePort() } = options
+  const { megabytes, tls, place = placeOfCopies(), port = await freePort() } = options
   const { initdb, postgres } = await binaries()
   const data = mkdtempSync(join(place, 'shopsync-pg-'))
   if (isRoot) chownSync(data, nobody, nobody)

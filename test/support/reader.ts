@@ -22,7 +22,7 @@ export class Reader {
 
   /** Of a warehouse that holds these resources of the sandbox's tenants; granted the first one. */
   static async start(sandbox: Sandbox, kind: Kind, resources: readonly string[]): Promise<Reader> {
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, [...resources])
     const synced = await shopsync(['sync', '--config', config])
     expect(synced.code, synced.stderr).toBe(0)

@@ -1,6 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+
+/**
+ * In memory, where the machine has room for it: on a disk, the files of a test's warehouse take as long as the test itself.
+ * A run that is killed leaves its folders, here as there: another run can't know that nobody needs them.
+ */
+export function placeOfCopies(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    return bavail * bsize > 2 ** 31 ? '/dev/shm' : tmpdir()
+  } catch {
+    return tmpdir()
+  }
+}
 
 const made: string[] = []
 
@@ -11,8 +24,8 @@ export function removeScratch(): void {
 process.once('exit', removeScratch)
 
 /** A temporary folder, removed after the file of tests that made it. */
-export function scratch(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'shopsync-test-'))
+export function scratch(place = placeOfCopies()): string {
+  const folder = mkdtempSync(join(place, 'shopsync-test-'))
   made.push(folder)
   return folder
 }

@@ -1,49 +1,52 @@
 /**
- * Warehouses that a whole test run copies: migrated once, with the usual model. They are made in vitest's main process
- * when the first test requests them, while other tests run. Tests are in other processes, and send requests over HTTP.
+ * Warehouses that a whole test run copies: migrated once, with the usual model, by the engine alone and as `shopsync
+ * migrate` does it, with the views and their calendar. They are made in vitest's main process when the first test requests
+ * them, while other tests run. Tests are in other processes, and send requests over HTTP.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import { databaseAt, onServer, type PostgresTemplate, postgresUrlOf, templateSchema } from './databases.js'
 import { freePort, startPostgres, type TestPostgres } from './postgres.js'
 import { known } from './run.js'
+import { placeOfCopies } from './scratch.js'
 
 export interface SqliteTemplate {
   readonly file: string
+  /** The same with views. */
+  readonly viewed: string
 }
 
+const paths = ['/sqlite', '/sqlite/viewed', '/postgres', '/postgres/viewed'] as const
+type TemplatePath = (typeof paths)[number]
+
 export interface Templates {
-  /** `GET /sqlite` and `GET /postgres` answer when the template is ready. */
+  /** `GET /sqlite`, `/sqlite/viewed`, `/postgres` and `/postgres/viewed` answer when the template is ready. */
   readonly url: string
   readonly sqlite: SqliteTemplate
   readonly postgres: PostgresTemplate
   stop(): Promise<void>
 }
 
-/**
- * In memory, where the machine has room for it: each test's database is a copy of the template, and on a disk the files
- * of a copy take as long as the test itself. A run that is killed leaves its folder, here as there: another run can't know
- * that nobody needs it.
- */
-function placeOfCopies(): string {
-  try {
-    const { bavail, bsize } = statfsSync('/dev/shm')
-    return bavail * bsize > 2 ** 31 ? '/dev/shm' : tmpdir()
-  } catch {
-    return tmpdir()
-  }
-}
-
 async function fill(url: string): Promise<void> {
   const warehouse = await openWarehouse({ url, schema: templateSchema, model: known })
   await migrate(warehouse)
   await warehouse.close()
+}
+
+/** With the views and their calendar, as the program makes them. */
+async function fillWithViews(url: string, folder: string): Promise<void> {
+  const config = join(folder, `${url.split(':', 1)[0]}.json`)
+  const warehouse = url.startsWith('sqlite:') ? { url } : { url, schema: templateSchema }
+  const api = { baseUrl: 'http://127.0.0.1:9', partnerId: '1', secret: 'none' }
+  writeFileSync(config, JSON.stringify({ api, warehouse }), { mode: 0o600 })
+  const { shopsync } = await import('./call.js')
+  const { code, stderr } = await shopsync(['migrate', '--config', config])
+  if (code !== 0) throw new Error(stderr)
 }
 
 function answer(response: ServerResponse, made: Promise<unknown>): void {
@@ -55,28 +58,38 @@ function answer(response: ServerResponse, made: Promise<unknown>): void {
 
 /** `given`: the server of the tests within which these tests run. */
 export async function startTemplates(given = process.env.TEST_POSTGRES): Promise<Templates> {
-  const folder = mkdtempSync(join(tmpdir(), 'shopsync-templates-'))
-  const sqlite = { file: join(folder, 'template.db') }
+  const folder = mkdtempSync(join(placeOfCopies(), 'shopsync-templates-'))
+  const sqlite = { file: join(folder, 'template.db'), viewed: join(folder, 'viewed.db') }
   const port = given ? undefined : await freePort()
-  const postgres = {
-    url: given ?? postgresUrlOf(port),
-    database: `template_${randomBytes(6).toString('hex')}`,
-  }
+  const database = `template_${randomBytes(6).toString('hex')}`
+  const postgres = { url: given ?? postgresUrlOf(port), database, viewed: `${database}_viewed` }
   let server: TestPostgres | undefined
-  const make = {
+  const made = new Map<string, Promise<void>>()
+  const ready = (name: TemplatePath): Promise<void> => {
+    const making = made.get(name) ?? make[name]()
+    made.set(name, making)
+    return making
+  }
+  const make: Record<TemplatePath, () => Promise<void>> = {
     '/sqlite': () => fill(`sqlite:${sqlite.file}`),
+    '/sqlite/viewed': async () => {
+      await ready('/sqlite')
+      copyFileSync(sqlite.file, sqlite.viewed)
+      await fillWithViews(`sqlite:${sqlite.viewed}`, folder)
+    },
     '/postgres': async () => {
-      if (port !== undefined) server = await startPostgres({ port, place: placeOfCopies() })
+      if (port !== undefined) server = await startPostgres({ port })
       await onServer(postgres.url, `create database ${postgres.database}`)
       await fill(databaseAt(postgres.url, postgres.database))
     },
+    '/postgres/viewed': async () => {
+      await ready('/postgres')
+      await onServer(postgres.url, `create database ${postgres.viewed} template ${database}`)
+      await fillWithViews(databaseAt(postgres.url, postgres.viewed), folder)
+    },
   }
-  const made = new Map<string, Promise<void>>()
-  const http = createServer(({ url }, response) => {
-    const name = url === '/postgres' ? url : '/sqlite'
-    const making = made.get(name) ?? make[name]()
-    made.set(name, making)
-    answer(response, making)
+  const http = createServer(({ url = '' }, response) => {
+    answer(response, ready(paths.find((path) => path === url) ?? '/sqlite'))
   })
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   return {
@@ -87,7 +100,7 @@ export async function startTemplates(given = process.env.TEST_POSTGRES): Promise
       http.close()
       http.closeAllConnections()
       // A server that is just starting would outlive the run.
-      await made.get('/postgres')?.catch(() => {})
+      await Promise.allSettled(made.values())
       await server?.stop()
       rmSync(folder, { recursive: true, force: true })
     },

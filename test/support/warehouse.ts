@@ -5,7 +5,7 @@ import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { clonePostgres, cloneSqlite, postgresOfRun } from './clones.js'
+import { clonePostgres, cloneSqlite, postgresOfRun, type TemplateName } from './clones.js'
 import { templateSchema } from './databases.js'
 import type { Address } from './place.js'
 import { known } from './run.js'
@@ -23,25 +23,32 @@ export interface Kind {
   address(): Address
   /** Where a test's own warehouse is, with the tables of the usual model: a copy of the run's template. */
   migrated(): Promise<Address>
+  /** The same as `shopsync migrate` leaves it, with views: for commands, whose first run makes them. */
+  viewed(): Promise<Address>
 }
 
 const file = (): string => join(scratch(), 'warehouse.db')
-const sqliteFrom = (threadFrom: number): Kind => ({
-  name: 'sqlite',
-  threadFrom,
-  address: () => ({ url: `sqlite:${file()}`, schema: templateSchema, threadFrom }),
-  migrated: async () => {
+const sqliteFrom = (threadFrom: number): Kind => {
+  const copied = async (of: TemplateName): Promise<Address> => {
     const path = file()
-    await cloneSqlite(path)
+    await cloneSqlite(path, of)
     return { url: `sqlite:${path}`, schema: templateSchema, threadFrom }
-  },
-})
+  }
+  return {
+    name: 'sqlite',
+    threadFrom,
+    address: () => ({ url: `sqlite:${file()}`, schema: templateSchema, threadFrom }),
+    migrated: () => copied('engine'),
+    viewed: () => copied('viewed'),
+  }
+}
 /** Without the writer thread: to start it takes as long as a small warehouse's first load. Commands use it. */
 const sqlite = sqliteFrom(Number.POSITIVE_INFINITY)
 const postgres: Kind = {
   name: 'postgres',
   address: () => ({ url: postgresOfRun().url, schema: `t_${randomBytes(6).toString('hex')}` }),
   migrated: async () => ({ url: await clonePostgres(), schema: templateSchema }),
+  viewed: async () => ({ url: await clonePostgres('viewed'), schema: templateSchema }),
 }
 
 /** For the laws, and the contract that every dialect keeps: SQLite and Postgres, whatever WAREHOUSES is. */

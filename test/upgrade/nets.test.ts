@@ -77,7 +77,7 @@ async function filled(kind: Kind): Promise<Address> {
   fillAsThen(sandbox)
   // Its absurd hours are beyond what the oracle's SQL can hold.
   sandbox.store.remove(1, 'repair_orders', 46)
-  const address = await kind.migrated()
+  const address = await kind.viewed()
   const warehouse = await reopen(address)
   await sync(sandbox, warehouse)
   await prepareViews(warehouse)

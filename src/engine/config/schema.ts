@@ -266,8 +266,7 @@ export interface Checks {
   readonly resources?: Resources
 }
 
-/** The configuration, including the features' sections. */
-export function configShape({ tablesOf, sections, resources = declared }: Checks) {
+function shapeOf({ tablesOf, sections, resources = declared }: Checks) {
   const own = Object.entries(ownSections(tablesOf, resources)).map(
     ([name, shape]) => [name, { shape }] as const,
   )
@@ -276,6 +275,17 @@ export function configShape({ tablesOf, sections, resources = declared }: Checks
   return z.strictObject(Object.fromEntries(all.map(([name, { shape }]) => [name, shape])), {
     error: 'an object',
   })
+}
+
+/** To make one takes longer than to check a file against it, and programs that stay up check several. */
+const shapes = new WeakMap<Checks['sections'], ReturnType<typeof shapeOf>>()
+
+/** The configuration, including the features' sections. */
+export function configShape(checks: Checks): ReturnType<typeof shapeOf> {
+  const isUsual = (checks.resources ?? declared) === declared
+  const shape = (isUsual && shapes.get(checks.sections)) || shapeOf(checks)
+  if (isUsual) shapes.set(checks.sections, shape)
+  return shape
 }
 
 /** The engine's own sections, after the check. */

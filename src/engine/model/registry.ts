@@ -62,8 +62,12 @@ const configured = (
 ): Resource[] =>
   Object.values(resources).map((resource) => {
     const { columns = {}, history = false, names } = settings[resource.name] ?? {}
-    const keeps = history && resource.list === 'records' && { history }
-    const whole = { ...withColumns(resource, columns), ...keeps, ...(names && { names }) }
+    const more = {
+      ...(history && resource.list === 'records' && { history }),
+      ...(names && { names }),
+    }
+    const promoted = withColumns(resource, columns)
+    const whole = Object.keys(more).length > 0 ? { ...promoted, ...more } : promoted
     const [root] = tablesOf(whole)
     const hidden = root ? hiddenColumnsOf(privacy, root).map(({ name }) => name) : []
     return hidden.length > 0 ? { ...whole, hidden } : whole

@@ -262,15 +262,16 @@ function ownerBelow(owner: Owner, member: Children): Owner {
   return { ...owner, grain, path: [...path, { column: ownerColumn, table: tableName }] }
 }
 
+/** A command asks for the tables of each resource ten times before it begins. */
+const made = new WeakMap<Resource, Table[]>()
+
 /** The warehouse tables of one resource: its own first, then those of its nested arrays, owners before children. */
 export function tablesOf(resource: Resource): Table[] {
-  const owner: Owner = {
-    resource,
-    rootColumn: `${resource.singular}_id`,
-    path: [],
-    grain: withArticle(resource.singular.replaceAll('_', ' ')),
-  }
-  return [rootTable(resource), ...childTables(owner, resource.fields)]
+  const grain = withArticle(resource.singular.replaceAll('_', ' '))
+  const owner = { resource, rootColumn: `${resource.singular}_id`, path: [], grain }
+  const tables = made.get(resource) ?? [rootTable(resource), ...childTables(owner, resource.fields)]
+  made.set(resource, tables)
+  return tables
 }
 
 /** The table for a declaration in schema/derived/. */

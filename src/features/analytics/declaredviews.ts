@@ -1,6 +1,6 @@
 import { views } from '../../../schema/views/index.js'
 import type { ViewStore, WantedView } from '../../engine/warehouse/viewstore.js'
-import { textKeys, type ViewSettings, viewText } from './viewwords.js'
+import { type ViewSettings, viewText } from './viewwords.js'
 
 /** The views of schema/views/ in the SQL of the database. */
 export const declaredViews = (store: Pick<ViewStore, 'sql'>, settings: ViewSettings): WantedView[] =>
@@ -8,6 +8,5 @@ export const declaredViews = (store: Pick<ViewStore, 'sql'>, settings: ViewSetti
     name: view.name,
     doc: `${view.doc} Grain: ${view.grain}.`,
     columns: Object.entries(view.columns).map(([name, { doc, kind }]) => ({ name, doc, kind })),
-    query: viewText(view, store.sql, settings),
-    keys: textKeys(view, store.sql, settings),
+    ...viewText(view, store.sql, settings),
   }))

@@ -58,11 +58,11 @@ function legsOf(view: View, sql: ViewSql, settings: ViewSettings): readonly View
  * The text keys by which a view is joined, as far as each is made from columns of one table. Planners don't look into
  * unions for them.
  */
-export function textKeys(view: View, sql: ViewSql, settings: ViewSettings): WantedView['keys'] {
+function textKeys(view: View, legs: readonly ViewQuery[]): WantedView['keys'] {
   const columns = Object.entries(view.columns).filter(
     ([, { isUnique, references }]) => isUnique === true || references !== undefined,
   )
-  const [leg, ...others] = legsOf(view, sql, settings)
+  const [leg, ...others] = legs
   if (!leg || others.length > 0) return []
   const { select, from } = leg
   const tables = new Map([...from.matchAll(tableWithAlias)].map(([, table, alias]) => [alias, table]))
@@ -76,13 +76,18 @@ export function textKeys(view: View, sql: ViewSql, settings: ViewSettings): Want
   })
 }
 
-export function viewText(view: View, sql: ViewSql, settings: ViewSettings): string {
+/** Its query, and the keys by which it is joined. */
+export function viewText(
+  view: View,
+  sql: ViewSql,
+  settings: ViewSettings,
+): Pick<WantedView, 'query' | 'keys'> {
   const legs = legsOf(view, sql, settings)
   const text = sql.query({
     with: legs.flatMap((leg) => leg.with ?? []).join(',\n'),
     legs: legs.map((leg) => ({ columns: columnsOf(view, leg), from: leg.from })),
   })
-  return withTables(text, sql, settings)
+  return { query: withTables(text, sql, settings), keys: textKeys(view, legs) }
 }
 
 /** What the views depend on besides the declarations. */

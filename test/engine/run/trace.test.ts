@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { spawned } from '../../support/process.js'
 import { root } from '../../support/tree.js'
 
@@ -21,7 +21,7 @@ interface FinishedSpan {
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ repairOrders: 2, tenants: 1 })
+  here = await viewedPlace({ repairOrders: 2, tenants: 1 })
   here.configure({ sync: { resources: ['notes', 'customers'] } })
   writeFileSync(
     join(here.folder, 'tracing.mjs'),

@@ -266,7 +266,7 @@ it.each(cases)('%s: %s', async (_kind, name, kind, trouble) => {
 
 describe.each(dialectWarehouses())('$name', (kind) => {
   it('the program tells you what to do, exits with 1, and does not call it a bug', async () => {
-    const address = kind.address()
+    const address = await kind.viewed()
     const schema = kind.name === 'sqlite' ? '' : address.schema
     const run = () => shopsync(['sync', '--config', configure(sandbox, address, resources)])
     expect((await run()).code).toBe(0)
@@ -395,7 +395,7 @@ describe.each(dialectWarehouses())('a deletion that the database does not make: 
   })
 
   it('forget does not say that the rows are erased', async () => {
-    const address = await kind.migrated()
+    const address = await kind.viewed()
     const schema = kind.name === 'sqlite' ? '' : address.schema
     const warehouse = await reopen(address)
     await sync(sandbox, warehouse, { resources })
@@ -412,7 +412,7 @@ describe.each(dialectWarehouses())('a deletion that the database does not make: 
   })
 
   it('a table that was copied without its key gets it again, or fails its own lists', async () => {
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, resources)
     const run = () => shopsync(['sync', '--config', config])
     expect((await run()).code).toBe(0)
@@ -443,7 +443,7 @@ describe.each(dialectWarehouses())('a deletion that the database does not make: 
   })
 
   it('a table that was renamed is made again, with its indexes', async () => {
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, resources)
     const run = () => shopsync(['sync', '--config', config])
     expect((await run()).code).toBe(0)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { lineOf, type Receiver, receiver, signingKey } from '../../support/alerting.js'
 import { shopsync } from '../../support/call.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { spawned } from '../../support/process.js'
 import { closeAll, httpServer, type Stand } from '../../support/server.js'
 
@@ -17,7 +17,7 @@ let beats: Stand
 const said: string[] = []
 
 beforeAll(async () => {
-  here = await place({ repairOrders: 2 })
+  here = await viewedPlace({ repairOrders: 2 })
   mkdirSync(join(here.folder, 'jobs'))
 })
 afterAll(() => here.remove())

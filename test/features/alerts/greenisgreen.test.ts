@@ -33,7 +33,7 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.store.put(101, 'payments', payment(1200, '2026-01-01T00:00:00Z'))
     const textfile = join(scratch(), 'shopsync.prom')
     const page = join(scratch(), 'report.html')
-    const config = configure(sandbox, kind.address(), ['payments'], { metrics: { textfile } })
+    const config = configure(sandbox, await kind.viewed(), ['payments'], { metrics: { textfile } })
     const run = (...words: string[]): Promise<Ended> => shopsync([...words, '--config', config])
     const answers = async () => {
       const [shown, told, quiet] = [
@@ -98,7 +98,7 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.store.put(101, 'payments', template('payments', 1, '2026-01-01T00:00:00Z'))
     const hook = await receiver()
     const alerts = { rules: [{ webhook: hook.url }] }
-    const config = configure(sandbox, kind.address(), ['payments'], {
+    const config = configure(sandbox, await kind.viewed(), ['payments'], {
       alerts,
       api: { retry: { attempts: 1 } },
     })

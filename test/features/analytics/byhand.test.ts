@@ -101,7 +101,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       store.put(101, 'staffs', { id, ...stamps(updated), first_name: 'Bo', last_name: 'Ray' })
     for (const one of orders) store.put(101, 'repair_orders', one)
     for (const one of payments) store.put(101, 'payments', one)
-    address = kind.address()
+    address = await kind.viewed()
     await run()
     store.remove(101, 'repair_orders', 7)
     for (const id of [22, 23]) store.remove(101, 'payments', id)

@@ -94,7 +94,7 @@ describe('the day of an instant', () => {
   it('begins and ends less than a day apart from a UTC day, wherever it is', () => {
     const dayMs = 864e5
     const first = Date.parse('1990-01-01') / dayMs
-    for (const zone of someOf(8, Intl.supportedValuesOf('timeZone')))
+    for (const zone of someOf(24, Intl.supportedValuesOf('timeZone')))
       for (const { first: number, days, start, end: last } of daysOf(zone).runs(first, end)) {
         const isNear = Math.abs(start - number * 86_400) < 86_400
         // The next day may have been skipped.
@@ -378,7 +378,7 @@ describe.each(dialectWarehouses())('in $name', (kind) => {
         .insertInto('appointments')
         .values(rows.slice(i, i + 100).map(({ day: _, ...row }) => row))
         .execute()
-    const text = viewText(appointmentLoad, warehouse.dialect.views().sql, {
+    const { query: text } = viewText(appointmentLoad, warehouse.dialect.views().sql, {
       model: known,
       unlisted: 'keep',
     })

@@ -12,7 +12,7 @@ import { shopsync } from '../../support/call.js'
 import { spoil } from '../../support/hostile.js'
 import { configure } from '../../support/place.js'
 import { query } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen, warehouses } from '../../support/warehouse.js'
 import { answers } from './everydayanswers.js'
 import { Facts } from './everydayfacts.js'
 import { dayIn, type Fields, type Row, type World } from './oracle.js'
@@ -122,7 +122,7 @@ async function business(): Promise<Sandbox> {
       { id: 101, shops: 3 },
       { id: 102, shops: 2 },
     ],
-    ...{ repairOrders: 420, seed: 31, until: '2026-11-20T12:00:00Z' },
+    ...{ repairOrders: 280, seed: 31, until: '2026-11-20T12:00:00Z' },
   })
   spread(sandbox)
   spoil(sandbox, { every: 6, tenants: [102] })
@@ -220,7 +220,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   let today = ''
   beforeAll(async () => {
     sandbox = await business()
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, resources, { report })
     const run = async (...words: string[]) => {
       const ended = await shopsync([...words, '--config', config])
@@ -257,12 +257,16 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       ).toBe(true)
   })
 
-  it.each(mistakes)('question %i: a different %s by %s', async (number, column, sql) => {
-    const found = await query(warehouse, inBraces(questions[number - 1]?.sql ?? ''))
-    expect(found.some((row) => row[column] !== null)).toBe(true)
-    const wrong = await query(warehouse, inBraces(sql))
-    expect(total(wrong, column)).not.toBe(total(found, column))
-  })
+  // Whether the data would show a mistake doesn't depend on the database.
+  it.runIf(warehouses().includes(kind)).each(mistakes)(
+    'question %i: a different %s by %s',
+    async (number, column, sql) => {
+      const found = await query(warehouse, inBraces(questions[number - 1]?.sql ?? ''))
+      expect(found.some((row) => row[column] !== null)).toBe(true)
+      const wrong = await query(warehouse, inBraces(sql))
+      expect(total(wrong, column)).not.toBe(total(found, column))
+    },
+  )
 
   it('no month is complete while a list behind the figures was never walked or is incomplete', async () => {
     const { db } = warehouse

@@ -13,8 +13,9 @@ import { spoil } from '../../support/hostile.js'
 import { putOddInvoices } from '../../support/oddinvoices.js'
 import { configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
+import { isWhole } from '../../support/size.js'
 import { ask } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { dialectWarehouses, type Kind, reopen, warehouses } from '../../support/warehouse.js'
 import { type Expected, expectedFigures } from './figureoracle.js'
 import { Business, cents, expectedRows, type Row, type World } from './oracle.js'
 
@@ -24,7 +25,7 @@ const resources = [
 ]
 const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
 
-const options = { tenants: 2, repairOrders: 110, seed: 29, until: '2026-11-20T12:00:00Z' } as const
+const options = { tenants: 2, repairOrders: 70, seed: 29, until: '2026-11-20T12:00:00Z' } as const
 const lifelike = await sandboxOfFile(options)
 const hostile = await sandboxOfFile(options)
 spoil(hostile)
@@ -118,11 +119,13 @@ describe.each([
   ['a business as it could be', lifelike],
   ['a business with absurd values', hostile],
 ])('%s', (_, sandbox) => {
-  describe.each(dialectWarehouses())('$name', (kind) => {
+  // Absurd values are where databases differ.
+  const isPlayed = (kind: Kind): boolean => sandbox === hostile || isWhole() || warehouses().includes(kind)
+  describe.each(dialectWarehouses().filter(isPlayed))('$name', (kind) => {
     let warehouse: Warehouse
     let run: (...words: string[]) => ReturnType<typeof shopsync>
     beforeAll(async () => {
-      const address = kind.address()
+      const address = await kind.viewed()
       const config = configure(sandbox, address, resources, { report })
       run = (...words) => shopsync([...words, '--config', config])
       const ended = await run('sync')

@@ -14,7 +14,7 @@ import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({
   tenants: 2,
-  repairOrders: 1500,
+  repairOrders: 800,
   seed: 5,
   until: '2026-03-25T12:00:00Z',
 })

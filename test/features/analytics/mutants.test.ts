@@ -72,7 +72,7 @@ describe('a view that forgets', () => {
   }
 
   it.each(business.map((view) => [view.name, view] as const))('%s', async (name, view) => {
-    const text = viewText(view, warehouse.dialect.views().sql, { model: known, unlisted: 'keep' })
+    const { query: text } = viewText(view, warehouse.dialect.views().sql, { model: known, unlisted: 'keep' })
     const right = await rowsOf(text)
     const mutants = mutantsOf(text)
     expect(mutants.length).toBeGreaterThan(0)

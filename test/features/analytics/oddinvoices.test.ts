@@ -22,7 +22,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   beforeAll(async () => {
     const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 101 }] })
     putOddInvoices(sandbox)
-    const address = kind.address()
+    const address = await kind.viewed()
     const ended = await shopsync([
       'sync',
       '--config',
@@ -122,7 +122,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     for (const [name, from, to] of readings) {
       const view = views.find((one) => one.name === name)
       if (!view) throw new Error(name)
-      const text = viewText(view, warehouse.dialect.views().sql, {
+      const { query: text } = viewText(view, warehouse.dialect.views().sql, {
         model: known,
         unlisted: 'keep',
       })

@@ -35,7 +35,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       sandbox.store.put(101, 'vehicles', { id: i + 1, updated_at: '2026-09-01T00:00:00Z', ...fields })
     // A tenant whose vehicles have none of the fields: a number plate is all that there is.
     sandbox.store.put(102, 'vehicles', { id: 1, updated_at: '2026-09-01T00:00:00Z', plate: 'ABK 1' })
-    address = kind.address()
+    address = await kind.viewed()
   })
   afterAll(() => sandbox.close())
 

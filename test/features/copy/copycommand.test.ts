@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { copyStep } from '../../../src/features/copy/words.js'
 import type { CopyReport } from '../../../src/features/copy/work.js'
 import { type Ended, shopsync } from '../../support/call.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { spawned } from '../../support/process.js'
 import { postgresUrl } from '../../support/warehouse.js'
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ until: '2026-01-01T00:00:00Z' })
+  here = await viewedPlace({ until: '2026-01-01T00:00:00Z' })
   here.configure({ status: { staleAfter: 'P3650D' } })
   expect((await here.run('sync', '--quiet')).code).toBe(0)
   mkdirSync(join(here.folder, 'copy-sqlite'))

@@ -44,7 +44,7 @@ const own = namesOf(first).filter((text) => text.length > 8)
 
 describe.each(dialectWarehouses())('$name', (kind) => {
   it('the copies of all tenants have the rows of the warehouse, and nobody else’s', async () => {
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, resources)
     expect((await shopsync(['sync', '--config', config])).code).toBe(0)
     const whole = await rowsIn(address)

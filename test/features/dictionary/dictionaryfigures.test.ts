@@ -21,7 +21,7 @@ const dictionary = describeModel(
   known.state,
 )
 const told = dictionary.figures
-const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 250, seed: 5, until: '2026-03-25T12:00:00Z' })
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 150, seed: 5, until: '2026-03-25T12:00:00Z' })
 showTwice(sandbox)
 // Some that nobody has decided on yet.
 for (const tenant of sandbox.store.tenantIds)

@@ -11,7 +11,7 @@ import { HandClock } from '../../support/clocks.js'
 import { EventBench, type TestEvent } from '../../support/events.js'
 import { type RunOptions, syncInOrder } from '../../support/run.js'
 import { isWhole } from '../../support/size.js'
-import { contents, dialectWarehouses, type Kind, open, rowsOf } from '../../support/warehouse.js'
+import { contents, dialectWarehouses, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const list = 'repair_orders'
 const resources = [list, 'payments', 'customers', 'notes', 'statuses']
@@ -119,6 +119,8 @@ class World {
 }
 
 describe.each(dialectWarehouses())('on $name', (kind) => {
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
   const worlds: World[] = []
   afterEach(async () => {
     for (const world of worlds.splice(0)) await world.close()
@@ -139,7 +141,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     expect(states).toEqual(new Set(['settled', 'unseen', 'waiting']))
   })
 
-  it('a turn stores what the list shows, and nothing that only events say', async () => {
+  test('a turn stores what the list shows, and nothing that only events say', async () => {
     const [deaf, hearing] = [await opened(false), await opened(true)]
     for (const world of [deaf, hearing]) {
       await world.run({})
@@ -164,7 +166,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     expect(await cursorsOf(hearing)).toEqual(await cursorsOf(deaf))
   })
 
-  it('nothing waiting: a run sends the same requests as without an inbox', async () => {
+  test('nothing waiting: a run sends the same requests as without an inbox', async () => {
     const [deaf, hearing] = [await opened(false), await opened(true)]
     for (const world of [deaf, hearing]) {
       await world.run({})

@@ -1,6 +1,6 @@
 /** Very many events: none of them ends a run or the listener, and each turn keeps what it has done. */
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { Source } from '../../../src/engine/source/source.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list, minute } from '../../support/eventworld.js'
@@ -52,16 +52,17 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
   })
 
   describe('with 60 requests a minute', () => {
-    beforeEach(async () => {
-      const orders = { repairOrders: 350, tenants: 1, rate: { limit: 60 } }
+    const begin = async (repairOrders: number): Promise<void> => {
+      const orders = { repairOrders, tenants: 1, rate: { limit: 60 } }
       world = await EventWorld.open(kind, orders, { resources: [list] })
       nextWindow()
-    })
+    }
 
     const nextWindow = (): void => world.clock.pass(minute - ((Number(world.clock.micros) / 1000) % minute))
 
     it('each turn settles what it has asked for, so all is asked for after as many as it takes', async () => {
       const amount = isWhole() ? 300 : 110
+      await begin(amount + 20)
       const ids = world.orders.slice(0, amount)
       const gone = ids.filter((_, i) => i % 5 === 0)
       for (const id of gone) world.sandbox.store.remove(world.tenant, list, id)
@@ -81,6 +82,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     })
 
     it('a ring that is cut short twice is left to the next run, and new events do not ring it', async () => {
+      await begin(350)
       const { clock, events } = world
       for (const id of world.orders) world.change(id, { detail: 'in bulk' })
       const [id = 0] = world.orders

@@ -248,7 +248,7 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
 it.each(dialectWarehouses().filter(({ name }) => name === 'sqlite'))(
   'a SQLite file has no roles: its readers get a file of their own',
   async (kind) => {
-    const config = configure(sandbox, kind.address(), ['customers'])
+    const config = configure(sandbox, await kind.viewed(), ['customers'])
     expect((await shopsync(['sync', '--config', config])).code).toBe(0)
     const asked = await shopsync(['grant', '--role', 'owner', '--tenant', String(first), '--config', config])
     expect(asked.code).toBe(2)

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { writeJob } from '../../support/scheduler.js'
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ repairOrders: 2, tenants: 1 })
+  here = await viewedPlace({ repairOrders: 2, tenants: 1 })
   here.configure({ sync: { resources: ['notes', 'statuses'] } })
 })
 afterAll(() => here.remove())

@@ -31,7 +31,7 @@ beforeAll(async () => {
     response.end()
   }).listen(0, '127.0.0.1')
   const [, postgres] = bothWarehouses()
-  const address = await postgres!.migrated()
+  const address = await postgres!.viewed()
   here = await place({ tenants: tenants.length, repairOrders: 3 })
   here.configure({
     api: { allowInsecure: true },

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { reopen } from '../../support/warehouse.js'
 
 let here: Place
 let other: Sandbox
 
 beforeAll(async () => {
-  here = await place({ repairOrders: 2, tenants: 1 })
+  here = await viewedPlace({ repairOrders: 2, tenants: 1 })
   here.configure({ sync: { resources: ['repair_orders'] }, events: { port: 0 } })
   expect((await here.run('sync')).code).toBe(0)
   other = await createSandbox({ tenants: 1, repairOrders: 2 })

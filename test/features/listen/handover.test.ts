@@ -25,7 +25,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
 
   beforeEach(async () => {
     sandbox = await createSandbox({ tenants: 3, repairOrders: 20, seed: 5 })
-    address = await kind.migrated()
+    address = await kind.viewed()
     config = configure(sandbox, address, resources, { schedule: { listen: { port: 0 } } })
     expect((await run('sync')).code).toBe(0)
     listening = await startListening(dirname(config), {}, ['--config', config, '--port', '0'])

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Listening, startListening } from '../../support/listening.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { eventBody } from '../../support/receiver.js'
 import { until } from '../../support/scheduler.js'
 import { isWhole } from '../../support/size.js'
@@ -20,7 +20,7 @@ let here: Place
 let env: Record<string, string>
 
 beforeAll(async () => {
-  here = await place({ repairOrders: 6, tenants: 1 })
+  here = await viewedPlace({ repairOrders: 6, tenants: 1 })
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
   env = { API_SECRET: here.sandbox.secret }
   expect((await here.run('sync')).code).toBe(0)

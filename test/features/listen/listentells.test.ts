@@ -8,7 +8,7 @@ import { Inbox } from '../../../src/features/events/inbox.js'
 import { putEvents } from '../../support/inboxrows.js'
 import { type Listening, startListening } from '../../support/listening.js'
 import { Metrics } from '../../support/metrics.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { eventBody } from '../../support/receiver.js'
 import { until } from '../../support/scheduler.js'
 import { reopen, rowsOf } from '../../support/warehouse.js'
@@ -16,7 +16,7 @@ import { reopen, rowsOf } from '../../support/warehouse.js'
 let here: Place
 
 beforeEach(async () => {
-  here = await place({ repairOrders: 6, tenants: 1 })
+  here = await viewedPlace({ repairOrders: 6, tenants: 1 })
   here.configure({
     sync: { resources: ['repair_orders', 'customers'] },
     schedule: { listen: { port: 0 } },

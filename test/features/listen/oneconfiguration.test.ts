@@ -46,7 +46,7 @@ describe.each(warehouses())('$name', (kind) => {
   let warehouse: Warehouse
 
   beforeEach(async () => {
-    address = await kind.migrated()
+    address = await kind.viewed()
     events = { port: await freePort(), settle: 'PT0S' }
     file = configure(sandbox, address, resources, { events, schedule: { listen: false, events: true } })
     onlyJob(dirname(file), 'mine', { schedule: '0 4 1 1 *' })

@@ -2,11 +2,11 @@
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 
 let there: Place
 beforeAll(async () => {
-  there = await place({ until: '2026-06-01T00:00:00Z' })
+  there = await viewedPlace({ until: '2026-06-01T00:00:00Z' })
   await there.run('sync', '--quiet')
 })
 afterAll(() => there.remove())

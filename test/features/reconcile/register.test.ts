@@ -11,7 +11,7 @@ import { registersAgree } from '../../support/registers.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { isWhole, sample } from '../../support/size.js'
-import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { dialectWarehouses, open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 interface Differences {
   readonly deleted: number[]
@@ -67,6 +67,8 @@ async function isEqual(warehouse: Warehouse): Promise<boolean> {
 }
 
 describe.each(dialectWarehouses())('$name', (kind) => {
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
   async function prepared(count: number): Promise<Warehouse> {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
@@ -157,7 +159,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a lost row whose record is gone too is requested once', async () => {
+  test('a lost row whose record is gone too is requested once', async () => {
     const warehouse = await prepared(3000)
     sandbox.store.remove(1, 'notes', 1500)
     await lose(warehouse, [1500])
@@ -184,7 +186,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('more lost rows than can be identified are found by listing everything', async () => {
+  test('more lost rows than can be identified are found by listing everything', async () => {
     const warehouse = await prepared(3000)
     await lose(
       warehouse,
@@ -199,7 +201,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it("if the source doesn't answer by id, lost rows are found by listing everything", async () => {
+  test("if the source doesn't answer by id, lost rows are found by listing everything", async () => {
     const warehouse = await prepared(3000)
     sandbox.store.remove(1, 'notes', 1500)
     await lose(warehouse, [1501])

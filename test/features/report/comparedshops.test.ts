@@ -70,7 +70,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     for (const [tenant, list] of Object.entries(visits))
       for (const [i, visit] of list.entries())
         sandbox.store.put(Number(tenant), 'repair_orders', recordOf(visit, i + 1))
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, ['repair_orders'], { report: { timeZone: 'UTC' } })
     expect((await shopsync(['sync', '--config', config])).code).toBe(0)
     const file = join(scratch(), 'report.html')

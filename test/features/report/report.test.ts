@@ -208,7 +208,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
 
   it("doesn't say yes while deletions are unchecked, an incident is open, or a grant is gone", async () => {
     // Whether the figures can be trusted doesn't depend on how many there are.
-    const place = kind.address()
+    const place = await kind.viewed()
     const small = configure(few, place, ['payments', 'notes', 'shops'])
     expect((await run(small, 'sync')).code).toBe(0)
     const own = await reopen(place)
@@ -435,7 +435,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
   )
 
   it('says what to type if the views were not made', async () => {
-    const elsewhere = kind.address()
+    const elsewhere = await kind.viewed()
     const bare = configure(sandbox, elsewhere, ['notes'])
     const document = JSON.parse(readFileSync(bare, 'utf8')) as { warehouse: object }
     expect((await run(bare, 'sync')).code).toBe(0)

@@ -42,15 +42,16 @@ describe.each(warehouses())('$name', (kind) => {
   let address: Address
   let cwd: string
 
-  beforeEach(() => {
-    address = kind.address()
+  function begin(at: Address): void {
+    address = at
     const alerts = { rules: [{ webhook: hook.url }], heartbeat: `${beats.url}/all` }
     const retry = { attempts: 2, base: 'PT0.01S', max: 'PT0.02S' }
     const schedule = { listen: { port: 0 } }
     const config = configure(sandbox, address, resources, { schedule, alerts, api: { retry } })
     cwd = dirname(config)
     onlyJob(cwd, 'mine', { schedule: '0 4 1 1 *', heartbeat: `${beats.url}/mine` })
-  })
+  }
+  beforeEach(async () => begin(await kind.viewed()))
 
   async function rows(table: string): Promise<Record<string, unknown>[]> {
     const warehouse = await reopen(address)
@@ -93,6 +94,7 @@ describe.each(warehouses())('$name', (kind) => {
   }
 
   it('fills a missing warehouse at once, reports it, and keeps what is planned', async () => {
+    begin(kind.address())
     const scheduler = await startScheduler(cwd)
     expect(await planOf(scheduler)).toMatchObject({ ready: true })
     await ended(scheduler, 0)

@@ -5,7 +5,7 @@ import { type AddressInfo, createConnection } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { onlyJob, type RunningScheduler, startScheduler, until, writeJob } from '../../support/scheduler.js'
 import { scratch } from '../../support/scratch.js'
 
@@ -14,7 +14,7 @@ const resources = ['notes', 'categories']
 const settings = { sync: { resources }, schedule: { listen: { port: 0 }, timeZone: 'Europe/Berlin' } }
 
 beforeAll(async () => {
-  here = await place({ repairOrders: 2, tenants: 1 })
+  here = await viewedPlace({ repairOrders: 2, tenants: 1 })
   here.configure(settings)
   onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *' })
   expect((await here.run('sync')).code).toBe(0)

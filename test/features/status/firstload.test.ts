@@ -81,7 +81,7 @@ describe.each(warehouses())('on $name', (kind) => {
   })
 
   it('what a run has read itself is not stale while it is at work, however long that takes', async () => {
-    const address = kind.address()
+    const address = await kind.viewed()
     const config = configure(sandbox, address, resources)
     const call = (...words: string[]) => shopsync([...words, '--config', config], { cwd: dirname(config) })
     expect((await call('sync')).code).toBe(0)

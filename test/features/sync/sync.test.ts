@@ -1,24 +1,28 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { shopsync } from '../../support/call.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { spawned } from '../../support/process.js'
 
 let here: Place
 
 beforeEach(async () => {
-  here = await place()
+  here = await viewedPlace()
 })
 afterEach(() => here.remove())
 
+/** For what doesn't depend on how many lists there are. */
+const few = { sync: { resources: ['customers', 'notes', 'repair_orders', 'vendors'] } }
+const removeWarehouse = (): void => rmSync(join(here.folder, 'data/warehouse.db'))
 const open = (): Database.Database => new Database(join(here.folder, 'data/warehouse.db'))
 
 describe('sync', () => {
   test('what acts after a run is told once, even if it fails itself', async () => {
+    here.configure(few)
     const told: (number | undefined)[] = []
     const follower = {
       afterWork: async (_: unknown, { exitCode }: { readonly exitCode: number }): Promise<void> => {
@@ -86,6 +90,7 @@ describe('sync', () => {
   })
 
   test('can sync a part: --tenant, --resource, --full', async () => {
+    here.configure(few)
     await here.run('sync', '--quiet')
     const [tenant] = here.sandbox.tenantIds
     const words = [
@@ -111,11 +116,13 @@ describe('sync', () => {
   })
 
   test('says nothing with --quiet', async () => {
+    here.configure(few)
     const { code, stdout, stderr } = await here.run('sync', '--quiet')
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
   test('logs JSON lines to stderr without a terminal, and never the secret', async () => {
+    here.configure(few)
     const { stderr } = await here.run('sync', '--log-level', 'trace')
     const lines = stderr.split('\n').filter((line) => line.startsWith('{'))
     expect(lines.map((line) => JSON.parse(line).msg)).toContain('Run ended')
@@ -144,6 +151,7 @@ describe('every failure gets its exit code and a way out', () => {
   })
 
   test('2: tables out of date, and autoMigrate is false', async () => {
+    removeWarehouse()
     here.configure({ warehouse: { autoMigrate: false } })
     const { code, stderr } = await here.run('sync')
     expect(code).toBe(2)
@@ -154,6 +162,7 @@ describe('every failure gets its exit code and a way out', () => {
   })
 
   test('0: the views are there after the first sync, whatever columns are configured', async () => {
+    removeWarehouse()
     here.configure({ resources: { vehicles: { columns: { make: 'text' } } } })
     expect((await here.run('sync', '--resource', 'notes')).code).toBe(0)
     const db = open()
@@ -216,6 +225,7 @@ describe('every failure gets its exit code and a way out', () => {
   })
 
   test('1: one resource fails, the others are stored, and the summary names it', async () => {
+    here.configure(few)
     here.sandbox.script([{ when: { resource: 'vendors' }, fault: { kind: 'status', status: 500 } }])
     const { code, stdout } = await here.run('sync')
     expect(code).toBe(1)
@@ -232,6 +242,7 @@ describe('every failure gets its exit code and a way out', () => {
   })
 
   test("a resource that the API doesn't offer fails nothing", async () => {
+    here.configure(few)
     here.sandbox.store.switchOff('vendors')
     const { code, stdout } = await here.run('sync')
     expect(code).toBe(0)
@@ -257,6 +268,7 @@ describe('a run is stopped', () => {
   ] as const)(
     '%s: the current work is committed, exit %i, and where it resumes',
     async (signal, exitCode) => {
+      here.configure(few)
       slow()
       const { code, stdout, stderr } = await spawned(['sync', '--json'], {
         cwd: here.folder,

@@ -6,14 +6,14 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { type RateOptions, template } from '../../../src/sandbox/index.js'
-import { type Place, place, syncedPlace } from '../../support/place.js'
+import { type Place, syncedPlace, viewedPlace } from '../../support/place.js'
 
 let here: Place
 const targets = { '*': 'PT6H', repair_orders: 'PT15M' }
 
 const shops = { tenants: 3, repairOrders: 4 }
 const begin = async (rate?: RateOptions): Promise<void> => {
-  here = await place({ ...shops, ...(rate && { rate }) })
+  here = await viewedPlace({ ...shops, ...(rate && { rate }) })
   here.configure({ targets })
 }
 const synced = async (): Promise<void> => {

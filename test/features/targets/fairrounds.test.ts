@@ -5,10 +5,11 @@ import { afterEach, expect, it } from 'vitest'
 import type { Int64 } from '../../../schema/resource.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { type SandboxOptions, template } from '../../../src/sandbox/index.js'
-import { type Place, place, syncedPlace } from '../../support/place.js'
+import { type Place, syncedPlace, viewedPlace } from '../../support/place.js'
 
 let here: Place
 const targets = { '*': 'PT6H' }
+const sync = { resources: ['notes', 'shops', 'customers', 'vehicles', 'repair_orders'] }
 
 afterEach(() => here.remove())
 
@@ -24,13 +25,13 @@ function youngWindow(least: number): number {
 }
 
 const synced = async (more: Record<string, object> = {}): Promise<void> => {
-  here = await syncedPlace({ tenants: 3, repairOrders: 4 }, { targets })
-  here.configure({ targets, ...more })
+  here = await syncedPlace({ tenants: 3, repairOrders: 4 }, { targets, sync })
+  here.configure({ targets, ...more, sync: { ...sync, ...more.sync } })
 }
 
 async function placed(options: SandboxOptions, more: Record<string, object> = {}): Promise<void> {
-  here = await place({ tenants: 3, repairOrders: 4, ...options })
-  here.configure({ targets, ...more })
+  here = await viewedPlace({ tenants: 3, repairOrders: 4, ...options })
+  here.configure({ targets, ...more, sync: { ...sync, ...more.sync } })
 }
 
 function change(sql: string): void {
@@ -108,7 +109,7 @@ it('checks of deletions get time, even if polls have work for all of it', async 
   age(48)
   change("update sync_cursors set deletes_checked_at = '2020-01-01T00:00:00.000000Z' where tenant_id = 101")
   // Polls of these lists alone take longer than there is.
-  const slow = [102, 103].map((tenant) => ({ when: { tenant }, fault: { kind: 'stall' as const, ms: 100 } }))
+  const slow = [102, 103].map((tenant) => ({ when: { tenant }, fault: { kind: 'stall' as const, ms: 400 } }))
   here.sandbox.script(slow)
   const { cursors } = await run('run', 'due', '--time-limit', 'PT4S')
   expect(new Set(cursors.map(({ step }) => step))).toEqual(new Set([1, 2]))

@@ -1,4 +1,4 @@
-/** Targets of single tenants, on both warehouses: what they change in rounds, counts, forecasts and alerts. */
+/** Targets of single tenants: what they change in rounds, counts, forecasts and alerts. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import { createSandbox, template } from '../../../src/sandbox/index.js'
 import { type Ended, shopsync } from '../../support/call.js'
 import type { Address } from '../../support/place.js'
 import { scratch } from '../../support/scratch.js'
-import { dialectWarehouses, openAt } from '../../support/warehouse.js'
+import { openAt, warehouses } from '../../support/warehouse.js'
 
 const resources = ['notes', 'shops', 'vendors']
 const sandbox = await createSandbox({ data: 'none' })
@@ -20,7 +20,7 @@ afterAll(() => sandbox.close())
 const ago = (minutes: number): string =>
   new Date(Date.now() - minutes * 60_000).toISOString().replace('Z', '000Z')
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(warehouses())('$name', (kind) => {
   let at: Address
   let folder = ''
   const configure = (more: Record<string, object>): void => {
@@ -60,7 +60,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       sandbox.store.addTenant({ id })
       sandbox.store.put(id, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))
     }
-    at = await kind.migrated()
+    at = await kind.viewed()
     folder = scratch()
     configure({})
     expect(await run('sync')).toMatchObject({ code: 0 })

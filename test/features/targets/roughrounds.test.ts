@@ -34,7 +34,7 @@ async function rounds(hours: number): Promise<{ codes: number[]; lists: number[]
 const longestWait = (from: number): number => day.watch.longestWait(from, day.clock.now).milliseconds / hour
 const bound = 3
 /** In a sample, each part of a day is shorter. */
-const part = isWhole() ? 1 : 0.5
+const part = isWhole() ? 1 : 1 / 3
 
 const jumps = [
   ['forward by a day', 24n],

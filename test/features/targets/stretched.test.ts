@@ -25,7 +25,7 @@ const ago = (minutes: number): string =>
 async function begin(kind: ReturnType<typeof warehouses>[number], limit: number): Promise<void> {
   rate = { limit, window: 3600 }
   here = await place({ tenants: 2, repairOrders: 4, rate })
-  address = kind.address()
+  address = await kind.viewed()
   configure()
   // Late in an hour, one answer of a limit says nothing of how long its window is.
   expect(await here.run('migrate')).toMatchObject({ code: 0 })

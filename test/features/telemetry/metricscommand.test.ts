@@ -15,13 +15,13 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Metrics } from '../../support/metrics.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 
 let here: Place
 const file = 'collected/shopsync.prom'
 
 beforeAll(async () => {
-  here = await place({ repairOrders: 2 })
+  here = await viewedPlace({ repairOrders: 2 })
   mkdirSync(join(here.folder, 'collected'))
 })
 afterAll(() => here.remove())

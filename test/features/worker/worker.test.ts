@@ -27,7 +27,7 @@ const configure = (more: Record<string, object> = {}): void =>
 
 beforeAll(async () => {
   const [, postgres] = bothWarehouses()
-  address = await postgres!.migrated()
+  address = await postgres!.viewed()
   here = await place({ tenants: 5, repairOrders: 3 })
   configure()
   warehouse = await reopen(address)
