@@ -163,7 +163,7 @@ async function examineTextfile(config: Config, io: Io): Promise<Trial[]> {
   return found ? [found] : []
 }
 
-/** The files of jobs, and what else of the configuration concerns what runs do beside reading. */
+/** The files of jobs, the programs of `then`, and with --alerts everybody whom alerts and jobs would call. */
 async function examineJobs(context: CommandContext): Promise<Trial[]> {
   const [{ dueInVain, jobsDueInVain, readJobs }, { checkThen }, { failure }] = await Promise.all([
     import('../jobs/jobfiles.js'),

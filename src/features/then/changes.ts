@@ -10,7 +10,7 @@ import { eventsMode } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Rung } from './told.js'
 
-/** Which runs: those that may have rows stamped since an instant (null: since ever), or these. */
+/** Which runs: those that may have rows stamped since an instant (null: all runs), or these. */
 export type Range = { readonly from: string | null } | { readonly runs: readonly string[] }
 
 /** One list of one tenant that has changed. */

@@ -75,7 +75,7 @@ export async function tellEntries(
     return { id: ids[i] ?? '', name: `then[${i}]${scope === null ? '' : ` of ${scope}`} (${what})`, entry }
   })
   await dropFailures(warehouse, await readTold(warehouse), scope, ids)
-  // Whoever has nothing to tell need not wait for those who have.
+  // A run that has nothing to tell need not wait for one that has.
   const isAnyDue = async (): Promise<boolean> => {
     for (const one of named) if (await newsFor(warehouse, occasion, one)) return true
     return false

@@ -44,7 +44,7 @@ const take = (warehouse: Warehouse, owner: string): Promise<boolean> =>
 
 /**
  * Does the work when no other process tells. undefined: it was still telling after `patience` milliseconds, or this
- * program should end. Whoever comes next tells what is left, so giving up loses nothing.
+ * program should end. The next run tells what is left, so giving up loses nothing.
  */
 export async function inTurn<T>(
   { clock, invocation }: Pick<CommandContext, 'clock' | 'invocation'>,
