@@ -114,6 +114,7 @@ Prints its address, its credentials and a configuration to sync from it: as one 
 --quiet. Runs until you stop it (Ctrl-C).
 A restart in the same folder shows the same records: the data ends when a sandbox with this seed was first started there.
 ${anchorFile} keeps that instant. Delete the file for newer data.
+All records are in memory: when all of them have been read, 60 businesses take 0.7 GB, and 200 with --size small 0.45 GB.
 A JSON file can script faults and changes: see docs/sandbox.md.
 With --webhook it announces changes as the source does, with its secret in the header X-Api-Secret.`,
   examples: [
@@ -176,7 +177,7 @@ With --webhook it announces changes as the source does, with its secret in the h
         seed: seed ?? usualSeed,
         until: anchorOf(io.workingDirectory, seed ?? usualSeed, new Date().toISOString()),
         ...(options.size === 'small' && { scale: 0.1 }),
-        // A hundred businesses take a minute, and a gigabyte: each when it is first asked for.
+        // A hundred businesses take a minute: each when it is first asked for, and then compressed.
         lazy: (tenants ?? usualCount) > fewTenants,
         ...(faultsFile !== undefined && { faultsFile }),
         ...(webhooks !== undefined && { webhooks }),

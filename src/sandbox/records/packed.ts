@@ -51,14 +51,14 @@ class PackedRecord implements StoredRecord {
   }
 }
 
-/** The same records, oldest first. */
+/** The same records, in the same order. */
 export function packed(records: readonly StoredRecord[]): StoredRecord[] {
-  const found: StoredRecord[] = []
+  const found = new Map<StoredRecord, StoredRecord>()
   let [neighbors, length]: [StoredRecord[], number] = [[], 0]
   const close = (): void => {
     const block = new Block(neighbors.map(({ text }) => text))
-    for (const [place, { key, micros, seq }] of neighbors.entries())
-      found.push(new PackedRecord(key, micros, seq, block, place))
+    for (const [place, record] of neighbors.entries())
+      found.set(record, new PackedRecord(record.key, record.micros, record.seq, block, place))
     neighbors = []
     length = 0
   }
@@ -70,5 +70,5 @@ export function packed(records: readonly StoredRecord[]): StoredRecord[] {
     if (length >= blockLength) close()
   }
   if (neighbors.length > 0) close()
-  return found
+  return records.map((record) => found.get(record) ?? record)
 }
