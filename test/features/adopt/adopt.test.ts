@@ -7,7 +7,7 @@ import { type Place, viewedPlace } from '../../support/place.js'
 
 /** The end of the generated data: both sandboxes have the same records. */
 const until = '2026-01-01T00:00:00Z'
-const sync = { resources: ['customers', 'notes', 'repair_orders', 'shops', 'vehicles'] }
+const sync = { resources: ['customers', 'inventories', 'notes', 'repair_orders', 'shops', 'vehicles'] }
 let here: Place
 let other: Sandbox
 
