@@ -56,7 +56,10 @@ test('adopt --same-data --yes: everything is kept, and the next sync is idle', a
   const adopted = await here.run('adopt', '--same-data', '--yes', '--json')
   expect(adopted.code).toBe(0)
   expect(adopted.json()).toMatchObject({ changed: true, same_data: true, to: { base_url: other.url } })
-  expect((await here.run('sync', '--json')).json()).toMatchObject({ status: 'ok', requests: 1 + 2 * sync.resources.length })
+  expect((await here.run('sync', '--json')).json()).toMatchObject({
+    status: 'ok',
+    requests: 1 + 2 * sync.resources.length,
+  })
   expect((await here.run('adopt')).stdout).toContain('already; nothing was changed')
 })
 
