@@ -55,7 +55,7 @@ let here: Place
 let tools: string
 
 beforeAll(async () => {
-  here = await place({ tenants: 2, repairOrders: 5, seed: 3 })
+  here = await place({ tenants: 2, repairOrders: 9, seed: 3 })
   tools = join(here.folder, 'bin')
   mkdirSync(tools)
   const script = (name: string, text: string): void => writeFileSync(join(tools, name), text, { mode: 0o755 })

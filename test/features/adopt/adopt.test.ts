@@ -7,7 +7,7 @@ import { type Place, viewedPlace } from '../../support/place.js'
 
 /** The end of the generated data: both sandboxes have the same records. */
 const until = '2026-01-01T00:00:00Z'
-const sync = { resources: ['customers', 'notes', 'repair_orders', 'shops', 'vehicles'] }
+const sync = { resources: ['customers', 'inventories', 'notes', 'repair_orders', 'shops', 'vehicles'] }
 let here: Place
 let other: Sandbox
 
@@ -56,7 +56,10 @@ test('adopt --same-data --yes: everything is kept, and the next sync is idle', a
   const adopted = await here.run('adopt', '--same-data', '--yes', '--json')
   expect(adopted.code).toBe(0)
   expect(adopted.json()).toMatchObject({ changed: true, same_data: true, to: { base_url: other.url } })
-  expect((await here.run('sync', '--json')).json()).toMatchObject({ status: 'ok', requests: 1 + 2 * sync.resources.length })
+  expect((await here.run('sync', '--json')).json()).toMatchObject({
+    status: 'ok',
+    requests: 1 + 2 * sync.resources.length,
+  })
   expect((await here.run('adopt')).stdout).toContain('already; nothing was changed')
 })
 
