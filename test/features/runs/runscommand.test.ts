@@ -18,7 +18,7 @@ for (const id of [1, 2]) {
 
 describe.each(warehouses())('$name', (kind) => {
   it('lists what ran, newest last, with what failed and why', async () => {
-    const address = await kind.viewed()
+    const address = kind.address()
     const config = configure(sandbox, address, resources)
     const runs = async (...words: string[]): Promise<PastRun[]> => {
       const ended = await shopsync(['runs', '--json', '--config', config, ...words])
