@@ -130,7 +130,7 @@ export class OpenContext implements CommandContext {
       ...(readRules && { readRules: (writing, tenantId) => readRules(this, writing, tenantId) }),
       ...how,
     })
-    // Processes of shards often share a machine, and each keeps what it knows about many lists.
+    // 40 percent: processes of shards often share a machine, and each keeps what it knows about many lists.
     this.invocation.io.collectAt(shard ? 40 : warehouse.dialect.bulk.heapGrowth)
     this.#closers.push(() => warehouse.close())
     return warehouse

@@ -182,10 +182,11 @@ export async function readCursors(warehouse: Reader, shard?: Shard): Promise<Map
         rows = rows.where(sql<SqlBool>`(tenant_id, resource) > (${after.tenant_id}, ${after.resource})`)
       return rows.execute()
     })
-  for (let rows = await read(); rows.length > 0; rows = await read(rows.at(-1)))
+  for (let rows = await read(); ; rows = await read(rows.at(-1))) {
     for (const row of rows)
       states.set(cursorName({ tenantId: row.tenant_id, resource: row.resource }), stateOfRow(row))
-  return states
+    if (rows.length < rowsAtOnce) return states
+  }
 }
 
 /** Cursors per statement. */

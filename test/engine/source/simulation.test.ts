@@ -73,6 +73,13 @@ describe('against a simulated server the throttle', () => {
     }
   })
 
+  it('takes less of a shared window after refusals, while others use a quarter of the limit', () => {
+    const shared = { shared: 3, processes: 2, window: 60_000, skew: 7 * 3_600_000 + 370 }
+    const tally = simulate({ ...base, ...shared, latency: 2000, others: 0.25, windows: 100 })
+    expect(tally.useOfPossible).toBeGreaterThanOrEqual(0.97)
+    expect(tally.refusedLater / tally.sentLater).toBeLessThan(0.005)
+  })
+
   it('leaves the reserve untouched', () => {
     const tally = simulate({ ...base, reserve: 0.25 })
     expect(tally.use).toBe(0.75)

@@ -8,6 +8,7 @@ import { id, integer, json, many, number, text, timestamp } from '../../../schem
 import { systemClock } from '../../../src/engine/base/clock.js'
 import type { Tuple } from '../../../src/engine/model/flatten/batch.js'
 import type { Table } from '../../../src/engine/model/table.js'
+import { readCursors } from '../../../src/engine/warehouse/cursors.js'
 import { readJson } from '../../../src/engine/warehouse/database.js'
 import type { Session } from '../../../src/engine/warehouse/transaction.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -250,6 +251,24 @@ describe.each(bothWarehouses())('$name', (kind) => {
       [String(far), 0.25, at(0)],
     ])
     expect(JSON.parse(String(found[0]![0]![place('raw')]))).toEqual(raw)
+  })
+
+  it('reads the states of more lists than one read takes, each once', async () => {
+    const resources = ['notes', 'payments', 'payment_transactions']
+    const tenants = [...Array.from({ length: 1400 }, (_, i) => i + 1), far]
+    const lists = tenants.flatMap((tenant_id) => resources.map((resource) => ({ tenant_id, resource })))
+    for (let i = 0; i < lists.length; i += 500)
+      await warehouse.write([
+        warehouse.db
+          .insertInto('sync_cursors')
+          .values(lists.slice(i, i + 500))
+          .compile(),
+      ])
+    const all = await readCursors(warehouse)
+    expect(new Set(all.keys())).toEqual(new Set(lists.map((list) => `${list.tenant_id} ${list.resource}`)))
+    const halves = await Promise.all([0, 1].map((index) => readCursors(warehouse, { index, of: 2 })))
+    expect(halves.every(({ size }) => size > 0)).toBe(true)
+    expect(halves.flatMap((half) => [...half.keys()]).sort()).toEqual([...all.keys()].sort())
   })
 
   it('one instant shows nothing that is written later', async () => {

@@ -129,9 +129,9 @@ export class RateWindow {
     }
     if (this.told || !Number.isFinite(this.#over)) return undefined
     const from = this.#nextSecond(now)
-    const isKnown = Number.isFinite(this.#length)
-    const latest = isKnown ? (this.#over + this.#length) / 1000 : from
-    const apart = isKnown ? this.over + 2 * this.#slack + 1 : from
+    const { length } = this
+    const latest = length === undefined ? from : (this.#over + length) / 1000
+    const apart = length === undefined ? from : this.over + 2 * this.#slack + 1
     const resetsAt = Math.max(from, apart, Math.min(this.#nextSecond(now + 3 * latency), Math.round(latest)))
     return { resetsAt, isSaid: false, from, to: resetsAt, used: 0 }
   }
