@@ -5,12 +5,13 @@ import { pathToFileURL } from 'node:url'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import { addMicros, fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { openLease } from '../../../src/engine/warehouse/openlease.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { aroundJobs, jobFolders, readJob } from '../../../src/features/jobs/jobfile.js'
 import { carryOutJob } from '../../../src/features/jobs/work.js'
+import { readChanges } from '../../../src/features/then/changes.js'
 import type { Invocation } from '../../../src/shell/command.js'
 import { withContext } from '../../../src/shell/commandcontext.js'
 import { type Receiver, receiver, signingKey } from '../../support/alerting.js'
@@ -103,6 +104,30 @@ describe.each(warehouses())('$name', (kind) => {
     hook.status = 200
     hook.take()
     told()
+  })
+
+  it('is told by ranges that leave a run that ended after one to the next', async () => {
+    const endOfRun = async (): Promise<string> => {
+      const { code } = await here.run('sync')
+      expect(code).toBe(0)
+      const runs = await warehouse.db.selectFrom('sync_runs').select('stamped_until').execute()
+      return runs
+        .map(({ stamped_until }) => stamped_until ?? '')
+        .sort()
+        .at(-1)!
+    }
+    const tenantsIn = async (from: string, through: string): Promise<unknown[]> => {
+      const { lists } = await readChanges(warehouse, { from }, { through, known: undefined })
+      return [...new Set(lists.map(({ tenant_id }) => Number(tenant_id)))]
+    }
+    const before = await endOfRun()
+    change('In the first range.')
+    const first = await endOfRun()
+    change('In the second range.', other)
+    const second = await endOfRun()
+    const [begin, middle, end] = [before, first, second].map((instant) => addMicros(instant, 1n))
+    expect(await tenantsIn(begin!, middle!)).toEqual([tenant])
+    expect(await tenantsIn(middle!, end!)).toEqual([other])
   })
 
   it('is told what changed, and only that', async () => {
