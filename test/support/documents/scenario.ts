@@ -183,6 +183,8 @@ const replacementsOf = (
     [program, '<program>'],
     [`user: "${process.getuid?.()}:${process.getgid?.()}"`, 'user: "<user>"'],
     [`User=${userInfo().username}`, 'User=<user>'],
+    // init leaves it out where the program or its folder is in /tmp: it depends on where the tests run.
+    ['PrivateTmp=yes\n', ''],
     [url, '<warehouse>'],
     [url.slice('sqlite:'.length), '<warehouse>'],
     ...(host === '' ? [] : [[`postgres://${host}${pathname} (schema ${schema})`, '<warehouse>'] as const]),
