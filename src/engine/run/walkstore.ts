@@ -33,6 +33,8 @@ interface WalkUnderWay extends BegunWalk {
   readonly plannedBefore: string | null
   /** undefined if an earlier run began it. */
   readonly freshness: Freshness | undefined
+  /** Whether this walk or an earlier one has left parts: to delete what isn't there costs each idle list a statement. */
+  readonly hasParts: boolean
 }
 
 const slotOf = ({ refill }: Pick<BegunWalk, 'refill'>): 'walk' | 'refill_walk' =>
@@ -66,7 +68,8 @@ export function pageStatements(
   const slot = slotOf(walk)
   const key = { ...walk.cursor.key, slot }
   const statements: CompiledQuery[] = []
-  if (!walk.isQuick && (part?.number === 1 || outcome)) statements.push(forgetWalkParts(db, key))
+  if (!walk.isQuick && (part?.number === 1 || (outcome && walk.hasParts)))
+    statements.push(forgetWalkParts(db, key))
   if (!walk.isQuick && part) {
     const [ids, entered] = [encodeIds(part.ids), encodeIds(part.entered)]
     statements.push(storeWalkPart(db, key, { number: part.number, ids, entered }))
@@ -158,7 +161,17 @@ export class WarehouseStore implements WalkStore {
     const expected = isAll ? await this.countRows() : undefined
     const freshness = resume ? undefined : this.#measuring(walk)
     const { cursor } = this
-    const now = { cursor, isFirstLoad, startedAt: this.#startedAt, before, plannedBefore, freshness }
+    const { walk: left, refillWalk } = cursor.state ?? {}
+    const hasParts = (slotOf(walk) === 'walk' ? left : refillWalk) != null
+    const now = {
+      cursor,
+      isFirstLoad,
+      startedAt: this.#startedAt,
+      before,
+      plannedBefore,
+      freshness,
+      hasParts,
+    }
     this.#walk = { ...walk, ...now }
     this.#afterWalk = resume ? undefined : await cursor.run.beforeWalk?.(cursor)
     return { ...(resume && { resume }), ...(expected !== undefined && { expected }) }
@@ -196,6 +209,7 @@ export class WarehouseStore implements WalkStore {
     const { outcome } = commit
     const applied = await this.#pages.store(payload, { statements, ...(walk && { expected: total }) })
     walk?.freshness?.stored(payload.flattened.records, applied, clocks)
+    if (walk && commit.part) this.#walk = { ...walk, hasParts: true }
     if (walk && outcome) {
       this.watermark = watermarkAfter(walk.before, outcome)
       this.planned = plannedAfter(walk, outcome)

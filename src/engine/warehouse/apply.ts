@@ -230,6 +230,15 @@ async function keepVersions<R extends Rows<R>, E>(
   return { looked, dropUnchanged: async () => void (await allSettled(doubtful.map((drop) => drop()))) }
 }
 
+/** Beside the root: which tables may have rows. Of the page of an idle list none, and a promise for each takes its time. */
+function tablesWithRows(
+  { tables: [_, ...children], embedded, derived }: BatchTables,
+  { page: { records } }: Batch,
+  { owners }: { readonly owners: readonly Value[] },
+): readonly [children: readonly Table[], embedded: readonly Table[], derived: readonly Table[]] {
+  return records.length === 0 && owners.length === 0 ? [[], [], []] : [children, embedded, derived]
+}
+
 const isVersioned = ({ history, embeddedHistory }: BatchTables): boolean =>
   history !== undefined || embeddedHistory !== undefined
 
@@ -254,16 +263,16 @@ export async function applyBatch<R extends Rows<R>, E>(
     readonly isCautious?: boolean
   } = {},
 ): Promise<Applied> {
-  const { embedded, derived } = to
-  const [root, ...children] = to.tables
+  const [root] = to.tables
   if (!root) throw new Bug(`${batch.resource} has no table`)
   const { db } = dialect
   const rows = (table: Table): R => dialect.bulk.rows(batch.page.rows, table)
+  const [children, embedded, derived] = tablesWithRows(to, batch, rows(root))
   const {
     register,
     versions: previous,
     lowered,
-  } = await look(db, root, keepsRegister(root, embedded), session, batch)
+  } = await look(db, root, keepsRegister(root, to.embedded), session, batch)
   const sorted = sortIds(batch, previous)
   const { came, went } = liveRows(batch, sorted, previous)
   const replaced = went.map(({ id }) => id)
@@ -287,7 +296,7 @@ export async function applyBatch<R extends Rows<R>, E>(
   ])
   const { drift: found } = batch.page
   const drift = found.length > 0 ? await writes.then(() => writeDrift(db, session, batch, found)) : []
-  const listed = clearUnlisted(db, { root, derived }, batch, previous)
+  const listed = clearUnlisted(db, { root, derived: to.derived }, batch, previous)
   const statements: readonly CompiledQuery[] = [...batch.statements, ...(entry ? [entry] : []), ...listed]
   const stored = allSettled([
     writes,

@@ -2,7 +2,7 @@ import { type CompiledQuery, type Insertable, type SqlBool, sql, type Updateable
 import type { Int64 } from '../../../schema/resource.js'
 import type { Shard } from '../base/shard.js'
 import type { StateRows } from '../model/state.js'
-import { type Db, readJson } from './database.js'
+import { compiledOnce, type Db, readJson } from './database.js'
 import { isOfShard } from './shardsql.js'
 
 interface WalkKey extends CursorKey {
@@ -52,10 +52,9 @@ export function storeWalkPart(
 }
 
 export const forgetWalkParts = (db: Db, key: WalkKey): CompiledQuery =>
-  db
-    .deleteFrom('sync_walk_parts')
-    .where((eb) => eb.and(columnsOf(key)))
-    .compile()
+  compiledOnce(db, 'forgetWalkParts', columnsOf(key), (columns) =>
+    db.deleteFrom('sync_walk_parts').where((eb) => eb.and(columns)),
+  )
 
 /* The lists that have to be read whole once (layout.ts), and how far each reading has come. */
 
@@ -281,18 +280,18 @@ export function moveCursor(
     readonly [name in JsonColumn]?: unknown
   },
 ): CompiledQuery {
-  const text = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
-  const columns = {
-    ...rest,
-    ...(walk !== undefined && { walk: text(walk) }),
-    ...(refill_walk !== undefined && { refill_walk: text(refill_walk) }),
-    ...(remembered !== undefined && { remembered: text(remembered) }),
-  }
-  return db
-    .insertInto('sync_cursors')
-    .values({ ...cursorColumns(key), ...columns } as Insertable<StateRows['sync_cursors']>)
-    .onConflict((c) => c.columns(['tenant_id', 'resource']).doUpdateSet(columns))
-    .compile()
+  const columns: Record<string, unknown> = rest
+  const json = { walk, refill_walk, remembered }
+  for (const [name, value] of Object.entries(json))
+    if (value !== undefined) columns[name] = value === null ? null : JSON.stringify(value)
+  const all = { ...cursorColumns(key), ...columns }
+  return compiledOnce(db, `moveCursor ${Object.keys(columns)}`, all, (row) => {
+    const { tenant_id: _, resource: __, ...moved } = row
+    return db
+      .insertInto('sync_cursors')
+      .values(row as Insertable<StateRows['sync_cursors']>)
+      .onConflict((c) => c.columns(['tenant_id', 'resource']).doUpdateSet(moved))
+  })
 }
 
 /**

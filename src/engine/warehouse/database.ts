@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import type { DerivedRows, ResourceTables } from '../../../schema/index.js'
 import type { Int64 } from '../../../schema/resource.js'
 import type { StateRows } from '../model/state.js'
@@ -29,10 +29,56 @@ export const readJson = (value: unknown): unknown => (typeof value === 'string' 
 
 /** Live rows of a root table, or all rows of a child table. */
 export async function countRowsOf(db: Db, table: Table, tenantId?: Int64): Promise<number> {
-  let query = db.selectFrom(rootTable(table)).select((eb) => eb.fn.countAll<Int64>().as('n'))
-  if (table.columns.some((column) => column.name === '_deleted_at'))
-    query = query.where('_deleted_at', 'is', null)
-  if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
-  const [row] = await query.execute()
-  return Number(row?.n ?? 0)
+  const values = tenantId === undefined ? {} : { tenantId }
+  const counted = compiledOnce<{ readonly n: Int64 }, { readonly tenantId?: Int64 }>(
+    db,
+    `countRows ${table.name} ${Object.keys(values)}`,
+    values,
+    ({ tenantId: tenant }) => {
+      let query = db.selectFrom(rootTable(table)).select((eb) => eb.fn.countAll<Int64>().as('n'))
+      if (table.columns.some((column) => column.name === '_deleted_at'))
+        query = query.where('_deleted_at', 'is', null)
+      return tenant === undefined ? query : query.where('tenant_id', '=', tenant)
+    },
+  )
+  const { rows } = await db.executeQuery(counted)
+  return Number(rows[0]?.n ?? 0)
+}
+
+/** Stands for a value while a statement is compiled, and says which one. */
+class Place {
+  constructor(readonly name: string) {}
+}
+
+interface KeptText {
+  readonly query: CompiledQuery
+  /** For each parameter, the value that goes there, or the parameter itself. */
+  readonly places: readonly unknown[]
+}
+
+const keptTexts = new WeakMap<Db, Map<string, KeptText>>()
+
+/**
+ * A statement with these values, compiled only once for each name. The commits of idle lists need it: compiling one of
+ * their statements takes longer than running it. The statement's text may depend on the name, never on a value.
+ */
+export function compiledOnce<Row, V extends object>(
+  db: Db,
+  name: string,
+  values: V,
+  statement: (values: V) => Compilable<Row>,
+): CompiledQuery<Row> {
+  const known = keptTexts.get(db) ?? new Map<string, KeptText>()
+  keptTexts.set(db, known)
+  const kept = known.get(name) ?? keptText(values, statement)
+  known.set(name, kept)
+  const given = values as Readonly<Record<string, unknown>>
+  const parameters = kept.places.map((place) => (place instanceof Place ? given[place.name] : place))
+  return { ...(kept.query as CompiledQuery<Row>), parameters }
+}
+
+function keptText<V extends object>(values: V, statement: (values: V) => Compilable<unknown>): KeptText {
+  const places = Object.fromEntries(Object.keys(values).map((name) => [name, new Place(name)]))
+  const query = statement(places as V).compile()
+  return { query, places: query.parameters }
 }

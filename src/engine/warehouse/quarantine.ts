@@ -4,7 +4,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Shard } from '../base/shard.js'
 import type { QuarantineEntry } from '../model/flatten/batch.js'
 import { type CursorKey, cursorColumns, cursorName, type Reader } from './cursors.js'
-import type { Db } from './database.js'
+import { compiledOnce, type Db } from './database.js'
 import { isOfShard } from './shardsql.js'
 import type { BatchStamp } from './versionbatch.js'
 
@@ -64,12 +64,14 @@ export const forgetRecord = (db: Db, key: CursorKey, recordId: string): Compiled
  * content, so only a walk of the whole list shows which of them still exist.
  */
 export const forgetNameless = (db: Db, key: CursorKey, before: string): CompiledQuery =>
-  db
-    .deleteFrom('sync_quarantine')
-    .where((eb) => eb.and(cursorColumns(key)))
-    .where('record_id', 'like', '?%')
-    .where('last_seen_at', '<', before)
-    .compile()
+  compiledOnce(db, 'forgetNameless', { ...cursorColumns(key), before }, (values) =>
+    db
+      .deleteFrom('sync_quarantine')
+      .where('tenant_id', '=', values.tenant_id)
+      .where('resource', '=', values.resource)
+      .where('record_id', 'like', '?%')
+      .where('last_seen_at', '<', values.before),
+  )
 
 /** For a list, forgets what is in quarantine and hasn't been seen since that moment, with or without a tenant. */
 export const forgetUnseen = (db: Db, resource: string, before: string): CompiledQuery =>
