@@ -58,15 +58,16 @@ async function binaries(): Promise<{ initdb: string; postgres: string }> {
   return { initdb: join(copy, 'bin/initdb'), postgres: join(copy, 'bin/postgres') }
 }
 
+/** Below those that the system gives to connections: until Postgres listens a second later, one would take it. */
+const fewest = 20_000
+const most = 32_000
+
 export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
+  new Promise((resolve) => {
+    const port = fewest + Math.floor(Math.random() * (most - fewest))
     const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address ? address.port : 0
-      server.close(() => resolve(port))
-    })
+    server.on('error', () => resolve(freePort()))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
   })
 
 const settings = [
