@@ -90,9 +90,11 @@ export class CursorHands {
   *inTurn<T>(tasks: readonly T[], keyOf: (task: T) => CursorKey): Generator<T> {
     const left = new Map(tasks.map((task) => [cursorName(keyOf(task)), task]))
     for (const name of left.keys()) this.#planned.add(name)
+    // One iterator for all: a new one begins each time with all names that have been taken out.
+    const inOrder = left.keys()
     while (left.size > 0) {
-      const [first = ''] = left.keys()
-      const name = [...this.#urgent].find((urgent) => left.has(urgent)) ?? first
+      const urgent = [...this.#urgent].find((name) => left.has(name))
+      const name = urgent ?? inOrder.next().value ?? ''
       this.#urgent.delete(name)
       const task = left.get(name)
       left.delete(name)

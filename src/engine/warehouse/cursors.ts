@@ -298,11 +298,11 @@ export function moveCursor(
  * Requests a check of shared rows (sharedrows.ts). Commits with rows that change, so a run that is killed before it has
  * checked leaves that to the next one.
  */
-export const demandLook = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery =>
-  db
-    .updateTable('sync_cursors')
-    .set({ shared_services: '{}' })
-    .where('tenant_id', '=', tenantId)
-    .where('resource', '=', resource)
-    .where('shared_services', 'is', null)
-    .compile()
+export const demandLook = (db: Db, key: CursorKey): CompiledQuery =>
+  compiledOnce(db, 'demandLook', cursorColumns(key), (columns) =>
+    db
+      .updateTable('sync_cursors')
+      .set({ shared_services: '{}' })
+      .where((eb) => eb.and(columns))
+      .where('shared_services', 'is', null),
+  )

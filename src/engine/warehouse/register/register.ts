@@ -7,7 +7,7 @@ import type { Int64 } from '../../../../schema/resource.js'
 import type { StateRows } from '../../model/state.js'
 import type { Table } from '../../model/table.js'
 import type { CursorKey } from '../cursors.js'
-import { type Db, rootTable } from '../database.js'
+import { compiledOnce, type Db, rootTable } from '../database.js'
 import type { Session } from '../transaction.js'
 import { digest, type SetDifference, Sketch } from './sketch.js'
 
@@ -32,23 +32,28 @@ export const keepsRegister = (root: Table, embedded: readonly Table[]): boolean 
  * The statement that reads a cursor's register and locks its row until the transaction ends. Creates a register if
  * there is none; if the table already has rows, nothing shows whether these are all.
  */
-export function openRegister(db: Db, { tenantId }: CursorKey, root: Table): CompiledQuery<RegisterRow> {
-  const rows = db.selectFrom(rootTable(root)).select(sql`1`.as('one')).where('tenant_id', '=', tenantId)
-  return db
-    .insertInto('sync_registers')
-    .values((eb) => ({
-      tenant_id: tenantId,
-      resource: root.resource,
-      live_rows: eb.case().when(eb.exists(rows)).then(null).else(0).end(),
-    }))
-    .onConflict((c) =>
-      c.columns(['tenant_id', 'resource']).doUpdateSet((eb) => ({
-        live_rows: eb.fn.coalesce('sync_registers.live_rows', 'excluded.live_rows'),
-      })),
-    )
-    .returning(['live_rows', 'sketch'])
-    .compile()
-}
+export const openRegister = (
+  db: Db,
+  { tenantId: tenant_id }: CursorKey,
+  root: Table,
+): CompiledQuery<RegisterRow> =>
+  compiledOnce(db, `openRegister ${root.name}`, { tenant_id }, (key) => {
+    const one = db.selectFrom(rootTable(root)).select(sql`1`.as('one'))
+    const rows = one.where('tenant_id', '=', key.tenant_id)
+    return db
+      .insertInto('sync_registers')
+      .values((eb) => ({
+        ...key,
+        resource: root.resource,
+        live_rows: eb.case().when(eb.exists(rows)).then(null).else(0).end(),
+      }))
+      .onConflict((c) =>
+        c.columns(['tenant_id', 'resource']).doUpdateSet((eb) => ({
+          live_rows: eb.fn.coalesce('sync_registers.live_rows', 'excluded.live_rows'),
+        })),
+      )
+      .returning(['live_rows', 'sketch'])
+  })
 
 /** Like `openRegister`, but doesn't create a register: returns no row if there is none. */
 export const lockRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<RegisterRow> =>
