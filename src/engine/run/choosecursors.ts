@@ -19,7 +19,8 @@ const chooseTenants = (
   choice: CursorChoice,
   authorizations: Granted,
 ): readonly Int64[] => {
-  const all = chooseAmongAll(run, choice, authorizations)
+  // A tenant that a list names twice is one.
+  const all = [...new Set(chooseAmongAll(run, choice, authorizations))]
   return run.shard ? all.filter((tenantId) => hasTenant(run.shard, tenantId)) : all
 }
 

@@ -9,7 +9,7 @@ import { type Reason, reasons } from '../base/reasons.js'
 import { inSpan } from '../base/trace.js'
 import { type Claim, movesWatermark, verdict } from '../list/verdict.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
-import { cursorColumns } from '../warehouse/cursors.js'
+import { cursorColumns, cursorName } from '../warehouse/cursors.js'
 import { type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
 import type { CursorResult, CursorWork } from './cursorwork.js'
 import { type Ending, endingOf, isCut } from './ending.js'
@@ -74,14 +74,6 @@ function problem(result: CursorResult): string | null {
   return `The books do not close (${words}): ${records} at the start, ${last} at the end, ${distinct} seen. The watermark stays; the next run reads the list again`
 }
 
-const claimed = ({
-  verdict: completeness,
-  reason,
-}: Claim): Pick<CursorReport, 'completeness' | 'reason'> => ({
-  completeness,
-  reason,
-})
-
 /** What can be claimed about a cursor that isn't requested, or whose work failed. */
 const nothingSeen = (reason: Reason | null): Claim => verdict({ basis: { by: 'nothing', reason } })
 
@@ -123,6 +115,24 @@ function endOf(
   failure?: Explained,
 ): CursorEnd {
   const error = failure ? failure.text : problem(result)
+  const { verdict: completeness, reason } = failure ? nothingSeen(failure.reason) : claimOf(result)
+  // Without spreads: V8 gives each object that is made of several a layout of its own, which takes three times the
+  // memory of the object. A run keeps one for each list.
+  const report: CursorReport = {
+    tenant_id: cursor.tenantId,
+    resource: cursor.resource.name,
+    step: 1,
+    status: error === null ? 'ok' : (failure?.status ?? 'failed'),
+    completeness,
+    reason,
+    watermark: result.watermark,
+    requests: cursor.source.stats().requests,
+    records: result.records,
+    records_changed: result.changed,
+    rows_upserted: result.written,
+    rows_deleted: result.removed,
+    error,
+  }
   return {
     task: { tenantId: cursor.tenantId, resource: cursor.resource },
     startedAt,
@@ -131,20 +141,7 @@ function endOf(
     books: booksOf(result),
     absent: failure?.absent ?? false,
     interrupted: failure !== undefined && isEnding(failure.reason),
-    report: {
-      ...cursorColumns(cursor.key),
-      step: 1,
-      status: error === null ? 'ok' : (failure?.status ?? 'failed'),
-      ...claimed(failure ? nothingSeen(failure.reason) : claimOf(result)),
-      watermark: result.watermark,
-      requests: cursor.source.stats().requests,
-      records: result.records,
-      records_changed: result.changed,
-      rows_upserted: result.written,
-      rows_deleted: result.removed,
-      error,
-      ...(result.reconciled && { reconciled: result.reconciled }),
-    },
+    report: result.reconciled ? { ...report, reconciled: result.reconciled } : report,
   }
 }
 
@@ -202,6 +199,7 @@ function notBegun(
   { text, status, reason }: Explained,
 ): CursorEnd {
   const at = now(run)
+  const { verdict: completeness } = nothingSeen(reason)
   return {
     task,
     startedAt: at,
@@ -214,7 +212,8 @@ function notBegun(
       ...cursorColumns(keyOf(task)),
       step: 1,
       status,
-      ...claimed(nothingSeen(reason)),
+      completeness,
+      reason,
       watermark: stateOf(run, task)?.watermark ?? null,
       requests: 0,
       records: 0,
@@ -270,6 +269,11 @@ export async function workOnCursors(
     using _ = await run.hands?.hold(keyOf(task))
     const end = await workOnCursor(tenants.of(task.tenantId), task.resource, begin)
     ends.push(end)
+    if (end.report.status === 'ok') {
+      run.stats.answering.add(task.tenantId)
+      // Nothing asks for it again, and the states of many thousand lists are most of what a run holds.
+      run.cursors.delete(cursorName(keyOf(task)))
+    }
     if (!end.interrupted && !end.absent) run.observer.cursor?.(end.report)
   })
   const judged = await judgeAbsent(run, ends)
@@ -285,14 +289,11 @@ export function endingOfRun({ signal }: Pick<Run, 'signal'>, ends: readonly Curs
 
 /** The tenants that answer: in this run, or according to earlier runs of resources that this run leaves out. */
 function answeringTenants(
-  { cursors }: Pick<Run, 'cursors'>,
-  ends: readonly { readonly task: CursorTask; readonly report: { readonly status: string } }[],
+  { cursors, stats }: Pick<Run, 'cursors' | 'stats'>,
+  ends: readonly { readonly task: CursorTask }[],
 ): (tenantId: Int64) => boolean {
-  const answering = new Set(
-    ends.filter(({ report }) => report.status === 'ok').map(({ task }) => task.tenantId),
-  )
-  const asked = new Set(ends.map(({ task }) => `${task.tenantId} ${task.resource.name}`))
+  const asked = new Set(ends.map(({ task }) => cursorName(keyOf(task))))
   const known = [...cursors].filter(([name, { status }]) => status === 'ok' && !asked.has(name))
   const elsewhere = new Set(known.map(([name]) => name.slice(0, name.indexOf(' '))))
-  return (tenantId) => answering.has(tenantId) || elsewhere.has(String(tenantId))
+  return (tenantId) => stats.answering.has(tenantId) || elsewhere.has(String(tenantId))
 }

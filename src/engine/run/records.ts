@@ -100,20 +100,29 @@ export async function recordCursors(
   ends: readonly CursorEnd[],
   mode: Mode,
 ): Promise<void> {
-  const rows = ends.map(({ report, startedAt, finishedAt, quarantined, books }) => {
-    const { reconciled: _reconciled, ...columns } = report
-    return {
-      ...columns,
-      mode,
-      run_id: runId,
-      started_at: startedAt,
-      finished_at: finishedAt,
-      quarantined,
-      books: books === null ? null : JSON.stringify(books),
-    }
+  const rowOf = ({ report, startedAt, finishedAt, quarantined, books }: CursorEnd) => ({
+    tenant_id: report.tenant_id,
+    resource: report.resource,
+    run_id: runId,
+    step: report.step,
+    mode,
+    status: report.status,
+    completeness: report.completeness,
+    reason: report.reason,
+    watermark: report.watermark,
+    started_at: startedAt,
+    finished_at: finishedAt,
+    records: report.records,
+    records_changed: report.records_changed,
+    requests: report.requests,
+    rows_upserted: report.rows_upserted,
+    rows_deleted: report.rows_deleted,
+    quarantined,
+    books: books === null ? null : JSON.stringify(books),
+    error: report.error,
   })
-  for (let i = 0; i < rows.length; i += cursorsAtOnce)
-    await warehouse.write([storeRunCursors(warehouse.db, rows.slice(i, i + cursorsAtOnce))])
+  for (let i = 0; i < ends.length; i += cursorsAtOnce)
+    await warehouse.write([storeRunCursors(warehouse.db, ends.slice(i, i + cursorsAtOnce).map(rowOf))])
 }
 
 /**

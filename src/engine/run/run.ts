@@ -229,7 +229,7 @@ async function takeSource(run: WritingRun, { granted }: Authorizations): Promise
 }
 
 /** The same end, as part of a job's step. */
-const inStep = (end: RunEnd, step: number): RunEnd => ({
-  ...end,
-  ends: end.ends.map((one) => ({ ...one, report: { ...one.report, step } })),
-})
+const inStep = (end: RunEnd, step: number): RunEnd => {
+  if (step === 1) return end
+  return { ...end, ends: end.ends.map((one) => ({ ...one, report: { ...one.report, step } })) }
+}

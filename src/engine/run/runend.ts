@@ -25,7 +25,10 @@ export async function withQuarantine(
 ): Promise<RunEnd> {
   if (end.quarantined === 0) return end
   const counts = await quarantinedSince(warehouse, since, shard)
-  const ends = end.ends.map((one) => ({ ...one, quarantined: counts.get(cursorName(keyOf(one.task))) ?? 0 }))
+  const ends = end.ends.map((one) => {
+    const quarantined = counts.get(cursorName(keyOf(one.task))) ?? 0
+    return quarantined === one.quarantined ? one : { ...one, quarantined }
+  })
   return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
 }
 

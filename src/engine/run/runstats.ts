@@ -54,6 +54,8 @@ export class RunStats {
   quarantinedAuthorizations = 0
   /** Records that were requested because another record shows a row of theirs (askshared.ts). */
   lookups = 0
+  /** The tenants of which a list was read well. */
+  readonly answering = new Set<Int64>()
 
   /** The stats of a tenant whose work begins. */
   ofTenant(): TenantStats {

@@ -54,8 +54,8 @@ export interface Run {
   readonly answersApartMs?: number
   /** Where a comparison places its cut points; default: randomly. */
   readonly random?: () => number
-  /** Every cursor's state at the start of the run, by `cursorName`. */
-  readonly cursors: ReadonlyMap<string, CursorState>
+  /** Every cursor's state at the start of the run, by `cursorName`. The run forgets it when its work has ended well. */
+  readonly cursors: Map<string, CursorState>
   /** How late records became visible in the last 30 days, by resource. */
   readonly lateness: ReadonlyMap<string, ResourceLateness>
   /** What the run has counted so far. */

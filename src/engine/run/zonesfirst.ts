@@ -41,7 +41,8 @@ export function zonesFirst<T extends Task>(tasks: readonly T[], waits: (task: T)
 
 /** The zones of one tenant's shops, which some of its cursors wait for. */
 export class Zones {
-  #reading: Promise<unknown> | undefined
+  /** Resolves to whether it went well. */
+  #reading: Promise<boolean> | undefined
   /** One for all cursors of the tenant: what comes after it must not be recomputed with other zones. */
   #learned: Promise<void> | undefined
 
@@ -56,7 +57,11 @@ export class Zones {
 
   /** Registers the work on the list of shops. */
   read<T>(work: Promise<T>): Promise<T> {
-    this.#reading = work
+    // Not the work itself, which would keep its result until the run ends.
+    this.#reading = work.then(
+      () => true,
+      () => false,
+    )
     return work
   }
 
@@ -67,19 +72,15 @@ export class Zones {
     await this.#learned
   }
 
-  async #learn(reading: Promise<unknown>): Promise<void> {
+  async #learn(reading: Promise<boolean>): Promise<void> {
     if (await this.#isSoon(reading)) await this.run.learnZones?.(this.tenantId)
   }
 
   /** Whether the shops have been read before the wait, or the run, ends. */
-  async #isSoon(reading: Promise<unknown>): Promise<boolean> {
+  async #isSoon(reading: Promise<boolean>): Promise<boolean> {
     const { clock, signal } = this.run
     const done = new AbortController()
     const late = clock.sleep(longestWaitMs, AbortSignal.any([signal, done.signal])).then(() => false)
-    const soon = reading.then(
-      () => true,
-      () => false,
-    )
-    return Promise.race([soon, late]).finally(() => done.abort())
+    return Promise.race([reading, late]).finally(() => done.abort())
   }
 }

@@ -1,10 +1,11 @@
 /** Several machines (docs/scale.md): one function is broken at a time. */
 import type * as lastrun from '../../../src/engine/run/lastrun.js'
+import type * as records from '../../../src/engine/run/records.js'
 import type * as rounds from '../../../src/engine/warehouse/rounds.js'
 import type * as jobs from '../../../src/features/jobs/shards.js'
 import type * as roundnow from '../../../src/features/targets/roundnow.js'
 import { breaking } from '../breakage.js'
-import type { Promised } from './promise.js'
+import { both, type Promised } from './promise.js'
 
 const test = 'test/features/jobs/shards.test.ts'
 
@@ -53,5 +54,16 @@ export const scale: readonly Promised[] = [
     test,
     name: "one shard's success doesn't hide",
     on: [],
+  },
+  {
+    promise: 'every list that a run works on is on record',
+    broken: 'records the lists of one statement only',
+    breakage: breaking<typeof records>('src/engine/run/records.ts').function(
+      'recordCursors',
+      (sound) => (run, ends, mode) => sound(run, ends.slice(0, 200), mode),
+    ),
+    test: 'test/engine/run/manylists.test.ts',
+    name: 'records every list as its document shows it',
+    on: both,
   },
 ]

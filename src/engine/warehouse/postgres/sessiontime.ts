@@ -44,7 +44,8 @@ const printed = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?([+-])(\d\d)
 export function timestampOf(text: string): string {
   if (text.endsWith('+00')) {
     const fraction = text.slice(20, text.length - 3)
-    const direct = `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(6, '0')}Z`
+    // Joined, as in `print` of base/timestamp.ts: a run keeps eight of them for each list.
+    const direct = [text.slice(0, 10), 'T', text.slice(11, 19), '.', fraction.padEnd(6, '0'), 'Z'].join('')
     if (direct.length === 27) return direct
   }
   const [, day, time, fraction = '', sign, hours = 0, minutes = 0, seconds = 0] = printed.exec(text) ?? []
