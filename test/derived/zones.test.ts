@@ -15,7 +15,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import { begun } from '../support/begins.js'
 import { Between } from '../support/between.js'
 import { depsOf, known, type RunOptions } from '../support/run.js'
-import { dialectWarehouses, rowsOf, warehouses } from '../support/warehouse.js'
+import { rowsOf, warehouses } from '../support/warehouse.js'
 
 const usual = {
   timeZone: 'Europe/Berlin',
@@ -36,9 +36,7 @@ const dayIn = (zone: string, instant: unknown): string | null =>
 const clockIn = (zone: string, instant: unknown): string =>
   DateTime.fromISO(String(instant), { zone: 'utc' }).setZone(zone).toFormat('yyyy-MM-dd HH:mm:ss')
 
-describe.each(dialectWarehouses())('$name', (kind) => {
-  /** For what is above the dialects. */
-  const test = it.runIf(warehouses().includes(kind))
+describe.each(warehouses())('$name', (kind) => {
   it('are computed with the orders, and recomputed when a zone is added or changes', async () => {
     const sandbox = await createSandbox({ tenants: [{ id: 101 }], repairOrders: 60, seed: 3 })
     let report: Report = usual
@@ -93,7 +91,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await sandbox.close()
   })
 
-  test("orders don't wait for shops that fail or come late, and are corrected when the shops have come", async () => {
+  it("orders don't wait for shops that fail or come late, and are corrected when the shops have come", async () => {
     const sandbox = await createSandbox({ tenants: [{ id: 101 }, { id: 102 }], repairOrders: 20, seed: 3 })
     const warehouse = await openWarehouse({
       ...(await kind.migrated()),

@@ -1,4 +1,5 @@
 /** Run by vitest before each file of tests. */
+import './bundledthreads.js'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest'
 import { fileBegins, fileEnded, testBegins, testEnded } from './clones.js'

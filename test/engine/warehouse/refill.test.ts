@@ -19,6 +19,7 @@ import { model } from '../../support/model.js'
 import type { Address } from '../../support/place.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
+import { someOf } from '../../support/size.js'
 import { statusOf } from '../../support/status.js'
 import { contents, dialectWarehouses, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
@@ -74,7 +75,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   const demands = async (warehouse: Warehouse) =>
     (await rowsOf(warehouse, 'sync_cursors')).filter(({ refill }) => refill !== null)
 
-  it.each([
+  const dropped: [what: string, resource: string, bringing: string[], drop: string][] = [
     ['a child table', 'customers', ['customers'], 'drop table customer_phones'],
     ['a resource’s own table', 'customers', ['customers'], 'drop table customers'],
     ['a table of records inside of others', 'integrator_tags', chosen, 'drop table integrator_tags'],
@@ -85,7 +86,9 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       ['customers'],
       'alter table customer_phones drop column number',
     ],
-  ])(
+  ]
+  // Which lists bring the rows of a table doesn't depend on the database.
+  it.each(warehouses().includes(kind) ? dropped : someOf(3, dropped))(
     '%s that was dropped is filled by the next run, and the run after it is idle',
     async (_what, resource, bringing, drop) => {
       const { address, warehouse, wanted } = await begin()
@@ -234,7 +237,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await next.close()
   })
 
-  it('a table that a later program declares is filled by a walk', async () => {
+  test('a table that a later program declares is filled by a walk', async () => {
     const { address, warehouse } = await begin()
     await warehouse.close()
     const hobbies = scalars(

@@ -19,7 +19,7 @@ import { model } from '../../support/model.js'
 import { known } from '../../support/run.js'
 import { someOf } from '../../support/size.js'
 import { make, prepareViews, refresh, viewRows } from '../../support/views.js'
-import { dialectWarehouses, type Kind, open, rowsOf } from '../../support/warehouse.js'
+import { dialectWarehouses, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const now = '2026-11-22T00:00:00Z'
 const end = endDay(BigInt(Date.parse(now)) * 1000n)
@@ -238,6 +238,8 @@ const store = ({ db }: Warehouse, rows: typeof shops | readonly (readonly [numbe
   )
 
 describe.each(dialectWarehouses())('in $name', (kind) => {
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
   it('a shop has the configured zone, else its own, else the default', async () => {
     const warehouse = await fresh(kind)
     await store(warehouse, shops)
@@ -275,7 +277,7 @@ describe.each(dialectWarehouses())('in $name', (kind) => {
     expect(told).toEqual(['0/0', '101/1', '101/2', '102/1'])
   })
 
-  it('the zone is read from a configured column', async () => {
+  test('the zone is read from a configured column', async () => {
     const promoted = model(resources, { shops: { columns: { time_zone: 'text' } } })
     const warehouse = await open(kind, promoted)
     opened.push(warehouse)
@@ -348,7 +350,7 @@ describe.each(dialectWarehouses())('in $name', (kind) => {
     expect(await rowsOf(warehouse, 'report_days')).toHaveLength(later.length)
   })
 
-  it("the calendar's days match luxon's, whatever the clocks do", async () => {
+  test("the calendar's days match luxon's, whatever the clocks do", async () => {
     const warehouse = await fresh(kind)
     for (const timeZone of Object.keys(plainDays())) await refresh(warehouse, { timeZone })
     const query = withAnalytics(warehouse.db).selectFrom('report_days').selectAll().orderBy('from_at')
@@ -490,7 +492,7 @@ describe.each(dialectWarehouses())('in $name', (kind) => {
     expect((await views.execute(warehouse.db)).rows).not.toEqual([])
   })
 
-  it('an idle refresh writes nothing', async () => {
+  test('an idle refresh writes nothing', async () => {
     const warehouse = await fresh(kind)
     const settings = { timeZone: 'Europe/Berlin', tenantNames: { '101': 'Main Street Auto', '102': 'Other' } }
     await refresh(warehouse, settings)

@@ -122,7 +122,7 @@ async function business(): Promise<Sandbox> {
       { id: 101, shops: 3 },
       { id: 102, shops: 2 },
     ],
-    ...{ repairOrders: 280, seed: 31, until: '2026-11-20T12:00:00Z' },
+    ...{ repairOrders: 140, seed: 31, until: '2026-11-20T12:00:00Z' },
   })
   spread(sandbox)
   spoil(sandbox, { every: 6, tenants: [102] })

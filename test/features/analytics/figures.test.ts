@@ -25,7 +25,12 @@ const resources = [
 ]
 const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
 
-const options = { tenants: 2, repairOrders: 70, seed: 29, until: '2026-11-20T12:00:00Z' } as const
+const options = {
+  tenants: 2,
+  repairOrders: isWhole() ? 70 : 40,
+  seed: 29,
+  until: '2026-11-20T12:00:00Z',
+} as const
 const lifelike = await sandboxOfFile(options)
 const hostile = await sandboxOfFile(options)
 spoil(hostile)
@@ -231,24 +236,28 @@ describe.each([
       )
     })
 
-    it('a deleted order leaves the figures, whatever still refers to it', async () => {
-      const list = ['--resource', 'repair_orders']
-      const { store } = sandbox
-      const tenant = store.tenantIds[0] ?? 0
-      const named = [...store.all(tenant, 'recommendations'), ...store.all(tenant, 'payment_transactions')]
-      const id = Number(named[0]?.repair_order_id)
-      const order = store.all(tenant, 'repair_orders').find((one) => one.id === id)
-      expect(order).toBeDefined()
-      store.remove(tenant, 'repair_orders', id)
-      try {
-        expect((await run('reconcile', ...list)).code).toBe(0)
-        await compare('shop_months', 'month', (day) => day?.slice(0, 7) ?? null)
-      } finally {
-        store.put(tenant, 'repair_orders', { ...order, id, updated_at: new Date().toISOString() })
-        expect((await run('sync', ...list)).code).toBe(0)
-        expect((await run('reconcile', ...list)).code).toBe(0)
-      }
-    })
+    // Which rows a view leaves out doesn't depend on their values.
+    it.runIf(sandbox === lifelike || isWhole())(
+      'a deleted order leaves the figures, whatever still refers to it',
+      async () => {
+        const list = ['--resource', 'repair_orders']
+        const { store } = sandbox
+        const tenant = store.tenantIds[0] ?? 0
+        const named = [...store.all(tenant, 'recommendations'), ...store.all(tenant, 'payment_transactions')]
+        const id = Number(named[0]?.repair_order_id)
+        const order = store.all(tenant, 'repair_orders').find((one) => one.id === id)
+        expect(order).toBeDefined()
+        store.remove(tenant, 'repair_orders', id)
+        try {
+          expect((await run('reconcile', ...list)).code).toBe(0)
+          await compare('shop_months', 'month', (day) => day?.slice(0, 7) ?? null)
+        } finally {
+          store.put(tenant, 'repair_orders', { ...order, id, updated_at: new Date().toISOString() })
+          expect((await run('sync', ...list)).code).toBe(0)
+          expect((await run('reconcile', ...list)).code).toBe(0)
+        }
+      },
+    )
 
     it('figures at a moment are null before the first snapshot, but for what customers owe, and match the view after it', async () => {
       const moments = figures.filter(({ snapshot }) => snapshot).map(({ name }) => name)

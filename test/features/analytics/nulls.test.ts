@@ -5,7 +5,6 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { spoil, starve } from '../../support/hostile.js'
 import { sync } from '../../support/run.js'
@@ -14,7 +13,7 @@ import { showTwice } from '../../support/twice.js'
 import { prepareViews, query } from '../../support/views.js'
 import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 
-const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 60, seed: 7, until: '2026-11-20T12:00:00Z' })
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 40, seed: 7, until: '2026-11-20T12:00:00Z' })
 showTwice(sandbox)
 spoil(sandbox)
 starve(sandbox)
@@ -66,8 +65,7 @@ store.switchOff('notes', empty)
 describe.each(dialectWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
-    warehouse = await reopen(kind.address())
-    await migrate(warehouse)
+    warehouse = await reopen(await kind.viewed())
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
     // A cursor whose first walk is running.

@@ -9,7 +9,7 @@ import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { beyond, showTwice } from '../../support/twice.js'
 import { ask, prepareViews, query } from '../../support/views.js'
-import { dialectWarehouses, open } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({
   tenants: 2,
@@ -56,7 +56,7 @@ function worthOf(record: Record<string, unknown>): number | null {
 describe.each(dialectWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
-    warehouse = await open(kind)
+    warehouse = await reopen(await kind.viewed())
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
   })

@@ -7,9 +7,9 @@ import { writeSnapshot } from '../../../src/features/snapshot/work.js'
 import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { prepareViews, viewRows } from '../../support/views.js'
-import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
-const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 25, seed: 7, until: '2026-11-20T12:00:00Z' })
+const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 15, seed: 7, until: '2026-11-20T12:00:00Z' })
 
 /** Every third record of these, with the rows computed from it. */
 const tables = known.list.flatMap(({ resource, derived }) => [
@@ -34,7 +34,7 @@ const business = views.filter(({ name }) => !/^(dim_.*|freshness|changes.*)$/.te
 describe.each(dialectWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
-    warehouse = await open(kind)
+    warehouse = await reopen(await kind.viewed())
     await sync(sandbox, warehouse)
     return () => warehouse.close()
   })

@@ -10,7 +10,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { ask, prepareViews, query, viewRows } from '../../support/views.js'
-import { dialectWarehouses, type Kind, open } from '../../support/warehouse.js'
+import { dialectWarehouses, type Kind, reopen } from '../../support/warehouse.js'
 
 const names = views.map(({ name }) => name)
 const settings = {
@@ -29,7 +29,7 @@ const sandbox = await sandboxOfFile({
 
 /** Filled by a sync. */
 async function filled(kind: Kind): Promise<Warehouse> {
-  const warehouse = await open(kind)
+  const warehouse = await reopen(await kind.viewed())
   await sync(sandbox, warehouse)
   await prepareViews(warehouse, settings)
   return warehouse
@@ -40,9 +40,7 @@ const full = new Map<string, Warehouse>()
 beforeAll(async () => {
   for (const kind of dialectWarehouses()) {
     full.set(kind.name, await filled(kind))
-    const bare = await open(kind)
-    await prepareViews(bare)
-    empty.set(kind.name, bare)
+    empty.set(kind.name, await reopen(await kind.viewed()))
   }
 })
 afterAll(async () => {

@@ -7,6 +7,7 @@ import { copyInto, everything, fillRichly, oddTenant, rich, sentHours } from '..
 import type { Address } from '../../support/place.js'
 import { registersAgree } from '../../support/registers.js'
 import { depsOf, sync } from '../../support/run.js'
+import { isWhole } from '../../support/size.js'
 import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 
 type Tables = Awaited<ReturnType<typeof everything>>
@@ -74,7 +75,9 @@ describe.each(dialectWarehouses())('from $name', (kind) => {
       if (!isLossy || !changedByLoss.has(name)) expect(rows, name).toEqual(original[name])
     if (isLossy) expectLosses(original, copied)
     expect(await look(from)).toEqual(original)
-    if (other === kind && dialectWarehouses().length > 1) return
+    // The way back into Postgres is that from Postgres to Postgres.
+    const isKnown = other === kind || (kind.name === 'postgres' && !isWhole())
+    if (isKnown && dialectWarehouses().length > 1) return
     const returned = await copyInto(to, again)
     expect(returned).toMatchObject({ status: 'ok', quarantined: 0 })
     for (const [name, rows] of Object.entries(await look(again))) expect(rows, name).toEqual(copied[name])

@@ -117,7 +117,7 @@ describe.each(dialectWarehouses())('into $name', (kind) => {
     }
   })
 
-  it("reports it if the copy doesn't equal the original in the end, and doesn't finish it", async () => {
+  test("reports it if the copy doesn't equal the original in the end, and doesn't finish it", async () => {
     const to = kind.address()
     const spoil = async (how?: { readonly existing?: boolean }): Promise<Warehouse> => {
       const warehouse = await opener(to)(how)

@@ -1,6 +1,7 @@
 /** A copy of some tenants has their rows and nothing of any other. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { shopsync } from '../../support/call.js'
@@ -9,7 +10,7 @@ import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
 import { dialectWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
-const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 25, seed: 9 })
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 9 })
 const [first = 0, second = 0] = sandbox.tenantIds
 
 // Something for quarantine, which no part has.
@@ -84,7 +85,8 @@ describe.each(dialectWarehouses())('$name', (kind) => {
         for (const [key, row] of theirs)
           for (const [column, value] of Object.entries(row)) {
             const copy = rows.get(key)?.[column]
-            if (tenant === first || copy !== null)
+            const isEqual = isDeepStrictEqual(copy, value)
+            if (!isEqual && (tenant === first || copy !== null))
               expect([table, column, copy]).toEqual([table, column, value])
           }
       }

@@ -2,11 +2,11 @@
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { biToolsOf } from '../../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { toDbt } from '../../../src/features/dictionary/dbtmodels.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
+import type { Address } from '../../support/place.js'
 import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
@@ -47,7 +47,7 @@ const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 5 })
 showTwice(sandbox)
 
 describe.each(dialectWarehouses())('$name', (kind) => {
-  const address = kind.address()
+  let address: Address
   let warehouse: Warehouse
   let sources: Sources['sources']
   const ask = async (sql: string): Promise<Record<string, unknown>[]> =>
@@ -57,8 +57,8 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   const at = (source: number, table: string): string => `"${sources[source]?.schema}"."${table}"`
 
   beforeAll(async () => {
+    address = await kind.viewed()
     warehouse = await reopen(address)
-    await migrate(warehouse)
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
     const text = toDbt(dictionary, { ...(await biToolsOf(address)).dbt, staleHours: 26 })

@@ -4,10 +4,10 @@
  */
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { dataTables } from '../../../src/features/dictionary/dictionary.js'
+import type { Address } from '../../support/place.js'
 import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
@@ -33,7 +33,7 @@ const plain = (value: unknown): unknown => {
 const answers = new Map<string, Map<string, unknown>>()
 
 describe.each(dialectWarehouses())('$name', (kind) => {
-  const address = kind.address()
+  let address: Address
   let warehouse: Warehouse
   /** As a BI tool would query: the text as it is, with the schema in the search path if there are schemas. */
   const ask = (sql: string): Promise<Row[]> =>
@@ -48,8 +48,8 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     Number((await ask(`select count(*) as n from (${sql}) as counted`))[0]?.n)
 
   beforeAll(async () => {
+    address = await kind.viewed()
     warehouse = await reopen(address)
-    await migrate(warehouse)
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
   })

@@ -6,10 +6,10 @@ import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { unitFactor } from '../../../schema/figure.js'
 import { figures } from '../../../schema/figures/index.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { dayColumnsOf, supersetMetrics } from '../../../src/features/dictionary/supersetmetrics.js'
+import type { Address } from '../../support/place.js'
 import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
@@ -41,7 +41,7 @@ const answers = new Map<string, unknown>()
 const metricsOf = new Map<string, unknown>()
 
 describe.each(dialectWarehouses())('$name', (kind) => {
-  const address = kind.address()
+  let address: Address
   let warehouse: Warehouse
   const ask = (sql: string): Promise<Row[]> =>
     warehouse.db.connection().execute(async (db) => {
@@ -53,8 +53,8 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     })
 
   beforeAll(async () => {
+    address = await kind.viewed()
     warehouse = await reopen(address)
-    await migrate(warehouse)
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
   })

@@ -131,7 +131,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     return world
   }
 
-  it('runs do and claim the same, whatever events say', async () => {
+  test('runs do and claim the same, whatever events say', async () => {
     const [deaf, hearing] = [await opened(false), await opened(true)]
     const without = await deaf.live()
     expect(await hearing.live()).toEqual(without)

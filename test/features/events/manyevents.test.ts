@@ -5,9 +5,11 @@ import type { Source } from '../../../src/engine/source/source.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list, minute } from '../../support/eventworld.js'
 import { isWhole } from '../../support/size.js'
-import { dialectWarehouses, rowsOf } from '../../support/warehouse.js'
+import { dialectWarehouses, rowsOf, warehouses } from '../../support/warehouse.js'
 
 describe.each(dialectWarehouses())('on $name', (kind) => {
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
   let world: EventWorld
   afterEach(() => world.close())
 
@@ -60,7 +62,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
 
     const nextWindow = (): void => world.clock.pass(minute - ((Number(world.clock.micros) / 1000) % minute))
 
-    it('each turn settles what it has asked for, so all is asked for after as many as it takes', async () => {
+    test('each turn settles what it has asked for, so all is asked for after as many as it takes', async () => {
       const amount = isWhole() ? 300 : 110
       await begin(amount + 20)
       const ids = world.orders.slice(0, amount)
@@ -81,7 +83,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
       expect(rows.filter(({ _deleted_at }) => _deleted_at !== null)).toHaveLength(gone.length)
     })
 
-    it('a ring that is cut short twice is left to the next run, and new events do not ring it', async () => {
+    test('a ring that is cut short twice is left to the next run, and new events do not ring it', async () => {
       await begin(350)
       const { clock, events } = world
       for (const id of world.orders) world.change(id, { detail: 'in bulk' })
@@ -111,7 +113,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     })
   })
 
-  it('a fault in one cursor is its own: others are rung, and the faulty one is rung again later', async () => {
+  test('a fault in one cursor is its own: others are rung, and the faulty one is rung again later', async () => {
     world = await EventWorld.open(kind)
     const notices: [string, Record<string, unknown>][] = []
     const faulty = (source: Source): Source =>
@@ -134,7 +136,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     expect(await world.events.states()).toEqual(['settled', 'settled'])
   })
 
-  it('a fault while events are settled fails no run: the list is read, and the events wait', async () => {
+  test('a fault while events are settled fails no run: the list is read, and the events wait', async () => {
     world = await EventWorld.open(kind)
     const [id = 0, other = 0] = world.orders
     await deletionsOf([id])

@@ -184,7 +184,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     })
   })
 
-  it('an order of somebody else takes its vehicle out, and the vehicle is requested by id, with what depends on it', async () => {
+  test('an order of somebody else takes its vehicle out, and the vehicle is requested by id, with what depends on it', async () => {
     await inShop(kind, async (shop) => {
       const { sandbox, person } = shop
       await shop.sync()
@@ -206,7 +206,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     })
   })
 
-  it('after --lift, the next sync stores what the source has', async () => {
+  test('after --lift, the next sync stores what the source has', async () => {
     await inShop(kind, async (shop) => {
       const { person, sandbox } = shop
       // Far behind the watermark: an increment doesn't show them.
@@ -270,7 +270,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     })
   })
 
-  it('what no table has is emptied too: whose it is is not known', async () => {
+  test('what no table has is emptied too: whose it is is not known', async () => {
     await inShop(kind, async (shop) => {
       const { store } = shop.sandbox
       store.put(101, 'notes', { ...store.get(101, 'notes', 901_101), id: undefined })
@@ -301,7 +301,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     })
   })
 
-  it('from the first statement that empties a row on, nothing new comes, whatever becomes of the rest', async () => {
+  test('from the first statement that empties a row on, nothing new comes, whatever becomes of the rest', async () => {
     await inShop(kind, async (shop) => {
       await shop.sync()
       await shop.process(async (warehouse, known) => {

@@ -16,15 +16,15 @@ describe.each(warehouses())('on $name', (kind) => {
   let warehouse: Warehouse
   let receiver: TestReceiver
 
-  beforeEach(async () => {
+  const open = async (): Promise<void> => {
     address = await kind.migrated()
     warehouse = await reopen(address)
     receiver = await TestReceiver.open(address, warehouse)
-  })
-  afterEach(async () => {
+  }
+  const close = async (): Promise<void> => {
     await receiver.close()
     await warehouse.close()
-  })
+  }
 
   /** What a connection that sends no request gets until it is closed, which takes seconds: other tests run meanwhile. */
   let closed: Promise<string>
@@ -54,208 +54,224 @@ describe.each(warehouses())('on $name', (kind) => {
   /** The status of an event that is sent now. */
   const sent = (id: string) => async (): Promise<number> => (await receiver.send(eventBody({ id }))).status
 
-  it('answers when the event is stored, with the cursors that it makes due', async () => {
-    const data = { id: 1, updated_at: '2026-01-31T09:59:59.5Z' }
-    const { status, text } = await receiver.send(eventBody({ data }))
-    expect([status, text]).toEqual([200, '{"stored":true}'])
-    const [own, also] = (await receiver.rows()).toSorted((a, b) => (a.resource < b.resource ? 1 : -1))
-    expect(own).toMatchObject({
-      ...{ tenant_id: 101, event_id: 'e1', resource: 'repair_orders', type: 'RepairOrder' },
-      ...{ action: 'updated', record_id: 1, version: '2026-01-31T09:59:59.500000Z', state: 'waiting' },
-      ...{ triggered_at: '2026-01-31T10:00:00.000000Z', deliveries: 1, tries: null },
+  describe('one that serves several tests, without their events,', () => {
+    beforeAll(async () => {
+      await open()
+      return close
     })
-    expect(also).toMatchObject({ resource: 'payments', state: 'waiting' })
-    expect(JSON.stringify(await receiver.rows())).not.toContain('"data"')
-  })
+    afterEach(async () => {
+      const { inbox } = receiver
+      await inbox.write([inbox.db.deleteFrom('sync_events').compile()])
+    })
 
-  it('counts an event that comes again, and stores it once', async () => {
-    for (let i = 0; i < 3; i++) expect((await receiver.send(eventBody())).status).toBe(200)
-    expect(
-      (await Promise.all([1, 2, 3].map(() => receiver.send(eventBody())))).map(({ status }) => status),
-    ).toEqual([200, 200, 200])
-    expect((await receiver.rows()).map(({ deliveries }) => deliveries)).toEqual([6, 6])
-    await receiver.ask('/ready')
-    expect(await receiver.counted()).toMatchObject({ stored: 1, double: 5 })
-  })
+    it('answers when the event is stored, with the cursors that it makes due', async () => {
+      const data = { id: 1, updated_at: '2026-01-31T09:59:59.5Z' }
+      const { status, text } = await receiver.send(eventBody({ data }))
+      expect([status, text]).toEqual([200, '{"stored":true}'])
+      const [own, also] = (await receiver.rows()).toSorted((a, b) => (a.resource < b.resource ? 1 : -1))
+      expect(own).toMatchObject({
+        ...{ tenant_id: 101, event_id: 'e1', resource: 'repair_orders', type: 'RepairOrder' },
+        ...{ action: 'updated', record_id: 1, version: '2026-01-31T09:59:59.500000Z', state: 'waiting' },
+        ...{ triggered_at: '2026-01-31T10:00:00.000000Z', deliveries: 1, tries: null },
+      })
+      expect(also).toMatchObject({ resource: 'payments', state: 'waiting' })
+      expect(JSON.stringify(await receiver.rows())).not.toContain('"data"')
+    })
 
-  it("answers 200 to what isn't synced, and keeps nothing secret of it", async () => {
-    const asked = [
-      [eventBody({ id: 'kind', type: 'Note', event: 'note.created' }), true],
-      [eventBody({ id: 'action', event: 'repair_order.merged' }), true],
-      [eventBody({ id: 'list', type: 'Vehicle', event: 'vehicle.updated' }), true],
-      [eventBody({ id: 'tenant', tenant: 500 }), true],
-      [eventBody({ id: 'stranger', tenant: 700 }), false],
-      [eventBody({ id: 'forgotten', tenant: 600 }), false],
-    ] as const
-    for (const [body, stored] of asked)
-      expect((await receiver.send(body)).text).toBe(JSON.stringify({ stored }))
-    const states = (await receiver.rows()).map(({ event_id, state, reason }) => [event_id, state, reason])
-    expect(states).toEqual([
-      ['action', 'unknown', null],
-      ['kind', 'unknown', null],
-      ['list', 'ignored', 'resource_not_synced'],
-      ['tenant', 'ignored', 'tenant_not_synced'],
-    ])
-    await receiver.send(eventBody({ id: 'stranger 2', tenant: 701 }))
-    // Asked once in ten minutes, and never for a forgotten tenant.
-    expect([receiver.unknownTenants, receiver.received]).toEqual([1, 0])
-  })
+    it('learns what is synced while it runs', async () => {
+      receiver.running.tell(syncedTenants(101, 700))
+      expect((await receiver.send(eventBody({ tenant: 700 }))).text).toBe('{"stored":true}')
+    })
 
-  it('learns what is synced while it runs', async () => {
-    receiver.running.tell(syncedTenants(101, 700))
-    expect((await receiver.send(eventBody({ tenant: 700 }))).text).toBe('{"stored":true}')
-  })
+    it("refuses anything that isn't an event, each for its reason", async () => {
+      const status = async (...sent: Parameters<TestReceiver['send']>): Promise<number> =>
+        (await receiver.send(...sent)).status
+      expect(await receiver.ask('/other')).toMatchObject({ status: 404, text: 'Expected POST /webhooks\n' })
+      const got = await receiver.ask('/webhooks')
+      expect([got.status, got.headers['x-shopsync'], got.headers.allow]).toEqual([405, 'listening', 'POST'])
+      expect((await receiver.ask('/health')).status).toBe(200)
+      expect(await status(eventBody(), { 'x-api-secret': 'wrong' })).toBe(401)
+      expect(await status(eventBody(), { 'content-encoding': 'gzip' })).toBe(415)
+      expect(await announced(receiver, 4 * 1024 * 1024 + 1)).toContain(' 413 ')
+      expect(await status('')).toBe(400)
+      expect(await status('{')).toBe(400)
+      expect(await status('[]')).toBe(400)
+      expect(await status(Buffer.from([0x7b, 0xff, 0x7d]))).toBe(400)
+      expect((await receiver.send('{"id": 7}')).text).toBe('Found no text "id"\n')
+      expect((await receiver.send('{"id":"a","payload":{"id":1.5,"tenant_id":1}}')).text).toBe(
+        'Found no integer "payload.id"\n',
+      )
+      expect((await receiver.send('{"id":"a","payload":{"id":1,"tenant_id":"1"}}')).text).toBe(
+        'Found no integer "payload.tenant_id"\n',
+      )
+      expect(await receiver.rows()).toEqual([])
+    })
 
-  it("refuses anything that isn't an event, each for its reason", async () => {
-    const status = async (...sent: Parameters<TestReceiver['send']>): Promise<number> =>
-      (await receiver.send(...sent)).status
-    expect(await receiver.ask('/other')).toMatchObject({ status: 404, text: 'Expected POST /webhooks\n' })
-    const got = await receiver.ask('/webhooks')
-    expect([got.status, got.headers['x-shopsync'], got.headers.allow]).toEqual([405, 'listening', 'POST'])
-    expect((await receiver.ask('/health')).status).toBe(200)
-    expect(await status(eventBody(), { 'x-api-secret': 'wrong' })).toBe(401)
-    expect(await status(eventBody(), { 'content-encoding': 'gzip' })).toBe(415)
-    expect(await announced(receiver, 4 * 1024 * 1024 + 1)).toContain(' 413 ')
-    expect(await status('')).toBe(400)
-    expect(await status('{')).toBe(400)
-    expect(await status('[]')).toBe(400)
-    expect(await status(Buffer.from([0x7b, 0xff, 0x7d]))).toBe(400)
-    expect((await receiver.send('{"id": 7}')).text).toBe('Found no text "id"\n')
-    expect((await receiver.send('{"id":"a","payload":{"id":1.5,"tenant_id":1}}')).text).toBe(
-      'Found no integer "payload.id"\n',
-    )
-    expect((await receiver.send('{"id":"a","payload":{"id":1,"tenant_id":"1"}}')).text).toBe(
-      'Found no integer "payload.tenant_id"\n',
-    )
-    expect(await receiver.rows()).toEqual([])
-  })
+    it('accepts any ids: long, strange, beyond 2^53', async () => {
+      const long = 'x'.repeat(201)
+      for (const id of [long, 'a\0b', '\ud800', 'plain']) await receiver.send(eventBody({ id }))
+      await receiver.send(eventBody({ id: 'big' }).replace('"id":1,', '"id":9223372036854775807,'))
+      const rows = (await receiver.rows()).filter(({ resource }) => resource === 'repair_orders')
+      const hashed = rows.filter(({ event_id }) => /^[0-9a-f]{64}$/.test(event_id))
+      expect([rows.length, hashed.length]).toEqual([5, 3])
+      expect(rows.find(({ event_id }) => event_id === 'big')?.record_id).toBe(9223372036854775807n)
+    })
 
-  it('accepts any ids: long, strange, beyond 2^53', async () => {
-    const long = 'x'.repeat(201)
-    for (const id of [long, 'a\0b', '\ud800', 'plain']) await receiver.send(eventBody({ id }))
-    await receiver.send(eventBody({ id: 'big' }).replace('"id":1,', '"id":9223372036854775807,'))
-    const rows = (await receiver.rows()).filter(({ resource }) => resource === 'repair_orders')
-    const hashed = rows.filter(({ event_id }) => /^[0-9a-f]{64}$/.test(event_id))
-    expect([rows.length, hashed.length]).toEqual([5, 3])
-    expect(rows.find(({ event_id }) => event_id === 'big')?.record_id).toBe(9223372036854775807n)
-  })
+    it('an id that was used for another record or action is another event', async () => {
+      const same = { id: 'again', type: 'RepairOrder' }
+      await receiver.send(eventBody(same))
+      await Promise.all([
+        receiver.send(eventBody({ ...same, record: 2 })),
+        receiver.send(eventBody({ ...same, event: 'repair_order.deleted' })),
+        receiver.send(eventBody({ ...same, record: 2 })),
+      ])
+      await receiver.send(eventBody(same))
+      const rows = (await receiver.rows()).filter(({ resource }) => resource === 'repair_orders')
+      expect(
+        rows
+          .map(({ action, record_id, deliveries, state }) => [action, record_id, Number(deliveries), state])
+          .sort(),
+      ).toEqual([
+        ['deleted', 1, 1, 'waiting'],
+        ['updated', 1, 2, 'waiting'],
+        ['updated', 2, 2, 'waiting'],
+      ])
+    })
 
-  it('an id that was used for another record or action is another event', async () => {
-    const same = { id: 'again', type: 'RepairOrder' }
-    await receiver.send(eventBody(same))
-    await Promise.all([
-      receiver.send(eventBody({ ...same, record: 2 })),
-      receiver.send(eventBody({ ...same, event: 'repair_order.deleted' })),
-      receiver.send(eventBody({ ...same, record: 2 })),
-    ])
-    await receiver.send(eventBody(same))
-    const rows = (await receiver.rows()).filter(({ resource }) => resource === 'repair_orders')
-    expect(
-      rows
-        .map(({ action, record_id, deliveries, state }) => [action, record_id, Number(deliveries), state])
-        .sort(),
-    ).toEqual([
-      ['deleted', 1, 1, 'waiting'],
-      ['updated', 1, 2, 'waiting'],
-      ['updated', 2, 2, 'waiting'],
-    ])
-  })
-
-  it('reports that the lists which events make due cannot be read', async () => {
-    receiver.running.turnsFail(true)
-    const troubled = async (): Promise<unknown> => JSON.parse((await receiver.ask('/ready')).text)
-    expect(await troubled()).toEqual({ ready: true, trouble: 'turns' })
-    expect((await receiver.listeners()).map(({ trouble }) => trouble)).toEqual(['turns'])
-    receiver.running.turnsFail(false)
-    expect((await receiver.send(eventBody())).status).toBe(200)
-  })
-
-  it('refuses any number of wrong secrets with one line in the log, and reports that something is wrong', async () => {
-    const wrong = isWhole() ? 10_000 : 500
-    let left = wrong
-    const worker = async (): Promise<void> => {
-      while (left-- > 0)
-        expect((await receiver.send(eventBody(), { 'x-api-secret': `guess ${left}` })).status).toBe(401)
-    }
-    await Promise.all(Array.from({ length: 32 }, worker))
-    expect(receiver.log.filter(({ message }) => message.includes('secret'))).toHaveLength(1)
-    const ready = await receiver.ask('/ready')
-    expect([ready.status, ready.text]).toEqual([200, '{"ready":true,"trouble":"wrong_secret"}'])
-    expect((await receiver.listeners()).map(({ trouble }) => trouble)).toEqual(['wrong_secret'])
-    expect(await receiver.counted()).toMatchObject({ unauthorized: wrong })
-    expect((await receiver.send(eventBody())).status).toBe(200)
-    expect(JSON.parse((await receiver.ask('/ready')).text)).toMatchObject({ ready: true })
-  })
-
-  it('accepts both secrets while one replaces the other', async () => {
-    await reopenWith({ secretDigests: [digest('new'), digest('old')] })
-    const statuses = ['new', 'old', 'sandbox-secret'].map(
-      async (secret) => (await receiver.send(eventBody(), { 'x-api-secret': secret })).status,
-    )
-    expect(await Promise.all(statuses)).toEqual([200, 200, 401])
-  })
-
-  it('holds 64 MB of bodies at once, and tells others to come back', async () => {
-    const bytes = 4 * 1024 * 1024
-    const held = await Promise.all(Array.from({ length: 16 }, () => begun(receiver, bytes)))
-    await receiver.ask('/health')
-    const answer = await announced(receiver, bytes)
-    expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n/)
-    for (const socket of held) socket.destroy()
-    await expect.poll(sent('e1'), { timeout: 30_000 }).toBe(200)
-  })
-
-  it('runs next to another one, but not on its port', async () => {
-    const other = await TestReceiver.open(address, warehouse)
-    await Promise.all([receiver.send(eventBody()), other.send(eventBody())])
-    expect((await receiver.rows()).map(({ deliveries }) => deliveries)).toEqual([2, 2])
-    await other.close()
-    const port = Number(new URL(receiver.origin).port)
-    const taken = await TestReceiver.open(address, warehouse, { port }).catch((error: unknown) => error)
-    expect(taken).toBeInstanceOf(Stop)
-    expect(taken).toMatchObject({
-      exitCode: 3,
-      message: expect.stringContaining('in use by another program'),
+    it('holds 64 MB of bodies at once, and tells others to come back', async () => {
+      const bytes = 4 * 1024 * 1024
+      const held = await Promise.all(Array.from({ length: 16 }, () => begun(receiver, bytes)))
+      await receiver.ask('/health')
+      const answer = await announced(receiver, bytes)
+      expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n/)
+      for (const socket of held) socket.destroy()
+      await expect.poll(sent('e1'), { timeout: 30_000 }).toBe(200)
     })
   })
 
-  it.skipIf(kind.name !== 'sqlite')('makes its file again if someone has removed it', async () => {
-    const file = `${address.url.slice('sqlite:'.length)}.events`
-    await receiver.send(eventBody())
-    for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`)
-    expect((await receiver.send(eventBody({ id: 'e2' }))).status).toBe(200)
-    const other = await Inbox.there(warehouse)
-    const rows = await other?.read((db) => db.selectFrom('sync_events').select('event_id').execute())
-    expect(rows?.map(({ event_id }) => event_id)).toEqual(['e2', 'e2'])
-    await other?.close()
+  describe('one of its own', () => {
+    beforeEach(open)
+    afterEach(close)
+
+    it('counts an event that comes again, and stores it once', async () => {
+      for (let i = 0; i < 3; i++) expect((await receiver.send(eventBody())).status).toBe(200)
+      expect(
+        (await Promise.all([1, 2, 3].map(() => receiver.send(eventBody())))).map(({ status }) => status),
+      ).toEqual([200, 200, 200])
+      expect((await receiver.rows()).map(({ deliveries }) => deliveries)).toEqual([6, 6])
+      await receiver.ask('/ready')
+      expect(await receiver.counted()).toMatchObject({ stored: 1, double: 5 })
+    })
+
+    it("answers 200 to what isn't synced, and keeps nothing secret of it", async () => {
+      const asked = [
+        [eventBody({ id: 'kind', type: 'Note', event: 'note.created' }), true],
+        [eventBody({ id: 'action', event: 'repair_order.merged' }), true],
+        [eventBody({ id: 'list', type: 'Vehicle', event: 'vehicle.updated' }), true],
+        [eventBody({ id: 'tenant', tenant: 500 }), true],
+        [eventBody({ id: 'stranger', tenant: 700 }), false],
+        [eventBody({ id: 'forgotten', tenant: 600 }), false],
+      ] as const
+      for (const [body, stored] of asked)
+        expect((await receiver.send(body)).text).toBe(JSON.stringify({ stored }))
+      const states = (await receiver.rows()).map(({ event_id, state, reason }) => [event_id, state, reason])
+      expect(states).toEqual([
+        ['action', 'unknown', null],
+        ['kind', 'unknown', null],
+        ['list', 'ignored', 'resource_not_synced'],
+        ['tenant', 'ignored', 'tenant_not_synced'],
+      ])
+      await receiver.send(eventBody({ id: 'stranger 2', tenant: 701 }))
+      // Asked once in ten minutes, and never for a forgotten tenant.
+      expect([receiver.unknownTenants, receiver.received]).toEqual([1, 0])
+    })
+
+    it('reports that the lists which events make due cannot be read', async () => {
+      receiver.running.turnsFail(true)
+      const troubled = async (): Promise<unknown> => JSON.parse((await receiver.ask('/ready')).text)
+      expect(await troubled()).toEqual({ ready: true, trouble: 'turns' })
+      expect((await receiver.listeners()).map(({ trouble }) => trouble)).toEqual(['turns'])
+      receiver.running.turnsFail(false)
+      expect((await receiver.send(eventBody())).status).toBe(200)
+    })
+
+    it('refuses any number of wrong secrets with one line in the log, and reports that something is wrong', async () => {
+      const wrong = isWhole() ? 10_000 : 500
+      let left = wrong
+      const worker = async (): Promise<void> => {
+        while (left-- > 0)
+          expect((await receiver.send(eventBody(), { 'x-api-secret': `guess ${left}` })).status).toBe(401)
+      }
+      await Promise.all(Array.from({ length: 32 }, worker))
+      expect(receiver.log.filter(({ message }) => message.includes('secret'))).toHaveLength(1)
+      const ready = await receiver.ask('/ready')
+      expect([ready.status, ready.text]).toEqual([200, '{"ready":true,"trouble":"wrong_secret"}'])
+      expect((await receiver.listeners()).map(({ trouble }) => trouble)).toEqual(['wrong_secret'])
+      expect(await receiver.counted()).toMatchObject({ unauthorized: wrong })
+      expect((await receiver.send(eventBody())).status).toBe(200)
+      expect(JSON.parse((await receiver.ask('/ready')).text)).toMatchObject({ ready: true })
+    })
+
+    it('accepts both secrets while one replaces the other', async () => {
+      await reopenWith({ secretDigests: [digest('new'), digest('old')] })
+      const statuses = ['new', 'old', 'sandbox-secret'].map(
+        async (secret) => (await receiver.send(eventBody(), { 'x-api-secret': secret })).status,
+      )
+      expect(await Promise.all(statuses)).toEqual([200, 200, 401])
+    })
+
+    it('runs next to another one, but not on its port', async () => {
+      const other = await TestReceiver.open(address, warehouse)
+      await Promise.all([receiver.send(eventBody()), other.send(eventBody())])
+      expect((await receiver.rows()).map(({ deliveries }) => deliveries)).toEqual([2, 2])
+      await other.close()
+      const port = Number(new URL(receiver.origin).port)
+      const taken = await TestReceiver.open(address, warehouse, { port }).catch((error: unknown) => error)
+      expect(taken).toBeInstanceOf(Stop)
+      expect(taken).toMatchObject({
+        exitCode: 3,
+        message: expect.stringContaining('in use by another program'),
+      })
+    })
+
+    it.skipIf(kind.name !== 'sqlite')('makes its file again if someone has removed it', async () => {
+      const file = `${address.url.slice('sqlite:'.length)}.events`
+      await receiver.send(eventBody())
+      for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`)
+      expect((await receiver.send(eventBody({ id: 'e2' }))).status).toBe(200)
+      const other = await Inbox.there(warehouse)
+      const rows = await other?.read((db) => db.selectFrom('sync_events').select('event_id').execute())
+      expect(rows?.map(({ event_id }) => event_id)).toEqual(['e2', 'e2'])
+      await other?.close()
+    })
+
+    it('gives signs of life, and records its end', async () => {
+      expect(await receiver.listeners()).toMatchObject([
+        { address: receiver.running.url, source: 'http://127.0.0.1:1 42', ended_at: null, trouble: null },
+      ])
+      const { inbox } = receiver
+      await receiver.running.close()
+      const [row] = await inbox.read((db) => db.selectFrom('sync_listeners').selectAll().execute())
+      expect(row?.ended_at).not.toBeNull()
+    })
+
+    it("refuses while the inbox can't be written, and accepts events again afterwards", async () => {
+      await receiver.send(eventBody())
+      const release = await lockInbox(warehouse, address.schema)
+      const refused = await receiver.send(eventBody({ id: 'e2' }))
+      expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5'])
+      // From now on told at once, before the body is read.
+      expect((await receiver.send(eventBody({ id: 'e3' }))).status).toBe(503)
+      expect((await receiver.ask('/health')).status).toBe(200)
+      await release()
+      await expect.poll(sent('e4'), { timeout: 30_000 }).toBe(200)
+      expect((await receiver.rows()).some(({ event_id }) => event_id === 'e4')).toBe(true)
+    }, 60_000)
   })
 
   it('closes connections that send no request', async () => {
     expect(await closed).toMatch(/^(HTTP\/1\.1 408 |$)/)
   }, 30_000)
-
-  it('gives signs of life, and records its end', async () => {
-    expect(await receiver.listeners()).toMatchObject([
-      { address: receiver.running.url, source: 'http://127.0.0.1:1 42', ended_at: null, trouble: null },
-    ])
-    const { inbox } = receiver
-    await receiver.running.close()
-    const [row] = await inbox.read((db) => db.selectFrom('sync_listeners').selectAll().execute())
-    expect(row?.ended_at).not.toBeNull()
-  })
-
-  it("refuses while the inbox can't be written, and accepts events again afterwards", async () => {
-    await receiver.send(eventBody())
-    const release = await lockInbox(warehouse, address.schema)
-    const refused = await receiver.send(eventBody({ id: 'e2' }))
-    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5'])
-    // From now on told at once, before the body is read.
-    expect((await receiver.send(eventBody({ id: 'e3' }))).status).toBe(503)
-    expect((await receiver.ask('/health')).status).toBe(200)
-    await release()
-    await expect.poll(sent('e4'), { timeout: 30_000 }).toBe(200)
-    expect((await receiver.rows()).some(({ event_id }) => event_id === 'e4')).toBe(true)
-  }, 60_000)
 })
 
 const headOf = (bytes: number): string =>

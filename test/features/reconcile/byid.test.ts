@@ -12,6 +12,7 @@ import { atSource, fill, liveIds, only, reconcile } from '../../support/notes.js
 import { randomFrom } from '../../support/random.js'
 import { depsOf, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
+import { someOf } from '../../support/size.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
@@ -71,7 +72,7 @@ describe.each(warehouses())('$name', (kind) => {
     return report.cursors[0]
   }
 
-  it.each(unclear)(
+  it.each(someOf(2, unclear))(
     '%i %s for one record leaves its row, and the others are marked deleted',
     async (...answer) => {
       const [status, body, found] = answer
@@ -115,7 +116,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it.each([
+  const everywhere = [
     [404, undefined],
     [410, undefined],
     [400, undefined],
@@ -125,7 +126,8 @@ describe.each(warehouses())('$name', (kind) => {
     [501, undefined],
     [200, 'null'],
     [200, other],
-  ] as const)(
+  ] as const
+  it.each(someOf(2, everywhere))(
     '%i %s for every id: the second list decides, for a week without a request',
     async (status, body) => {
       const warehouse = await without([5, 6])

@@ -9,7 +9,7 @@ import { at, atSource, fill, live, liveIds, lose, only, reconcile, timeOf } from
 import { randomFrom } from '../../support/random.js'
 import { depsOf, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { isWhole } from '../../support/size.js'
+import { isWhole, sample, someOf } from '../../support/size.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
@@ -70,11 +70,16 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it.each([
-    [350, false],
-    [many, false],
-    [many, true],
-  ])('positions that show a record again are subtracted, of %i (full: %s)', async (count, full) => {
+  it.each(
+    sample(
+      [
+        [many, true],
+        [many, false],
+        [350, false],
+      ] as const,
+      2,
+    ),
+  )('positions that show a record again are subtracted, of %i (full: %s)', async (count, full) => {
     const again = (): void => {
       for (const id of [40, 41]) odd().twice.set(id, 0)
       sandbox.store.put(
@@ -101,7 +106,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it.each([350, many])(
+  it.each(sample([many, 350]))(
     'a record that is never shown, of %i: unproven, until --full searches again',
     async (count) => {
       const warehouse = await begun(count, () => odd().hidden.add(120))
@@ -150,7 +155,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it.each([350, many])('everything but a record that no response shows is compared, of %i', async (count) => {
+  it.each(sample([many, 350]))('everything but a record that no response shows is compared, of %i', async (count) => {
     const warehouse = await begun(count)
     // It was stored before it broke, and has changed since.
     sandbox.store.put(1, 'notes', { ...template('notes', 120, at(400 * 7)), description: 'broken' })
@@ -189,11 +194,16 @@ describe.each(warehouses())('$name', (kind) => {
       return warehouse
     }
 
-    it.each([
-      [350, false],
-      [many, false],
-      [many, true],
-    ])('is followed, of %i records (full: %s), reported and counted', async (count, full) => {
+    it.each(
+      sample(
+        [
+          [many, true],
+          [many, false],
+          [350, false],
+        ] as const,
+        2,
+      ),
+    )('is followed, of %i records (full: %s), reported and counted', async (count, full) => {
       const warehouse = await restored(count)
       expect((await verify(warehouse, full)).cursors[0]).toMatchObject({
         status: 'differs',
@@ -232,13 +242,14 @@ describe.each(warehouses())('$name', (kind) => {
       return warehouse
     }
 
-    it.each([
+    const places = [
       ['the only page', 80, 0, 0],
       ['the only page, which the catching-up walk reads', 80, 3_600_000, 0],
       ['the top of a long list', many, 0, 0],
       ['the top of a long list, which the catching-up walk reads', many, 3_600_000, 0],
       ['what the catching-up walk alone reads', many, 3_600_000, 150],
-    ] as const)(
+    ] as const
+    it.each(someOf(2, places))(
       'is followed by a plain reconcile on %s, with no record missing',
       async (_, count, overlapMs, place) => {
         const warehouse = await tenRestored(count, place)

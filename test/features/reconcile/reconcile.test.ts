@@ -77,7 +77,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('--full also finds those that cancel out between any two cut points and that no register knows', async () => {
-    const warehouse = await prepared(9000)
+    const warehouse = await prepared(isWhole() ? 9000 : 3000)
     sandbox.store.remove(1, 'notes', 1500)
     await lose(warehouse, [1501])
     await warehouse.write([warehouse.db.updateTable('sync_registers').set({ live_rows: null }).compile()])

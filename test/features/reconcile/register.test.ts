@@ -140,7 +140,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     expect(equal).toBeGreaterThan(rounds / 2)
   })
 
-  it('a row lost next to a deletion costs one request, and verify reports both without writing', async () => {
+  test('a row lost next to a deletion costs one request, and verify reports both without writing', async () => {
     const warehouse = await prepared(3000)
     sandbox.store.remove(1, 'notes', 1500)
     await lose(warehouse, [1501])
@@ -172,7 +172,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a removed tombstone is put back, and a row that someone added is requested', async () => {
+  test('a removed tombstone is put back, and a row that someone added is requested', async () => {
     const warehouse = await prepared(3000)
     sandbox.store.remove(1, 'notes', 900)
     await reconcile(sandbox, warehouse)
@@ -214,7 +214,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a warehouse without one gets it when a reconcile has closed, and keeps it from then on', async () => {
+  test('a warehouse without one gets it when a reconcile has closed, and keeps it from then on', async () => {
     const warehouse = await prepared(3000)
     await warehouse.write([warehouse.db.deleteFrom('sync_registers').compile()])
     sandbox.store.put(1, 'notes', template('notes', 4000, at(100_000)))
@@ -229,7 +229,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('tags, which also come inside other records, have none', async () => {
+  test('tags, which also come inside other records, have none', async () => {
     const warehouse = await prepared(0)
     sandbox.store.put(1, 'integrator_tags', template('integrator_tags', 1, at(1)))
     await sync(sandbox, warehouse, { resources: ['integrator_tags'] })

@@ -20,8 +20,8 @@ import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({
   tenants: [
-    { id: 101, shops: 2, repairOrders: 500 },
-    { id: 102, shops: 1, repairOrders: 150 },
+    { id: 101, shops: 2, repairOrders: 220 },
+    { id: 102, shops: 1, repairOrders: 70 },
   ],
   seed: 7,
 })
