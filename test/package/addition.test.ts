@@ -250,7 +250,7 @@ async function served(): Promise<number> {
   return Number((await ran('--input-type=module', '--eval', program)).stdout)
 }
 
-const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 15, seed: 3, until: '2026-11-20T12:00:00Z' })
+const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 15, seed: 3, until: '2026-11-20T12:00:00Z' })
 
 beforeAll(async () => {
   for (const part of [

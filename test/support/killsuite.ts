@@ -12,7 +12,9 @@ import { orderText, workerScript } from './worker.js'
 
 const resources = ['repair_orders', 'notes', 'customers']
 /** Some pages of each list, of which a change concerns two or three. */
-const [records, notes, orders] = sized([240, 130, 60], [450, 230, 120])
+const [pageSize, records, notes, orders] = sized([40, 96, 52, 24], [100, 450, 230, 120])
+/** The first half of a short run is the start of its process. */
+const earliest = sized(0.5, 0)
 const base = Date.parse('2026-03-01T00:00:00Z')
 const time = (n: number): string => new Date(base + n * 1000).toISOString()
 
@@ -46,11 +48,14 @@ interface Starter {
   readonly start: (sandbox: Sandbox, address: Address) => Program
 }
 
+const configured = (sandbox: Sandbox, address: Address): string =>
+  configure(sandbox, address, resources, { api: { pageSize } })
+
 const asShipped = (sandbox: Sandbox, address: Address): Program =>
-  new Program(program, ['sync', '--config', configure(sandbox, address, resources), '--json', '--quiet'])
+  new Program(program, ['sync', '--config', configured(sandbox, address), '--json', '--quiet'])
 
 const asWorker = (sandbox: Sandbox, warehouse: Address): Program =>
-  new Program(workerScript, [orderText({ sandbox, warehouse, resources, concurrency: 4 })])
+  new Program(workerScript, [orderText({ sandbox, warehouse, resources, concurrency: 4, pageSize })])
 
 /**
  * Law 3, with real processes: the program is killed at random instants, started again and killed again, while the
@@ -90,7 +95,8 @@ export async function killSuite({ kills, seed }: { kills: number; seed: number }
       for (let round = 1; cut < kills; round++) {
         for (let i = 0; i < 4 && cut < kills; i++) {
           const run = start(sandbox, address)
-          const timer = setTimeout(() => run.kill('SIGKILL'), 100 + random() * whole)
+          const at = 100 + (earliest + random() * (1 - earliest)) * whole
+          const timer = setTimeout(() => run.kill('SIGKILL'), at)
           const ended = await run.ended
           clearTimeout(timer)
           if (ended.signal === 'SIGKILL') cut++
@@ -107,7 +113,7 @@ export async function killSuite({ kills, seed }: { kills: number; seed: number }
 
 /** The undisturbed warehouse needs no process of its own. */
 async function finishHere(sandbox: Sandbox, at: Address): Promise<void> {
-  const { code, stderr } = await shopsync(['sync', '--quiet', '--config', configure(sandbox, at, resources)])
+  const { code, stderr } = await shopsync(['sync', '--quiet', '--config', configured(sandbox, at)])
   expect(code, stderr).toBe(0)
 }
 

@@ -430,7 +430,8 @@ describe.each(warehouses())('$name', (kind) => {
     const run = new Program(program, ['sync'], { cwd: here.folder, env })
     let isHeld = true
     const unhook = here.sandbox.onRequest(async ({ resource, tenant: of }) => {
-      while (isHeld && resource === 'customers' && of === other) await new Promise((resolve) => setTimeout(resolve, 20))
+      while (isHeld && resource === 'customers' && of === other)
+        await new Promise((resolve) => setTimeout(resolve, 20))
     })
     const isStored = async (): Promise<boolean> =>
       (await rowsOf(warehouse, 'notes')).some(({ description }) => description === 'stored, then killed')
