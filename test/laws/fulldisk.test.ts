@@ -1,13 +1,15 @@
 /**
  * A warehouse that can't grow any more: a real write fails in the middle of a run. What is committed is complete, rows
  * and watermark stay together, and once there is room, the next run ends equal to the source. The room is limited by a
- * maximum file size, which needs no permissions; test/laws/outage.test.ts fills a small disk if it may make one.
+ * maximum file size, which needs no permissions; in `npm run test:long`, test/laws/outage.test.ts fills a small disk if it may
+ * make one.
  */
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { migrate } from '../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
+import { shopsync } from '../support/call.js'
 import { type Address, configure } from '../support/place.js'
 import { startPostgres } from '../support/postgres.js'
 import { Program, type ProgramOptions, program } from '../support/process.js'
@@ -56,7 +58,8 @@ async function judge(warehouse: Warehouse): Promise<void> {
 }
 
 async function goOn(address: Address, warehouse: Warehouse): Promise<void> {
-  const next = await sync(address).ended
+  const config = configure(sandbox, address, resources)
+  const next = await shopsync(['sync', '--config', config, '--json'])
   expect(next.code, next.stderr).toBe(0)
   expect(await contents(warehouse)).toEqual(wanted)
   await warehouse.close()

@@ -1,10 +1,14 @@
-/** The programs of bench/ run: they use parts of the product, which may change. */
+/**
+ * The programs of bench/ run: they use parts of the product, which may change. In `npm test`, the compiler shows whether
+ * these are still there.
+ */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Program } from '../support/process.js'
+import { isWhole } from '../support/size.js'
 import { root } from '../support/tree.js'
 
-test('npm run bench measures a small load', async () => {
+test.runIf(isWhole())('npm run bench measures a small load', async () => {
   const small = ['--records', '40', '--tenants', '2', '--rounds', '1', '--warehouses', 'sqlite']
   const which = [
     '--dataset',

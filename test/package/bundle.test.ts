@@ -20,7 +20,7 @@ let here: Place
 let env: Record<string, string>
 
 beforeAll(async () => {
-  here = await viewedPlace({ tenants: 1, repairOrders: 300 })
+  here = await viewedPlace({ tenants: 1, repairOrders: 110 })
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
   env = { PATH: process.env.PATH ?? '', API_SECRET: here.sandbox.secret }
 })
@@ -56,7 +56,7 @@ test('loads SQLite, whose large pages its writer thread stores, and reads the jo
   const db = new Database(join(here.folder, 'data/warehouse.db'), { readonly: true })
   const { orders } = db.prepare('select count(*) as orders from repair_orders').get() as { orders: number }
   db.close()
-  expect(orders).toBe(300)
+  expect(orders).toBe(110)
 })
 
 test('remembers by its files what the views were made from, and makes them again if one is gone', async () => {

@@ -115,6 +115,6 @@ it('tells what to type when npm left better-sqlite3 out, and needs it for SQLite
   )
   expect(failed).toMatchObject({ code: 3, stderr: said })
   const [, postgres] = bothWarehouses()
-  useWarehouse(postgres!.address())
+  useWarehouse(await postgres!.viewed())
   expect((await run('sync')).stdout).toContain('proven')
 })

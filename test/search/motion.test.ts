@@ -2,7 +2,7 @@
 import { describe, inject } from 'vitest'
 import { motionSuite } from '../support/motionsuite.js'
 
-process.env.WALKS ??= '300'
+process.env.WALKS ??= '150'
 process.env.WALKS_FROM ??= String(inject('search').seed)
 await import('../engine/list/walk.test.js')
 

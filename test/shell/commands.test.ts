@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { RunReport } from '../../src/engine/run/runreport.js'
 import type { StatusReport } from '../../src/features/health/statusdocument.js'
 import { shopsync } from '../support/call.js'
+import { cloneSqlite } from '../support/clones.js'
 import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
 import { scratch } from '../support/scratch.js'
@@ -35,6 +36,7 @@ describe('status', () => {
   })
 
   test('shows freshness, watermark, live rows and verdict of every cursor', async () => {
+    await cloneSqlite(join(here.folder, 'data/warehouse.db'), 'viewed')
     await here.run('sync', '--quiet')
     const { code, json } = await here.run('status', '--json')
     expect(code).toBe(0)

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { features } from '../../src/main.js'
 import { commandsOf as commandsIn } from '../../src/shell/features.js'
 import { blocksOf, commandsOf, plainWords } from '../support/docs.js'
-import { type Place, place } from '../support/place.js'
+import { type Place, viewedPlace } from '../support/place.js'
 import { program } from '../support/process.js'
 import { filesIn } from '../support/tree.js'
 
@@ -62,7 +62,7 @@ const erases = /^shopsync (forget|adopt)\b(?!.*--dry-run)/
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ tenants: 2, repairOrders: 30 })
+  here = await viewedPlace({ tenants: 2, repairOrders: 30 })
   here.configure({ sync: { resources: ['notes', 'customers', 'shops'] }, targets: { '*': 'PT6H' } })
   const bin = join(here.folder, 'bin')
   mkdirSync(bin)

@@ -9,14 +9,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Ended, shopsync } from '../support/call.js'
-import { type Place, place } from '../support/place.js'
+import { type Place, place, viewedPlace } from '../support/place.js'
 import { freePort } from '../support/postgres.js'
 import { program } from '../support/process.js'
 import { postgresUrl } from '../support/warehouse.js'
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ tenants: 1 })
+  here = await viewedPlace({ tenants: 1, repairOrders: 3 })
   expect((await here.run('sync', '--quiet')).code).toBe(0)
 })
 afterAll(() => here.remove())
@@ -120,7 +120,7 @@ describe('the sandbox', () => {
         () => true,
         () => false,
       )
-    const ended = await shopsync(['sandbox', '--port', String(port), '--quiet'], {
+    const ended = await shopsync(['sandbox', '--port', String(port), '--size', 'small', '--quiet'], {
       during: async (call) => {
         while (!(await answers())) await sleep(50)
         call.kill('SIGTERM')

@@ -57,6 +57,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       const ended = await run.ended
       await sent
       expect(ended, ended.stderr).toMatchObject({ code, signal: null })
+      expect(ended.json()).toMatchObject({ error: { exit_code: code } })
       expect(ended.stderr).toContain('Stopping after the current transaction')
       expect(ended.stderr).toMatch(/the next run resumes at\n\s+tenant 1, notes: record \d+ of 950/)
       const warehouse = await reopen(address)
@@ -124,7 +125,7 @@ it('a wait of more than a minute is reported on stderr, and a signal ends it', a
   const run = new Program(program, [
     'sync',
     '--config',
-    configure(sandbox, dialectWarehouses()[0]!.address(), ['notes']),
+    configure(sandbox, await dialectWarehouses()[0]!.viewed(), ['notes']),
   ])
   run.child.stderr?.on('data', (chunk: Buffer) => {
     if (chunk.toString().includes('Trying again')) run.kill('SIGTERM')

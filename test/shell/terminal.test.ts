@@ -95,7 +95,6 @@ test.each([
 
 const slow: [words: string[], first: string][] = [
   [['sync', '--tenant', '101'], 'listing the tenants'],
-  [['report'], 'asking the warehouse, and drawing the page'],
   [
     ['backfill', '--tenant', '101', '--from', '2026-01-01T00:00:00Z', '--to', '2026-01-02T00:00:00Z'],
     'listing',
@@ -104,6 +103,7 @@ const slow: [words: string[], first: string][] = [
   [['verify', '--tenant', '101'], 'listing the tenants'],
   [['plan'], 'listing the tenants'],
   [['check'], 'listing the tenants'],
+  [['report'], 'asking the warehouse, and drawing the page'],
   [['run', 'weekly-verify'], 'listing the tenants'],
   [['quarantine', 'replay'], 'looking at the quarantine'],
   [['migrate'], 'looking at what is stored'],

@@ -16,10 +16,12 @@ import { rowsOf } from './rows.js'
 import { sandboxOfFile } from './sandbox.js'
 import { writeJob } from './scheduler.js'
 import { scratch } from './scratch.js'
+import { sized } from './size.js'
 import { contents, reopen } from './warehouse.js'
 
 const resources = ['repair_orders', 'notes', 'customers']
-const tenants = [1, 2, 3, 4, 5, 6]
+const tenants = sized([1, 2, 3, 4], [1, 2, 3, 4, 5, 6])
+const workers = sized(2, 3)
 const hour = 3_600_000
 const job = 'mine'
 
@@ -69,7 +71,7 @@ class Motion {
   }
 }
 
-/** Three workers that blows fall on, and the sender of their work. */
+/** Workers that blows fall on, and the sender of their work. */
 class Pool {
   /** By the name of its connections. */
   readonly pids = new Map<string, number | undefined>()
@@ -126,7 +128,7 @@ class Pool {
   fill(): void {
     for (const [at, { child }] of [...this.#up.entries()].reverse())
       if (child.exitCode !== null) this.#up.splice(at, 1)
-    while (this.#up.length < 3) this.#up.push(this.start('worker'))
+    while (this.#up.length < workers) this.#up.push(this.start('worker'))
   }
 
   async blow(): Promise<void> {
@@ -217,7 +219,7 @@ async function live(address: Address): Promise<unknown> {
 }
 
 /**
- * Three workers on machines whose clocks differ by hours take rounds, while the source changes, the workers are killed,
+ * Two or three workers on machines whose clocks differ by hours take rounds, while the source changes, the workers are killed,
  * told to end, or stopped and woken, and Postgres is restarted. At each commit, the only holder of the tenant is who
  * commits, and no row goes back to an older version. Once the source doesn't change any more, after `sync` and
  * `reconcile --full` every cell equals the source, and the warehouse of a single process that nobody disturbed.

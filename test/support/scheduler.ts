@@ -41,6 +41,12 @@ export function onlyJob(folder: string, name: string, more: object): void {
   writeJob(folder, name, more)
 }
 
+/** Looks again and again; a look that takes long is rare, or it would keep the processor from what is waited for. */
 export async function until(is: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await is())) await new Promise((resolve) => setTimeout(resolve, 50))
+  for (;;) {
+    const began = performance.now()
+    if (await is()) return
+    const pause = Math.max(50, 3 * (performance.now() - began))
+    await new Promise((resolve) => setTimeout(resolve, pause))
+  }
 }

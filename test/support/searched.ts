@@ -31,9 +31,9 @@ export function seedOfProperties({ SEED }: NodeJS.ProcessEnv): number {
   throw new Error(`SEED is ${SEED}; expected an integer`)
 }
 
-/** `SECONDS`: how long, instead of 60. */
+/** `SECONDS`: how long, instead of 36. */
 export function searchOf(env: NodeJS.ProcessEnv): LawSuite {
-  const { SECONDS = '60' } = env
+  const { SECONDS = '36' } = env
   if (!(Number(SECONDS) > 0)) throw new Error(`SECONDS is ${SECONDS}; expected a number above 0`)
   const seed = seedOfProperties(env)
   console.log(`SEED=${seed}${seed === usual ? ', as where no commit is known' : ''}`)

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { hasTenant, shardIndex } from '../../src/engine/base/shard.js'
 import { type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
+import { shopsync } from './call.js'
 import { expectOneWriter, named, recordCommits } from './commits.js'
 import { type Address, configure } from './place.js'
 import { Program, program } from './process.js'
@@ -43,7 +44,7 @@ export async function shardSuite({ rounds, seed }: { rounds: number; seed: numbe
     timeout: 3_600_000,
   }, async () => {
     if (!kind) throw new Error('There is no Postgres')
-    const [address, other] = [await kind.migrated(), kind.address()]
+    const [address, other] = [await kind.viewed(), await kind.viewed()]
     await recordCommits(address, resources)
     const random = randomFrom(seed)
     const suite = new Shards(sandbox, address)
@@ -56,7 +57,7 @@ export async function shardSuite({ rounds, seed }: { rounds: number; seed: numbe
     const alone = configure(sandbox, other, resources)
     const both = async (...words: string[]): Promise<void> => {
       await suite.finish(...words)
-      const ended = await new Program(program, [...words, '--config', alone, '--quiet']).ended
+      const ended = await shopsync([...words, '--config', alone, '--quiet'])
       expect(ended.code, ended.stderr).toBe(0)
     }
     await both('sync')

@@ -16,6 +16,7 @@ export interface Order {
   readonly resources: readonly string[]
   readonly concurrency: number
   readonly leaseMs?: number
+  readonly pageSize?: number
 }
 
 export const workerScript = compiledOf('test/support/worker.ts')

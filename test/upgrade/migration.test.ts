@@ -196,8 +196,8 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       return { warehouse: new Warehouse({ dialect, model: known, retryWaits: [0] }), moments: () => n }
     }
     // On a server, each attempt takes longer, and the statements are the same.
-    const step = sized(41, isSqlite ? 11 : 13)
-    for (let at = 1; ; at += step) {
+    const step = sized(isSqlite ? 83 : 41, isSqlite ? 11 : 13)
+    for (let at = sized(31, 1); ; at += step) {
       const attempt = disturbed(at)
       const failed = await migrate(attempt.warehouse).catch((error: unknown) => error)
       if (!(failed instanceof Crash)) {

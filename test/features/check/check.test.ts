@@ -10,6 +10,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Probe, ProbeChange } from '../../../src/features/check/probe.js'
 import { shopsync } from '../../support/call.js'
+import { cloneSqlite } from '../../support/clones.js'
 import { configure, type Place, place } from '../../support/place.js'
 import { startPostgres } from '../../support/postgres.js'
 import { usualWays } from '../../support/probe.js'
@@ -140,7 +141,8 @@ test('a scheduled job that works on what is due needs targets', async () => {
 
 test("the probe's findings are stored in an existing warehouse, and changes are reported", async () => {
   const file = join(here.folder, 'data/warehouse.db')
-  await here.run('sync', '--quiet')
+  await cloneSqlite(file, 'viewed')
+  await here.run('sync', '--quiet', '--resource', 'notes')
   const first = (await here.run('check', '--json')).json<Checked>()
   expect(first.probe).toMatchObject({
     changes: [],
@@ -161,7 +163,7 @@ test("the probe's findings are stored in an existing warehouse, and changes are 
 })
 
 test("of a source other than the warehouse's: exit 2, and nothing is stored", async () => {
-  await here.run('sync', '--quiet')
+  await here.run('sync', '--quiet', '--resource', 'notes')
   here.configure({ api: { baseUrl: `${here.sandbox.url}/` } })
   expect(await here.run('check', '--quiet')).toMatchObject({ code: 0 })
   here.configure({ api: { partnerId: '43' } })

@@ -24,7 +24,7 @@ afterAll(() => here.remove())
 const raw = (): Sqlite.Database => new Sqlite(join(here.folder, 'data/warehouse.db'))
 
 /** Enough work for a while: rows that are each read, written and compared. */
-const rows = 20_000
+const rows = 5000
 beforeAll(() => {
   const file = raw()
   file.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${rows})

@@ -24,7 +24,7 @@ import { AlertingWorld, lineOf, receiver, ruleOf } from '../../support/alerting.
 import { EventWorld, list } from '../../support/eventworld.js'
 import { putListener } from '../../support/inboxrows.js'
 import { Metrics, metricsOf } from '../../support/metrics.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { closeAll } from '../../support/server.js'
 import { statusOf } from '../../support/status.js'
 import { type Kind, open, warehouses } from '../../support/warehouse.js'
@@ -142,7 +142,7 @@ describe('commands', () => {
   const file = (): string => join(here.folder, 'data', 'warehouse.db.events')
 
   beforeAll(async () => {
-    here = await place({ repairOrders: 2 })
+    here = await viewedPlace({ repairOrders: 2, tenants: 1 })
     here.configure({ sync: { resources: ['notes', 'statuses'] }, metrics: { textfile: 'shopsync.prom' } })
     expect((await here.run('sync')).code).toBe(0)
   })

@@ -424,11 +424,11 @@ const linesOf = (text: string): string[] =>
 const states = ['ok', 'stale', 'failed', 'unproven', 'unavailable', 'never', 'loading', 'revoked', 'excepted']
 
 describe.each(warehouses())('$name: the cursor of one list', (kind) => {
-  const address = kind.address()
   let warehouse: Warehouse
   let configs: (except: readonly number[]) => string
 
   beforeAll(async () => {
+    const address = await kind.viewed()
     const config = configure(sandbox, address, resources)
     configs = (except) =>
       except.length === 0

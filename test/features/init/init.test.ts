@@ -15,6 +15,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { shopsync } from '../../support/call.js'
+import { cloneSqlite } from '../../support/clones.js'
 import { program } from '../../support/process.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
@@ -108,6 +109,7 @@ describe.each(warehouses())('$name', (kind) => {
     // cron treats a % after a backslash as a plain %.
     const [hourly = ''] = crontab.map((line) => line.split(' ').slice(5).join(' ').trim())
     const line = hourly.replaceAll('\\%', '%').replace('run hourly', 'sync')
+    await cloneSqlite(join(folder, 'w.db'), 'viewed')
     await promisify(execFile)('sh', ['-c', line], { env: {}, cwd: '/' })
     expect(await shopsync(['status'], { cwd: folder })).toMatchObject({ code: 0 })
   })
@@ -287,7 +289,9 @@ describe.runIf(hasScript)('at a terminal', () => {
     expect(screen).toContain('Wrote')
     expect(screen).not.toContain(sandbox.secret)
     expect(code).toBe(0)
-    expect(await shopsync(['sync', '--quiet'], { cwd: folder })).toMatchObject({ code: 0 })
+    expect(await shopsync(['sync', '--quiet', '--resource', 'notes'], { cwd: folder })).toMatchObject({
+      code: 0,
+    })
   })
 
   test('Ctrl-C: nothing is written', async () => {

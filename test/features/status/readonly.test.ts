@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Ended } from '../../support/call.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/place.js'
 import { Program, program } from '../../support/process.js'
 import { sample } from '../../support/size.js'
 
@@ -35,7 +35,7 @@ describe.skipIf(process.platform === 'win32')('a warehouse that may only be read
   }
 
   beforeAll(async () => {
-    there = await place({ tenants: 1, repairOrders: 3 })
+    there = await viewedPlace({ tenants: 1, repairOrders: 3 })
     data = join(there.folder, 'data')
     expect((await there.run('sync')).code).toBe(0)
     chmodSync(there.folder, 0o755)
@@ -59,7 +59,7 @@ describe.skipIf(process.platform === 'win32')('a warehouse that may only be read
     const names = closed()
     expect(seen(await asReader('status', '--json'))).toEqual(seen(usual))
     const commands = [
-      ...[['report', '--out', 'out/report.html'], ['plan'], ['runs'], ['quarantine', 'list']],
+      ...[['plan'], ['runs'], ['report', '--out', 'out/report.html'], ['quarantine', 'list']],
       ...[
         ['dictionary', '--format', 'json'],
         ['why', 'repair_orders', String(id)],

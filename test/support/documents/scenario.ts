@@ -211,7 +211,10 @@ export async function documents(
   }
   const found = new Map<string, string>()
   try {
+    const left = new Set(only ?? documentNames)
     for (const { name, words, before } of steps) {
+      if (left.size === 0) break
+      left.delete(name)
       before?.(world)
       if (only && !only.has(name) && changesNothing.test(words.join(' '))) continue
       const ended = await run([...words.map((word) => given[word] ?? word), '--json'], { cwd, env: {} })
