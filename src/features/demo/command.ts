@@ -22,7 +22,7 @@ export const demoCommand: Command = {
 Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs
 again, finds what was deleted, receives one change as an event, and answers four questions from the data: how was
 yesterday, what needs attention today, how was last month, and can I trust it. Writes the whole report to ${page}. Takes about
-twenty seconds and needs no network.`,
+fifteen seconds and needs no network.`,
   examples: [['shopsync demo', 'everything, in this folder']],
   run: async (invocation) => {
     const { createSandbox } = await import('../../sandbox/index.js')
