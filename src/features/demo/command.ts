@@ -4,14 +4,12 @@ import type { Command, Invocation } from '../../shell/command.js'
 const file = 'demo/warehouse.db'
 const page = 'demo/report.html'
 /**
- * A shop with more than fourteen months of history, so that its last month has one a year before to compare with; two shops
- * that have been open for three months; and one that has just opened. With one technician a shop, a long history takes few
- * orders.
+ * A shop with more than fourteen months of history, so that its last month has one a year before to compare with, and two
+ * shops that have been open for three months. With one technician a shop, a long history takes few orders.
  */
 const tenants = [
   { id: 101, shops: 1, technicians: 1, repairOrders: 1250 },
   { id: 102, shops: 2, technicians: 1, repairOrders: 560 },
-  { id: 103, shops: 1, repairOrders: 160 },
 ]
 const thingsThatHappen = 200
 

@@ -75,20 +75,22 @@ describe.each(warehouses())('$name', (kind) => {
       (await rowsOf(warehouse, 'sync_run_cursors')).filter(
         (row) => row['mode'] === 'events' && row['resource'] === resource,
       )
-    // It rings customers, while its turn waits for a list that brings nothing.
+    // It rings customers, while its turn waits for a list that brings nothing. Other requests wait for the first response.
     let isHeld = true
     here.sandbox.onRequest(async ({ resource }) => {
       while (isHeld && resource === 'shops') await new Promise((resolve) => setTimeout(resolve, 20))
     })
     const ringing = await listening({ SHOPSYNC_THEN: '1' })
-    const send = async (type: string, record: number): Promise<void> => {
+    const send = async (type: string, record: number, of = tenant): Promise<void> => {
       const event = `${type.toLowerCase()}.updated`
-      const body = eventBody({ id: `${type} ${record}`, type, event, record, tenant })
+      const body = eventBody({ id: `${type} of ${of}`, type, event, record, tenant: of })
       expect(await sendEvent(ringing.url, here.sandbox.secret, body)).toBe(200)
     }
+    await send('Customer', here.sandbox.store.ids(other, 'customers')[0]!, other)
+    await until(async () => (await ringsOf('customers')).length === 1)
     await send('Shop', here.sandbox.store.ids(tenant, 'shops')[0]!)
     await send('Customer', change(tenant, 'customers', 'first_name'))
-    await until(async () => (await ringsOf('customers')).length > 0)
+    await until(async () => (await ringsOf('customers')).length === 2)
     // It looks when it starts, and then once a minute.
     const before = await accepted()
     const telling = await listening()
