@@ -1,4 +1,4 @@
-/** What runs after a run is told of rings: gathered, and once more if its range ended below their stamps. */
+/** What runs after a run is told of rings: gathered, and again if its range ended below their stamps. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
