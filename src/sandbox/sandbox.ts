@@ -20,6 +20,8 @@ import { Script } from './script/script.js'
 interface GeneratedTenant extends TenantOptions {
   readonly repairOrders?: number
   readonly shops?: number
+  /** How many technicians each shop has at least: with fewer, the same orders are of a longer time. Default 2. */
+  readonly technicians?: number
 }
 
 export interface SandboxOptions {
@@ -176,9 +178,10 @@ function settle(store: Store, options: SandboxOptions): Map<number, World> {
     const usual = Math.max(1, Math.round((SIZES[index % SIZES.length] ?? 300) * scale))
     const repairOrders = tenant.repairOrders ?? options.repairOrders ?? usual
     const isLazy = options.lazy === true
-    const plan = { tenant: tenant.id, repairOrders, shops: tenant.shops, seed, until, packs: isLazy }
-    const fill = (): void => void worlds.set(tenant.id, generateTenant(store, plan))
-    if (isLazy) store.tenant(tenant.id).fill = fill
+    const { id, shops, technicians } = tenant
+    const plan = { tenant: id, repairOrders, shops, technicians, seed, until, packs: isLazy }
+    const fill = (): void => void worlds.set(id, generateTenant(store, plan))
+    if (isLazy) store.tenant(id).fill = fill
     else fill()
   }
   return worlds

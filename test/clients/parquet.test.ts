@@ -29,8 +29,9 @@ interface Seen {
 
 const lacking = await lackingFor('The recipe for Parquet files')
 
-/** Only there if versions are kept. */
-const names = views.map(({ name }) => name).filter((name) => !name.startsWith('changes'))
+const names = views.map(({ name }) => name)
+/** `changes` and `changes_by_tenant` have the instants of two syncs. */
+const compared = names.filter((name) => !name.startsWith('changes'))
 
 describe.skipIf(lacking !== undefined)('Parquet files', () => {
   let seen: Seen
@@ -70,7 +71,7 @@ describe.skipIf(lacking !== undefined)('Parquet files', () => {
     expect(seen.names).toEqual([files, files])
   })
 
-  it.each(names)('have the same rows of %s from either warehouse', (name) => {
+  it.each(compared)('have the same rows of %s from either warehouse', (name) => {
     const { rows = 0, types = [], only } = seen.files[`${name}.parquet`] ?? {}
     expect(types[1]).toEqual(types[0])
     expect(only).toEqual([0, 0])

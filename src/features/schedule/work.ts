@@ -1,7 +1,6 @@
 /* `shopsync schedule`: the jobs, the server next to them, and their end. Used by the command. */
 import { nextInstants } from '../../engine/config/cron.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
-import { readCursors } from '../../engine/warehouse/cursors.js'
 import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
@@ -23,6 +22,7 @@ import type { PageCall } from './page.js'
 import { PageMaker } from './pagemaker.js'
 import { Schedule } from './scheduler.js'
 import { Rounds } from './sentrounds.js'
+import { isUnread } from './sql.js'
 import { endedText, nextRuns, scheduleText } from './words.js'
 
 /** Runs that `GET /runs` and `GET /runs.json` show. */
@@ -39,8 +39,7 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
   signals.expected = true
   const warehouse = await opening.warehouse()
   const { timeZone, listen, events, shards } = scheduleSettings(config)
-  const isEmpty = (await readCursors(warehouse)).size === 0
-  const first = isEmpty ? firstJob(jobs, timeZone, clock.nowMicros()) : undefined
+  const first = (await isUnread(warehouse)) ? firstJob(jobs, timeZone, clock.nowMicros()) : undefined
   let hearing: Hearing | undefined
   const aside = <T>(work: () => Promise<T>): Promise<T> => (hearing ? hearing.aside(work) : work())
   const watch = new ReplacementWatch(warehouse, clock, signals.signal)

@@ -21,6 +21,7 @@ interface GenerateOptions {
   readonly tenant: number
   readonly repairOrders: number
   readonly shops: number | undefined
+  readonly technicians: number | undefined
   readonly seed: number
   /** No record is newer. */
   readonly until: Micros
@@ -30,10 +31,10 @@ interface GenerateOptions {
 
 /** The past of one business, at most two years. The same options produce the same records, byte for byte. */
 export function generateTenant(store: Store, options: GenerateOptions): World {
-  const { repairOrders } = options
+  const { repairOrders, technicians } = options
   const random = new Random(options.seed * 7919 + options.tenant)
   const until = Number(options.until)
-  const { days, hiredOn } = staff(repairOrders, options.shops ?? shopCount(repairOrders))
+  const { days, hiredOn } = staff(repairOrders, options.shops ?? shopCount(repairOrders), technicians)
   const world = new World(store, options.tenant, random, until - days * DAY, options.packs)
   furnish(world, hiredOn, world.start, until)
   for (const arrival of arrivals(random, world.shops, repairOrders, until)) visit(world, arrival, until)

@@ -6,6 +6,7 @@
 const CARS_A_DAY = 3.45
 /** Days on duty per week: five, minus leave. A shop has one more technician on Saturdays. */
 const DUTY = 4.8
+/** Technicians of the smallest shop, unless an option asks for another number. */
 const FEWEST = 2
 const LONGEST = 730
 const SHORTEST = 28
@@ -17,12 +18,13 @@ interface Staffing {
   readonly hiredOn: readonly (readonly number[])[]
 }
 
-export function staff(cars: number, shops: number): Staffing {
+/** `fewest`: how many technicians each shop has at least. */
+export function staff(cars: number, shops: number, fewest = FEWEST): Staffing {
   const needed = cars / CARS_A_DAY
-  const smallest = (shops * (FEWEST * DUTY + 1)) / 7
+  const smallest = (shops * (fewest * DUTY + 1)) / 7
   const days = Math.min(LONGEST, Math.max(SHORTEST, Math.ceil(needed / smallest)))
   const wanted = ((needed / days) * 7 - shops) / DUTY
-  const whole = Math.max(FEWEST * shops, Math.floor(wanted))
+  const whole = Math.max(fewest * shops, Math.floor(wanted))
   const hiredOn = Array.from({ length: shops }, (): number[] => [])
   for (let n = 0; n < whole; n += 1) hiredOn[n % shops]?.push(0)
   // The last one starts on the day from which there is work for one more.

@@ -1,5 +1,6 @@
 /** What runs after a run (docs/after.md): one function is broken at a time. */
 import { systemClock } from '../../../src/engine/base/clock.js'
+import type * as section from '../../../src/engine/config/thensection.js'
 import { openLease } from '../../../src/engine/warehouse/openlease.js'
 import type * as changes from '../../../src/features/then/changes.js'
 import type * as work from '../../../src/features/then/following.js'
@@ -36,6 +37,20 @@ export const following: readonly Promised[] = [
     ),
     test,
     name: 'the next run tells what a killed one stored',
+    on: both,
+  },
+  {
+    promise: 'what runs after a run misses no change',
+    broken: 'takes rings that are told for covered, wherever the range ends',
+    breakage: breaking<typeof changes>('src/features/then/changes.ts').function(
+      'readChanges',
+      (sound) => async (warehouse, range, more) => {
+        const { rung } = await sound(warehouse, range, { ...more, through: '9' })
+        return { ...(await sound(warehouse, range, more)), rung }
+      },
+    ),
+    test: 'test/features/then/rings.test.ts',
+    name: 'what a listener told before its range covered it',
     on: both,
   },
   {
@@ -88,6 +103,17 @@ export const following: readonly Promised[] = [
     ),
     test,
     name: 'keeps no other run waiting',
+    on: both,
+  },
+  {
+    promise: 'what runs after a run is told rings together',
+    broken: 'tells each ring at once',
+    breakage: breaking<typeof section>('src/engine/config/thensection.ts').function(
+      'thenEvery',
+      () => () => 0,
+    ),
+    test: 'test/features/then/rings.test.ts',
+    name: 'what is rung is told once in',
     on: both,
   },
 ]

@@ -1,0 +1,165 @@
+/** What runs after a run is told of rings: gathered, and again if its range ended below their stamps. */
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/engine/base/clock.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { Inbox } from '../../../src/features/events/inbox.js'
+import { followRings } from '../../../src/features/then/listening.js'
+import type { Invocation } from '../../../src/shell/command.js'
+import { withContext } from '../../../src/shell/commandcontext.js'
+import { shopsync } from '../../support/call.js'
+import { type Listening, sendEvent, startListening } from '../../support/listening.js'
+import { type Place, place } from '../../support/place.js'
+import { eventBody } from '../../support/receiver.js'
+import { until } from '../../support/scheduler.js'
+import { reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+
+interface Told {
+  readonly tenants: readonly number[]
+  readonly tables: readonly { readonly name: string }[]
+  readonly changes_from: string | null
+  readonly changes_through: string
+}
+
+const keeping = { command: ['sh', '-c', 'cat > told.tmp; mv told.tmp told.json'] }
+
+describe.each(warehouses())('$name', (kind) => {
+  let here: Place
+  let warehouse: Warehouse
+  let file = ''
+  const [tenant, other] = [102, 101]
+
+  beforeEach(async () => {
+    const address = await kind.migrated()
+    const { url, schema } = address
+    here = await place({ tenants: 2, repairOrders: 6 })
+    warehouse = await reopen(address)
+    file = join(here.folder, 'told.json')
+    here.configure({
+      warehouse: kind.name === 'sqlite' ? { url } : { url, schema },
+      sync: { resources: ['customers', 'shops'] },
+      then: [keeping],
+    })
+    expect((await here.run('sync')).code).toBe(0)
+    take()
+  })
+  afterEach(async () => {
+    await warehouse.close()
+    await here.remove()
+  })
+
+  /** The document of the last telling. */
+  const take = (): Told => {
+    const document = JSON.parse(readFileSync(file, 'utf8')) as Told
+    rmSync(file)
+    return document
+  }
+  /** What is kept of what the entry was told. */
+  const accepted = async (): Promise<unknown> =>
+    (await rowsOf(warehouse, 'sync_meta')).find(({ name }) => name === 'then')?.['value']
+  const change = (of: number, resource: string, name: string): number => {
+    const [id = 0] = here.sandbox.store.ids(of, resource)
+    here.sandbox.store.change(of, resource, id, { [name]: `changed in ${resource}` })
+    return id
+  }
+
+  it('what a listener told before its range covered it is told again', async () => {
+    const listening = (env: Record<string, string> = {}): Promise<Listening> =>
+      startListening(here.folder, { API_SECRET: here.sandbox.secret, ...env }, ['--port', '0'])
+    const end = async ({ run }: Listening): Promise<void> => {
+      run.kill('SIGTERM')
+      expect((await run.ended).code).toBe(0)
+    }
+    const ringsOf = async (resource: string): Promise<unknown[]> =>
+      (await rowsOf(warehouse, 'sync_run_cursors')).filter(
+        (row) => row['mode'] === 'events' && row['resource'] === resource,
+      )
+    // It rings customers, while its turn waits for a list that brings nothing. Other requests wait for the first response.
+    let isHeld = true
+    here.sandbox.onRequest(async ({ resource }) => {
+      while (isHeld && resource === 'shops') await new Promise((resolve) => setTimeout(resolve, 20))
+    })
+    const ringing = await listening({ SHOPSYNC_THEN: '1' })
+    const send = async (type: string, record: number, of = tenant): Promise<void> => {
+      const event = `${type.toLowerCase()}.updated`
+      const body = eventBody({ id: `${type} of ${of}`, type, event, record, tenant: of })
+      expect(await sendEvent(ringing.url, here.sandbox.secret, body)).toBe(200)
+    }
+    await send('Customer', here.sandbox.store.ids(other, 'customers')[0]!, other)
+    await until(async () => (await ringsOf('customers')).length === 1)
+    await send('Shop', here.sandbox.store.ids(tenant, 'shops')[0]!)
+    await send('Customer', change(tenant, 'customers', 'first_name'))
+    await until(async () => (await ringsOf('customers')).length === 2)
+    // It looks when it starts, and then once a minute.
+    const before = await accepted()
+    const telling = await listening()
+    await until(async () => (await accepted()) !== before)
+    await end(telling)
+    const first = take()
+    isHeld = false
+    await until(async () => (await ringsOf('shops')).length > 0)
+    await end(ringing)
+    expect((await here.run('sync')).code).toBe(0)
+    const second = take()
+    const told = { tenants: [tenant], tables: [{ name: 'customers' }] }
+    expect([first, second]).toMatchObject([told, { ...told, changes_from: first.changes_through }])
+    const row = (await rowsOf(warehouse, 'customers')).find(
+      ({ first_name }) => first_name === 'changed in customers',
+    )
+    const stamp = String(row?.['_synced_at'])
+    expect(stamp >= first.changes_through && stamp < second.changes_through, stamp).toBe(true)
+    expect((await here.run('sync')).code).toBe(0)
+    expect(existsSync(file)).toBe(false)
+  })
+
+  it('what is rung is told once in `thenEvery`, all together, and a clock that is set back delays nothing', async () => {
+    let ahead = 0
+    const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + BigInt(ahead) * 1_000_000n }
+    const ring = async (of: number, resource: string, name: string): Promise<void> => {
+      change(of, resource, name)
+      const flags = ['--tenant', String(of), '--resource', resource]
+      expect((await here.run('events', 'ring', ...flags)).code).toBe(0)
+    }
+    const play = (invocation: Invocation): Promise<number> =>
+      withContext(invocation, async (context) => {
+        Object.assign(context, { clock })
+        /** Looks as a listener does once a minute, and waits for what it tells. */
+        const toldAt = async (seconds: number): Promise<Told> => {
+          ahead = seconds
+          const before = await accepted()
+          await followRings(context)
+          await until(async () => (await accepted()) !== before)
+          return take()
+        }
+        const looks = async (seconds: number): Promise<void> => {
+          ahead = seconds
+          await followRings(context)
+          expect(existsSync(file)).toBe(false)
+        }
+        await looks(0)
+        await ring(tenant, 'customers', 'first_name')
+        const first = await toldAt(1)
+        expect(first).toMatchObject({ tenants: [tenant], tables: [{ name: 'customers' }] })
+        await ring(other, 'customers', 'last_name')
+        await looks(290)
+        await ring(other, 'shops', 'name')
+        const second = await toldAt(302)
+        expect(second.tenants).toContain(other)
+        expect(second.tables.map(({ name }) => name)).toEqual(['customers', 'shops'])
+        expect(second.changes_from).toBe(first.changes_through)
+        await looks(900)
+        await ring(tenant, 'customers', 'last_name')
+        expect((await toldAt(-3600)).tenants).toContain(tenant)
+        return 0
+      })
+    const inbox = await Inbox.open(warehouse)
+    await inbox.close()
+    const { code, stderr } = await shopsync(['look'], {
+      cwd: here.folder,
+      env: { API_SECRET: here.sandbox.secret },
+      more: [{ command: { name: 'look', summary: 'looks', examples: [], run: play } }],
+    })
+    expect(code, stderr).toBe(0)
+  })
+})
