@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
+import { readCursor } from '../warehouse/cursors.js'
 import { readForgottenRecords, settleWanted, wantedRecords } from '../warehouse/forgottensets.js'
 import { demandRefill } from '../warehouse/layout.js'
 import { byIdOf } from './byid.js'
@@ -31,10 +32,14 @@ export async function readWanted(run: WritingRun): Promise<void> {
     lists.set(`${tenantId} ${name}`, list)
     list.ids.push(id)
   }
-  for (const { tenantId, resource, ids } of lists.values())
-    await readThem(tenants.of(tenantId).cursor(resource), ids).catch((error: unknown) => {
+  for (const { tenantId, resource, ids } of lists.values()) {
+    const cursor = tenants.of(tenantId).cursor(resource)
+    // The run no longer has the states of lists whose work has ended.
+    const state = await readCursor(warehouse, cursor.key)
+    await readThem(state ? cursor.from(state) : cursor, ids).catch((error: unknown) => {
       if (!(error instanceof Skip)) throw error
     })
+  }
 }
 
 async function readThem(cursor: CursorRun, ids: readonly Int64[]): Promise<void> {
