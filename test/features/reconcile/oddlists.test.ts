@@ -155,27 +155,30 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it.each(sample([many, 350]))('everything but a record that no response shows is compared, of %i', async (count) => {
-    const warehouse = await begun(count)
-    // It was stored before it broke, and has changed since.
-    sandbox.store.put(1, 'notes', { ...template('notes', 120, at(400 * 7)), description: 'broken' })
-    odd().poisoned.add(120)
-    await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full' })
-    sandbox.store.remove(1, 'notes', 200)
-    await lose(warehouse, [210])
-    expect(await run(warehouse)).toMatchObject({
-      status: 'failed',
-      completeness: 'unproven',
-      reason: 'unreadable',
-    })
-    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-    expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'failed' })
-    odd().heal()
-    expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
-    expect((await live(warehouse)).get(120)).toBe(at(400 * 7))
-    expect((await verify(warehouse)).status).toBe('equal')
-    await warehouse.close()
-  })
+  it.each(sample([many, 350]))(
+    'everything but a record that no response shows is compared, of %i',
+    async (count) => {
+      const warehouse = await begun(count)
+      // It was stored before it broke, and has changed since.
+      sandbox.store.put(1, 'notes', { ...template('notes', 120, at(400 * 7)), description: 'broken' })
+      odd().poisoned.add(120)
+      await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full' })
+      sandbox.store.remove(1, 'notes', 200)
+      await lose(warehouse, [210])
+      expect(await run(warehouse)).toMatchObject({
+        status: 'failed',
+        completeness: 'unproven',
+        reason: 'unreadable',
+      })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'failed' })
+      odd().heal()
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
+      expect((await live(warehouse)).get(120)).toBe(at(400 * 7))
+      expect((await verify(warehouse)).status).toBe('equal')
+      await warehouse.close()
+    },
+  )
 
   describe('a source that was restored from a backup', () => {
     const newer = (id: number): void =>
