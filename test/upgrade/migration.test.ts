@@ -250,12 +250,12 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
     const address = await otherwiseKeyed(kind)
     const warehouse = await reopen(address, known)
     const numbers =
-      'with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000) select i from n'
+      'with recursive n (i) as (select 1 union all select i + 1 from n where i < 12000) select i from n'
     await sql.raw(fatten('', numbers)).execute(warehouse.db)
     await sql`pragma wal_checkpoint(truncate)`.execute(warehouse.db)
     const before = await outline(warehouse, kind)
-    // The file itself has more than 4 megabytes; the log of the transaction may not grow that large.
-    const full = await migrate(address, { kilobytes: 2048 }).ended
+    // The file itself is larger; the log of the transaction may not grow that large.
+    const full = await migrate(address, { kilobytes: 1536 }).ended
     expect(full.code, full.stderr).toBe(1)
     expect(full.stderr).toMatch(/cannot be written: .*SQLITE_(FULL|IOERR)/)
     expect(full.stderr).toMatch(tell)
@@ -263,7 +263,7 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
     const next = await migrate(address).ended
     expect(next.code, next.stderr).toBe(0)
     expect(next.stdout).toMatch(
-      /repair_order_parts: change key to tenant_id, repair_order_id, id \(20,\d+ rows, /,
+      /repair_order_parts: change key to tenant_id, repair_order_id, id \(12,\d+ rows, /,
     )
     expect(await keyOf(warehouse)).toEqual(newKey)
     await warehouse.close()
@@ -275,10 +275,10 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
     const address = await otherwiseKeyed(kind, postgres.url)
     const warehouse = await reopen(address, known)
     await sql
-      .raw(fatten('shopsync.', 'select i from generate_series(1, 60000) as n (i)'))
+      .raw(fatten('shopsync.', 'select i from generate_series(1, 30000) as n (i)'))
       .execute(warehouse.db)
     const before = await outline(warehouse, kind)
-    await sql`alter system set temp_file_limit = '512kB'`.execute(warehouse.db)
+    await sql`alter system set temp_file_limit = '128kB'`.execute(warehouse.db)
     await sql`alter system set maintenance_work_mem = '1MB'`.execute(warehouse.db)
     await sql`select pg_reload_conf()`.execute(warehouse.db)
     const full = await migrate(address).ended
