@@ -50,13 +50,8 @@ class Place {
   constructor(readonly name: string) {}
 }
 
-interface KeptText {
-  readonly query: CompiledQuery
-  /** For each parameter, the value that goes there, or the parameter itself. */
-  readonly places: readonly unknown[]
-}
-
-const keptTexts = new WeakMap<Db, Map<string, KeptText>>()
+/** Statements by name; a parameter is a `Place`, or the same for all calls. */
+const keptStatements = new WeakMap<Db, Map<string, CompiledQuery>>()
 
 /**
  * A statement with these values, compiled only once for each name. The commits of idle lists need it: compiling one of
@@ -68,17 +63,14 @@ export function compiledOnce<Row, V extends object>(
   values: V,
   statement: (values: V) => Compilable<Row>,
 ): CompiledQuery<Row> {
-  const known = keptTexts.get(db) ?? new Map<string, KeptText>()
-  keptTexts.set(db, known)
-  const kept = known.get(name) ?? keptText(values, statement)
+  const known = keptStatements.get(db) ?? new Map<string, CompiledQuery>()
+  keptStatements.set(db, known)
+  const kept = known.get(name) ?? statement(placesOf(values)).compile()
   known.set(name, kept)
   const given = values as Readonly<Record<string, unknown>>
-  const parameters = kept.places.map((place) => (place instanceof Place ? given[place.name] : place))
-  return { ...(kept.query as CompiledQuery<Row>), parameters }
+  const parameters = kept.parameters.map((place) => (place instanceof Place ? given[place.name] : place))
+  return { ...(kept as CompiledQuery<Row>), parameters }
 }
 
-function keptText<V extends object>(values: V, statement: (values: V) => Compilable<unknown>): KeptText {
-  const places = Object.fromEntries(Object.keys(values).map((name) => [name, new Place(name)]))
-  const query = statement(places as V).compile()
-  return { query, places: query.parameters }
-}
+const placesOf = <V extends object>(values: V): V =>
+  Object.fromEntries(Object.keys(values).map((name) => [name, new Place(name)])) as V
