@@ -7,13 +7,14 @@ import { describe, expect, it } from 'vitest'
 import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/orders.js'
 import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { sized } from '../support/size.js'
 import { dialectWarehouses, open } from '../support/warehouse.js'
 import { expectOracle } from './equal.js'
 
 const sandbox = await sandboxOfFile({
   tenants: [
     { id: 101, repairOrders: 60 },
-    { id: 102, repairOrders: 150 },
+    { id: 102, repairOrders: sized(150, 400) },
   ] as never,
 })
 
@@ -64,7 +65,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   it('matches for every order of a generated business', async () => {
     const warehouse = await open(kind)
     await sync(sandbox, warehouse)
-    expect(await expectOracle(warehouse)).toBeGreaterThan(200)
+    expect(await expectOracle(warehouse)).toBeGreaterThan(sized(200, 400))
     await warehouse.close()
   })
 
@@ -75,7 +76,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
         await storeOrders(warehouse, records, stamp(++stored))
         await expectOracle(warehouse)
       }),
-      { numRuns: 2, endOnFailure: true },
+      { numRuns: sized(2, 3), endOnFailure: true },
     )
     await warehouse.close()
   })

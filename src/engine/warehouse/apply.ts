@@ -8,7 +8,7 @@ import { allSettled } from '../base/allsettled.js'
 import { Bug, Retry } from '../base/errors.js'
 import type { Value } from '../model/flatten/batch.js'
 import type { Table } from '../model/table.js'
-import type { BatchTables } from './batchtables.js'
+import { type BatchTables, besideRoot } from './batchtables.js'
 import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
 import { writeDrift } from './drift.js'
@@ -230,15 +230,6 @@ async function keepVersions<R extends Rows<R>, E>(
   return { looked, dropUnchanged: async () => void (await allSettled(doubtful.map((drop) => drop()))) }
 }
 
-/** Beside the root: which tables may have rows. Of the page of an idle list none, and a promise for each takes its time. */
-function tablesWithRows(
-  { tables: [_, ...children], embedded, derived }: BatchTables,
-  { page: { records } }: Batch,
-  { owners }: { readonly owners: readonly Value[] },
-): readonly [children: readonly Table[], embedded: readonly Table[], derived: readonly Table[]] {
-  return records.length === 0 && owners.length === 0 ? [[], [], []] : [children, embedded, derived]
-}
-
 const isVersioned = ({ history, embeddedHistory }: BatchTables): boolean =>
   history !== undefined || embeddedHistory !== undefined
 
@@ -267,7 +258,8 @@ export async function applyBatch<R extends Rows<R>, E>(
   if (!root) throw new Bug(`${batch.resource} has no table`)
   const { db } = dialect
   const rows = (table: Table): R => dialect.bulk.rows(batch.page.rows, table)
-  const [children, embedded, derived] = tablesWithRows(to, batch, rows(root))
+  const isEmpty = batch.page.records.length === 0 && rows(root).owners.length === 0
+  const { children, embedded, derived } = besideRoot(to, isEmpty)
   const {
     register,
     versions: previous,

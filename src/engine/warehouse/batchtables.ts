@@ -26,3 +26,13 @@ export const batchTables = (
   history,
   embeddedHistory: embedded?.history,
 })
+
+/**
+ * The tables beside the root that a page's rows go to: none if it is empty, as that of an idle list is. A promise for each
+ * would take longer than the page.
+ */
+export const besideRoot = (
+  { tables: [_, ...children], embedded, derived }: BatchTables,
+  isEmpty: boolean,
+): Record<'children' | 'embedded' | 'derived', readonly Table[]> =>
+  isEmpty ? { children: [], embedded: [], derived: [] } : { children, embedded, derived }

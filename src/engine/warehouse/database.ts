@@ -46,16 +46,16 @@ export async function countRowsOf(db: Db, table: Table, tenantId?: Int64): Promi
 }
 
 /** Stands for a value while a statement is compiled, and says which one. */
-class Place {
+class Placeholder {
   constructor(readonly name: string) {}
 }
 
-/** Statements by name; a parameter is a `Place`, or the same for all calls. */
+/** Statements by name; a parameter is a `Placeholder`, or the same for all calls. */
 const keptStatements = new WeakMap<Db, Map<string, CompiledQuery>>()
 
 /**
- * A statement with these values, compiled only once for each name. The commits of idle lists need it: compiling one of
- * their statements takes longer than running it. The statement's text may depend on the name, never on a value.
+ * A statement with these values, compiled only once for each name. Every commit needs it: compiling one of its
+ * statements takes longer than running it. The statement's text may depend on the name, never on a value.
  */
 export function compiledOnce<Row, V extends object>(
   db: Db,
@@ -65,12 +65,12 @@ export function compiledOnce<Row, V extends object>(
 ): CompiledQuery<Row> {
   const known = keptStatements.get(db) ?? new Map<string, CompiledQuery>()
   keptStatements.set(db, known)
-  const kept = known.get(name) ?? statement(placesOf(values)).compile()
+  const kept = known.get(name) ?? statement(placeholdersFor(values)).compile()
   known.set(name, kept)
   const given = values as Readonly<Record<string, unknown>>
-  const parameters = kept.parameters.map((place) => (place instanceof Place ? given[place.name] : place))
+  const parameters = kept.parameters.map((one) => (one instanceof Placeholder ? given[one.name] : one))
   return { ...(kept as CompiledQuery<Row>), parameters }
 }
 
-const placesOf = <V extends object>(values: V): V =>
-  Object.fromEntries(Object.keys(values).map((name) => [name, new Place(name)])) as V
+const placeholdersFor = <V extends object>(values: V): V =>
+  Object.fromEntries(Object.keys(values).map((name) => [name, new Placeholder(name)])) as V

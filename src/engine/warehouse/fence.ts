@@ -7,7 +7,7 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import type { PageForgotten } from '../model/flatten/batch.js'
-import type { Db } from './database.js'
+import { compiledOnce } from './database.js'
 import type { Dialect } from './dialect.js'
 import type { Session } from './transaction.js'
 import { type Fence, wholeName } from './versionbatch.js'
@@ -50,36 +50,21 @@ export const expectedGeneration = (page: { readonly forgotten?: PageForgotten })
   return entering.length + sharing.length > 0 ? Number(generation) + 1 : generation
 }
 
-type KeptToken = CompiledQuery<{
+/** Of a page's commit, also how often the sets of forgotten records have changed: an older program's lease lacks that. */
+const keptToken = (
+  dialect: Pick<Dialect, 'db' | 'server' | 'locksRows'>,
+  of: 'state' | 'page',
+  name: string,
+): CompiledQuery<{
   readonly token: Int64 | null
   readonly server: string
   readonly forgotten?: Int64 | null
-}>
-
-/**
- * Every commit runs one of these statements, and compiling it takes longer than sending it: it is compiled once for each
- * row of the lease.
- */
-const compiled = {
-  state: new WeakMap<Db, Map<string, KeptToken>>(),
-  page: new WeakMap<Db, Map<string, KeptToken>>(),
-}
-
-/** Of a page's commit, also how often the sets of forgotten records have changed: an older program's lease lacks that. */
-function keptToken(
-  dialect: Pick<Dialect, 'db' | 'server' | 'locksRows'>,
-  of: keyof typeof compiled,
-  name: string,
-): KeptToken {
-  const known = compiled[of].get(dialect.db) ?? new Map<string, KeptToken>()
-  const before = known.get(name)
-  if (before) return before
-  const token = heldToken(dialect, name)
-  const held = of === 'page' ? token.select('forgotten') : token
-  const made = (dialect.locksRows ? held.forShare() : held).compile()
-  compiled[of].set(dialect.db, known.set(name, made))
-  return made
-}
+}> =>
+  compiledOnce(dialect.db, `keptToken ${of}`, { name }, (row) => {
+    const token = heldToken(dialect, row.name)
+    const held = of === 'page' ? token.select('forgotten') : token
+    return dialect.locksRows ? held.forShare() : held
+  })
 
 /**
  * Of the row of the whole warehouse, whose token every claim raises. undefined if nobody has ever claimed the lease. It doesn't

@@ -11,6 +11,7 @@ import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
 import { spoil } from '../../support/hostile.js'
 import { configure } from '../../support/place.js'
+import { sized } from '../../support/size.js'
 import { query } from '../../support/views.js'
 import { dialectWarehouses, reopen, warehouses } from '../../support/warehouse.js'
 import { answers } from './everydayanswers.js'
@@ -122,7 +123,7 @@ async function business(): Promise<Sandbox> {
       { id: 101, shops: 3 },
       { id: 102, shops: 2 },
     ],
-    ...{ repairOrders: 140, seed: 31, until: '2026-11-20T12:00:00Z' },
+    ...{ repairOrders: sized(140, 280), seed: 31, until: '2026-11-20T12:00:00Z' },
   })
   spread(sandbox)
   spoil(sandbox, { every: 6, tenants: [102] })

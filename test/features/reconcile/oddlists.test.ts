@@ -17,6 +17,15 @@ const collection = () => sandbox.store.collection(1, 'notes')
 const odd = () => collection().odd
 /** As many as are compared by counting. */
 const many = isWhole() ? 3000 : 1000
+/** How many records, and whether they are read whole. */
+const countsAndWays = sample(
+  [
+    [many, true],
+    [many, false],
+    [350, false],
+  ] as const,
+  2,
+)
 const capped: Rule = { when: { resource: 'notes', kind: 'list' }, fault: { kind: 'total', most: 300 } }
 
 describe.each(warehouses())('$name', (kind) => {
@@ -70,41 +79,35 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it.each(
-    sample(
-      [
-        [many, true],
-        [many, false],
-        [350, false],
-      ] as const,
-      2,
-    ),
-  )('positions that show a record again are subtracted, of %i (full: %s)', async (count, full) => {
-    const again = (): void => {
-      for (const id of [40, 41]) odd().twice.set(id, 0)
-      sandbox.store.put(
-        1,
-        'notes',
-        { ...sandbox.store.stored(1, 'notes', 300)!, updated_at: timeOf(20) },
-        { key: 9000 },
-      )
-    }
-    const warehouse = await begun(count, again)
-    expect(await verify(warehouse, full)).toMatchObject({
-      status: 'equal',
-      cursors: [{ listed_twice: 3, missing: 0, outdated: 0, extra: 0 }],
-    })
-    sandbox.store.remove(1, 'notes', 10)
-    const report = await run(warehouse, { full })
-    expect(report).toMatchObject({
-      status: 'ok',
-      completeness: 'repaired',
-      reason: 'listed_twice',
-      reconciled: { deleted: 1, source: count - 1, warehouse: count - 1 },
-    })
-    expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 9000))
-    await warehouse.close()
-  })
+  it.each(countsAndWays)(
+    'positions that show a record again are subtracted, of %i (full: %s)',
+    async (count, full) => {
+      const again = (): void => {
+        for (const id of [40, 41]) odd().twice.set(id, 0)
+        sandbox.store.put(
+          1,
+          'notes',
+          { ...sandbox.store.stored(1, 'notes', 300)!, updated_at: timeOf(20) },
+          { key: 9000 },
+        )
+      }
+      const warehouse = await begun(count, again)
+      expect(await verify(warehouse, full)).toMatchObject({
+        status: 'equal',
+        cursors: [{ listed_twice: 3, missing: 0, outdated: 0, extra: 0 }],
+      })
+      sandbox.store.remove(1, 'notes', 10)
+      const report = await run(warehouse, { full })
+      expect(report).toMatchObject({
+        status: 'ok',
+        completeness: 'repaired',
+        reason: 'listed_twice',
+        reconciled: { deleted: 1, source: count - 1, warehouse: count - 1 },
+      })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 9000))
+      await warehouse.close()
+    },
+  )
 
   it.each(sample([many, 350]))(
     'a record that is never shown, of %i: unproven, until --full searches again',
@@ -197,41 +200,35 @@ describe.each(warehouses())('$name', (kind) => {
       return warehouse
     }
 
-    it.each(
-      sample(
-        [
-          [many, true],
-          [many, false],
-          [350, false],
-        ] as const,
-        2,
-      ),
-    )('is followed, of %i records (full: %s), reported and counted', async (count, full) => {
-      const warehouse = await restored(count)
-      expect((await verify(warehouse, full)).cursors[0]).toMatchObject({
-        status: 'differs',
-        outdated: 3,
-        gone: 1,
-      })
-      expect(await run(warehouse, { full })).toMatchObject({
-        status: 'ok',
-        completeness: 'repaired',
-        reason: 'source_went_back',
-        reconciled: { went_back: 3, deleted: 1 },
-      })
-      expect((await live(warehouse)).get(30)).toBe(timeOf(30))
-      const rows = await rowsOf(warehouse, 'notes')
-      expect(rows.find(({ id }) => id === 30)?.description).toBe(
-        sandbox.store.get(1, 'notes', 30)?.description,
-      )
-      expect((await verify(warehouse, true)).status).toBe('equal')
-      expect(await run(warehouse, { full })).toMatchObject({
-        status: 'ok',
-        completeness: 'proven',
-        reason: null,
-      })
-      await warehouse.close()
-    })
+    it.each(countsAndWays)(
+      'is followed, of %i records (full: %s), reported and counted',
+      async (count, full) => {
+        const warehouse = await restored(count)
+        expect((await verify(warehouse, full)).cursors[0]).toMatchObject({
+          status: 'differs',
+          outdated: 3,
+          gone: 1,
+        })
+        expect(await run(warehouse, { full })).toMatchObject({
+          status: 'ok',
+          completeness: 'repaired',
+          reason: 'source_went_back',
+          reconciled: { went_back: 3, deleted: 1 },
+        })
+        expect((await live(warehouse)).get(30)).toBe(timeOf(30))
+        const rows = await rowsOf(warehouse, 'notes')
+        expect(rows.find(({ id }) => id === 30)?.description).toBe(
+          sandbox.store.get(1, 'notes', 30)?.description,
+        )
+        expect((await verify(warehouse, true)).status).toBe('equal')
+        expect(await run(warehouse, { full })).toMatchObject({
+          status: 'ok',
+          completeness: 'proven',
+          reason: null,
+        })
+        await warehouse.close()
+      },
+    )
 
     /** Ten records are edited and then revert, while none is missing and no count differs. */
     async function tenRestored(count: number, place = 0): Promise<Warehouse> {
