@@ -208,7 +208,7 @@ it('a minute of the limit is what known windows let through, and no more than as
 })
 
 it('a run stores how long a window lasts; until one has, a plan beyond the window says at least how long', async () => {
-  const here = await place({ tenants: 1, repairOrders: 2, rate: { limit: 500 } })
+  const here = await place({ tenants: 1, repairOrders: 2, rate: { limit: 500, window: 31_536_000 } })
   here.configure({ sync: { resources: ['notes', 'statuses'] } })
   try {
     const cost = async () => (await here.run('plan', '--full', '--json')).json<RunPlan>()

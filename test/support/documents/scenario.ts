@@ -148,6 +148,8 @@ async function open({ url, schema }: Warehouse): Promise<World> {
     repairOrders: 6,
     seed: 3,
     until: '2026-01-01T00:00:00Z',
+    // Where a window ends while a plan asks, the plan knows its length, and its document says so.
+    rate: { window: 31_536_000 },
   })
   const configure = (more: Record<string, object> = {}): void => {
     const usual: Record<string, object> = {
