@@ -49,21 +49,35 @@ for (const resource of Object.values(resources))
 const inKept = [...kept].join('\n')
 const texts = [...hidden].filter((text) => text.length > 7 && !inKept.includes(text))
 
-/** A number for the four characters that begin there: thousands of texts are looked for in tens of megabytes. */
+/** A number for the four characters that begin there. */
 const bucketAt = (all: string, at: number): number =>
   (all.charCodeAt(at) * 29_791 +
     all.charCodeAt(at + 1) * 961 +
     all.charCodeAt(at + 2) * 31 +
     all.charCodeAt(at + 3)) &
-  0xffff
-const buckets: string[][] = Array.from({ length: 0x10000 }, () => [])
-for (const text of texts) buckets[bucketAt(text, 0)]?.push(text)
+  0xfffff
+/**
+ * The texts by each four of their first seven characters: of thousands of texts that are looked for in tens of megabytes,
+ * every fourth character finds the ones that may be there.
+ */
+const buckets = new Map<number, { readonly text: string; readonly from: number }[]>()
+for (const text of texts)
+  for (let from = 0; from < 4; from++) {
+    const bucket = bucketAt(text, from)
+    buckets.set(bucket, [...(buckets.get(bucket) ?? []), { text, from }])
+  }
+const isBegun = new Uint8Array(0x100000)
+for (const bucket of buckets.keys()) isBegun[bucket] = 1
 
 /** Those of the texts that occur in it. */
 function textsIn(all: string): string[] {
   const found = new Set<string>()
-  for (let at = 0; at + 8 <= all.length; at++)
-    for (const text of buckets[bucketAt(all, at)] ?? []) if (all.startsWith(text, at)) found.add(text)
+  for (let at = 0; at + 4 <= all.length; at += 4) {
+    const bucket = bucketAt(all, at)
+    if (isBegun[bucket] === 0) continue
+    for (const { text, from } of buckets.get(bucket) ?? [])
+      if (all.startsWith(text, at - from)) found.add(text)
+  }
   return [...found]
 }
 
