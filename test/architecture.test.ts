@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../schema/index.js'
 import { arrowsUpwards, featureCircles, roomOf } from './support/rooms.js'
-import { filesIn, importsOf, root, textOf, withoutComments } from './support/tree.js'
+import { filesIn, importsOf, root, targetsOf, textOf, withoutComments } from './support/tree.js'
 
 const sources = [...filesIn('schema', '.ts'), ...filesIn('src', '.ts')]
 
@@ -42,8 +42,9 @@ describe('the rooms', () => {
     expect(featureCircles()).toEqual([])
   })
 
-  it('that read lists and compare do no input or output', () => {
-    const pure = sources.filter((file) => ['walk', 'compare'].includes(roomOf(file)))
+  it.each(['list', 'compare'])('do no input or output: %s', (room) => {
+    const pure = sources.filter((file) => roomOf(file) === room)
+    expect(pure).not.toEqual([])
     expect(pure.filter((file) => importsOf(file).some((path) => !path.startsWith('.')))).toEqual([])
   })
 
@@ -173,6 +174,20 @@ describe('pointers', () => {
       const names = [...prose.matchAll(name)].map(([found]) => found)
       const strange = names.filter((found) => !known.has(found) && !exists(found))
       return [...new Set([...paths, ...strange])].map((found) => `${file}: ${found}`)
+    })
+    expect(lost).toEqual([])
+  })
+
+  it('say who uses a file, and it does', () => {
+    const users = new Map<string, string[]>()
+    for (const file of sources)
+      for (const target of targetsOf(file)) users.set(target, [...(users.get(target) ?? []), `/${file}`])
+    const lost = sources.flatMap((file) => {
+      const [head = ''] = /^\s*\/\*[\s\S]*?\*\//.exec(textOf(file)) ?? []
+      const [said = ''] = /\bUsed by (?:[^.;]|\.(?=ts\b))*/.exec(head.replaceAll(/\s*\n\s*\* ?/g, ' ')) ?? []
+      return [...said.matchAll(/[\w/-]+\.ts\b/g)]
+        .filter(([name]) => !users.get(file)?.some((user) => user.endsWith(`/${name}`)))
+        .map(([name]) => `${file}: ${name} does not import it`)
     })
     expect(lost).toEqual([])
   })

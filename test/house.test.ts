@@ -78,6 +78,8 @@ const plain = [
   'page',
   'count',
   'tenant',
+  'key',
+  'state',
   'missing',
   'remember',
   'judge',

@@ -1,6 +1,6 @@
 /*
  * The last step for every text on its way to a terminal: lines that are too long break between words, and the marks for
- * good, odd or bad get their colors. Used by output.ts.
+ * good, odd or bad get their colors. Used by call.ts, which passes it to the output.
  */
 import { type Ink, painted, type Terminal } from './terminal.js'
 import { widthOf, wrapped } from './width.js'

@@ -1,8 +1,8 @@
 /*
  * JSON files that people write, parsed by momoa, which reports a mistake with its line and column and has the line of
  * every value. Stricter than momoa where JSON is (control characters in strings) and where people slip (a duplicate
- * key). Integers beyond 2^53 stay exact, as bigint, since tenant ids may be that large. Used by load.ts and
- * features/jobs/jobfile.ts.
+ * key). Integers beyond 2^53 stay exact, as bigint, since tenant ids may be that large. Used by load.ts, for the
+ * configuration and for the files of jobs.
  */
 import { parse, type ValueNode } from '@humanwhocodes/momoa'
 import { Bug } from '../base/errors.js'

@@ -1,7 +1,8 @@
 import type { WalkPage } from './types.js'
 
 /**
- * How many records are newer than t, at the cost of one request (docs/architecture.md, What else the engine rests on).
+ * How many records are newer than exactly t, at the cost of one request (docs/architecture.md, What else the engine rests
+ * on). Where both sides count, t has to be a cut point; `CursorList.countAfter` makes one of any instant.
  */
 export const countAfter = async <P>(
   list: { fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>> },

@@ -7,7 +7,7 @@ import type { WalkOutcome } from './types.js'
 import { judged, movesWatermark } from './verdict.js'
 
 export interface Memory {
-  /** The warehouse has it under this name. */
+  /** What the list counts but never shows. Everything else calls such records hidden; stored rows have this name. */
   readonly surplus?: {
     readonly total: number
     readonly shown: number

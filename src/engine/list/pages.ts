@@ -10,7 +10,7 @@ import type { List, ListHead, WalkPage } from './types.js'
 /** What it takes to read the pages of a list. */
 export type PagedList<P> = Pick<List<P>, 'fetch' | 'readAhead'>
 
-/** Where a reader is in a list. pages() moves it on, and goes on from there when it is called again. */
+/** How far a list has been read. pages() moves it on, and goes on from there when it is called again. */
 export interface ListPlace<P> {
   readonly perPage: number
   /** The page to read next, and the last page as far as known. */
@@ -26,7 +26,7 @@ export interface ListPlace<P> {
   ready?: { readonly number: number; readonly page: Promise<WalkPage<P>> } | undefined
 }
 
-/** The total fell by that many, so the reader goes back from one page to another. */
+/** The total fell by that many, so reading goes back from one page to another. */
 export interface StepBack {
   readonly fell: number
   readonly from: number
@@ -73,8 +73,8 @@ export const placeAt = <P>(perPage: number): ListPlace<P> => ({
  *   counts only if the head of the list was the same before the first burst and after this one. Otherwise the burst is
  *   read again in smaller bursts, and in the end one by one (docs/architecture.md, Why a walk can be complete).
  *
- * The reader decides when to ask for the next page: only what `readAhead` allows is requested before. A reader that wants
- * no further pages leaves its loop.
+ * The caller's loop decides when the next page is taken: only what `readAhead` allows is requested before. A caller that
+ * wants no further pages leaves its loop.
  */
 export async function* pages<P>(list: PagedList<P>, place: ListPlace<P>): AsyncGenerator<ListStep<P>, void> {
   // Without a limit, a list that keeps changing would never be finished. At the limit the books stay open.

@@ -1,6 +1,6 @@
 /**
  * How many records the source really puts on a page. It may serve fewer than requested, so a page shorter than
- * requested doesn't end a list. The reader of a list learns the size from the first page; memory.ts keeps it with the
+ * requested doesn't end a list. A walk or a range learns the size from the first page; memory.ts keeps it with the
  * cursor.
  */
 import type { WalkPage } from './types.js'

@@ -71,9 +71,13 @@ export class Reading<P> {
   /** The first page of the list, until it is taken. */
   first: WalkPage<P> | undefined
 
-  /** `number`: 1 for the first reading. `joint`: the book that several readings share; in the first reading, `own`. */
+  /** It continues where an earlier process stopped. */
   readonly isResumed: boolean
 
+  /**
+   * `number`: 1 for the first reading. `own`: its book. `joint`: the book that several readings share; in the first one,
+   * `own`. `resumed`: the progress that an earlier process left.
+   */
   constructor(
     readonly walk: WalkState<P>,
     readonly number: number,
@@ -104,7 +108,10 @@ export class Reading<P> {
     return this.isAbandoned || this.isAtEnd
   }
 
-  /** Where a plain reading continues if the total turns out to be wrong. */
+  /**
+   * Where a plain reading continues, if a page showed more than its total counts; undefined if none did. It reads nothing
+   * itself.
+   */
   get readPastEnd(): PlainBegin<P> | undefined {
     if (this.#pastEnd === undefined) return undefined
     const { perPage, own } = this
@@ -190,14 +197,15 @@ export class Reading<P> {
     const isInOrder = step.is === 'next'
     this.#look(page)
     const { fresh, fell } = this.#response(page, isInOrder, true)
-    this.#follow(page, isInOrder, fell)
+    this.#followTies(page, isInOrder, fell)
     // After a fall, records may have slipped past this page, so the progress doesn't move.
     if (before) this.#progress?.burst(page, before)
     else if (fell === 0) this.#progress?.vouch(page)
     return fresh
   }
 
-  #follow(page: WalkPage<P>, isInOrder: boolean, fell: number): void {
+  /** Notes where the page meets the one before it, since records of one time may hide there. */
+  #followTies(page: WalkPage<P>, isInOrder: boolean, fell: number): void {
     const edges = edgesOf(page)
     const { ties } = this.own
     if (!edges) return

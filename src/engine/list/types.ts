@@ -1,4 +1,4 @@
-/** The types that the readers of a list share with their callers and with each other. */
+/** The types that walks and ranges share with their callers and with each other. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Finding, Hole } from './anomalies.js'
 import type { Clocks } from './clocks.js'
@@ -112,9 +112,8 @@ export interface List<P> {
   /** How many records are newer than t (docs/architecture.md, What else the engine rests on). */
   countAfter(t: string): Promise<number>
   /**
-   * How many pages may be under way at the same time. 0: the reader requests a page when the previous page is stored. 1:
-   * it requests it when the previous page has arrived, still strictly one after the other. More: it reads pages in
-   * bursts.
+   * How many pages may be under way at the same time. 0: a page is requested when the previous page is stored. 1: when
+   * the previous page has arrived, still strictly one after the other. More: pages are read in bursts.
    */
   readAhead(): number
   note(message: string, fields: Record<string, unknown>): void

@@ -99,6 +99,7 @@ export interface Evidence {
 
 /** The part of what is remembered about a list (memory.ts) that affects its verdict. */
 export interface Remembered {
+  /** What the list counts but never shows, and in how many searches that was found. */
   readonly surplus?: { readonly searches: number; readonly total: number; readonly shown: number }
   readonly twice?: number
   readonly isUnordered?: boolean

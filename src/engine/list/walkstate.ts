@@ -18,13 +18,13 @@ export const mayReadOn = (number: number, records: number): boolean =>
   number <= mostReadings && records <= oftenUpTo
 
 /**
- * The ceiling of a walk that has begun at it saw no record. If that is before the year 1, nothing was read up to it, and
- * no database can store it.
+ * The ceiling as it is stored; null if it is still the floor of a walk of the whole list. Such a walk saw no record, and no
+ * database can store a time before the year 1.
  */
 export const ceilingReached = (ceiling: string | null): string | null =>
   ceiling === null || isWholeFrom(ceiling) ? null : ceiling
 
-/** What all readings of one walk share. */
+/** What all readings of one walk share. Where a walk is (open, read, close, again) isn't here, but in walk.ts. */
 export class WalkState<P> {
   /** The newest `updated_at` that any reading has stored, not counting those in the future. */
   newest = ''

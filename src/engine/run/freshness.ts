@@ -15,7 +15,7 @@ import { Arrivals, polled } from './polls.js'
 import type { CursorRun } from './tenant.js'
 
 /** When the request for a walk's first response was answered: the earlier of the source's clock and ours. */
-const beginningOf = ({ source, own }: Clocks): string => {
+const firstAnsweredAt = ({ source, own }: Clocks): string => {
   const date = source === null ? own : `${source.slice(0, 19)}.000000Z`
   return date < own ? date : own
 }
@@ -108,7 +108,7 @@ export class Freshness {
     if (this.#isLacking) return walked
     const { run, resource, state } = this.cursor
     const known = run.lateness.get(resource.name)
-    const through = completeThrough(beginningOf(this.#clocks), known, this.#meter.largestMicros)
+    const through = completeThrough(firstAnsweredAt(this.#clocks), known, this.#meter.largestMicros)
     const before = state?.completeThroughBefore ?? state?.completeThrough ?? null
     return {
       ...walked,
@@ -126,7 +126,7 @@ export class Freshness {
   /** The column of a first load, which also checks for deletions. */
   firstLoad({ verdict }: WalkOutcome) {
     const isWhole = verdict === 'proven' || verdict === 'repaired'
-    return isWhole && this.#clocks ? { deletes_checked_at: beginningOf(this.#clocks) } : {}
+    return isWhole && this.#clocks ? { deletes_checked_at: firstAnsweredAt(this.#clocks) } : {}
   }
 
   /** Records for which the walk met an older version than their row. */

@@ -1,7 +1,7 @@
 /*
- * The work on one tenant within a run. Cursors only depend on other cursors of the same tenant: orders wait for zones,
- * all cursors lose the same grant, and records of one list move rows of another. All of that is kept here, and the
- * first cursor of the tenant that is worked on opens it. A run schedules cursors rather than tenants, so a large tenant
+ * The work on one tenant within a run. Cursors only depend on other cursors of the same tenant: a first load of
+ * orders waits for the time zones of their shops, all cursors lose the same grant, and records of one list move rows of
+ * another. All of that is kept here, and the first cursor of the tenant that is worked on opens it. A run schedules cursors rather than tenants, so a large tenant
  * doesn't hold up the small ones, and all it takes to schedule work is to know that a cursor is due.
  */
 import type { CompiledQuery } from 'kysely'
@@ -71,7 +71,7 @@ export interface Run {
   beforeWalk?(cursor: CursorRun): Promise<AfterWalk | undefined>
   /** Called with what a poll found. What should be kept of it commits with the cursor. Absent if nothing needs it. */
   arrived?(cursor: CursorRun, arrivals: Arrivals): Promise<Arrived>
-  /** Learns the zones of a tenant's shops once they are stored. Absent if no rows follow from them. */
+  /** Learns the time zones of a tenant's shops once they are stored. Absent if no rows follow from them. */
   readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
 }
 
@@ -118,13 +118,14 @@ export class TenantRun {
   }
 
   /**
-   * Whether rows follow from a cursor's records, and would get the wrong zones while the tenant's zones are unknown.
+   * Whether rows follow from a cursor's records, and would get wrong days while the time zones of the tenant's shops are
+   * unknown.
    */
   waitsForZones({ resource, state }: CursorRun): boolean {
     return this.run.learnZones !== undefined && !saysZones(resource) && isFirstLoad(resource, state)
   }
 
-  /** Resolves when the tenant's zones are known, or the wait is over. Resolves immediately if no shops are read. */
+  /** Resolves when the time zones of its shops are known, or the wait is over. Resolves immediately if no shops are read. */
   zonesKnown(): Promise<void> {
     return this.#zones.known()
   }

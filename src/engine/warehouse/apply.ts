@@ -72,7 +72,7 @@ function liveRows({ page: { records } }: Batch, { changed }: SortedIds, stored: 
  * Lets rows named in `forceOlder` go back to the version in the batch, since the upsert's guard lets nothing older
  * pass. A row that has another version by now is left to the guard.
  */
-async function stepBack<R extends Rows<R>>(
+async function returnToOlder<R extends Rows<R>>(
   db: Db,
   root: Table,
   session: Session<R>,
@@ -273,7 +273,7 @@ export async function applyBatch<R extends Rows<R>, E>(
     : undefined
   const isNew = !isCautious && previous.size === 0
   const work = { where: dialect.where, session, batch, sorted, looked: versions?.looked, isNew }
-  if (batch.forceOlder) await stepBack(db, root, session, batch)
+  if (batch.forceOlder) await returnToOlder(db, root, session, batch)
   const entry = register && enterRows(db, batch, register.rows[0], { came, went })
   const writeEmbedded = async (table: Table): Promise<number> => {
     const found = table === root ? undefined : rows(table)

@@ -1,4 +1,7 @@
-/** The process that holds the lease: where it runs, and whether it has ended. Used by lease.ts. */
+/**
+ * The process that holds the lease: where it runs, and whether it has ended. Used by claim.ts and leaserows.ts, and by
+ * features/then, where processes take turns in the same way.
+ */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Int64 } from '../../../schema/resource.js'

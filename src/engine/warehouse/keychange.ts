@@ -1,6 +1,6 @@
 /**
  * Changes a table's key, based on the existing keys. Rows, and anything that others have added to the table, stay. Used
- * by ddl.ts; sqlite/changekey.ts and postgres/changekey.ts do it.
+ * by ddl.ts and migrate.ts; sqlite/changekey.ts and postgres/changekey.ts do it.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { Stop } from '../base/errors.js'

@@ -25,7 +25,7 @@ const oldestVersion = 3
 const digest = (tables: readonly Table[]): string =>
   createHash('sha256').update(JSON.stringify(tables)).digest('hex')
 
-async function readMeta(
+async function readAllMeta(
   { db }: Dialect,
   live: readonly LiveColumn[],
   ask: Ask,
@@ -132,7 +132,7 @@ async function survey(
   readonly part: string | null
 }> {
   const live = await dialect.catalog.liveColumns()
-  const meta = await readMeta(dialect, live, ask)
+  const meta = await readAllMeta(dialect, live, ask)
   refuseOtherVersions(meta, dialect.where)
   refuseUnfinished(meta, dialect.where)
   const stored = meta.get(rowSettingsName) ?? null

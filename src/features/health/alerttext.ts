@@ -1,4 +1,4 @@
-/* Every sentence that alerts send. Used by incidents.ts and wholetrouble.ts. */
+/* Every sentence that alerts send, and the body around them. Used by incidents.ts, tellrules.ts and testalerts.ts. */
 
 import { hostname } from 'node:os'
 import { visible } from '../../engine/base/escape.js'

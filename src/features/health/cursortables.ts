@@ -1,4 +1,4 @@
-/* The tables of `shopsync status`: one line per tenant, and one per resource. Used by statusdocument.ts. */
+/* The tables of `shopsync status`: one line per tenant, and one per resource. Used by words.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import { atMinute, atSecond, count, plural, span } from '../../engine/base/format.js'
 import type { Ink, Terminal } from '../../shell/terminal.js'

@@ -1,6 +1,6 @@
 /*
- * Finds the incidents, from the warehouse's state and the run that has just ended. Pure. Used by tellrules.ts, which
- * compares them with the known ones.
+ * Finds the incidents, from the warehouse's state and the run that has just ended. Pure. Used by incidentchanges.ts,
+ * which compares them with the known ones.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { count, plural } from '../../engine/base/format.js'

@@ -50,7 +50,7 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
     signal: watch.signal,
     // A job opens the warehouse for itself, and would make one of an empty file.
     run: async (job, plannedAt) =>
-      (await watch.isReplaced()) ? 1 : aside(() => runJob(context, { ...job, plannedAt }, watch)),
+      (await watch.isReplaced()) ? 1 : aside(() => runDueJob(context, { ...job, plannedAt }, watch)),
     send: shards === 0 ? undefined : async (job, at) => (await rounds?.send(job, at)) === true,
     ended: (job) => {
       if (out.isRead) out.print(endedText(job))
@@ -115,7 +115,7 @@ async function ended(
 }
 
 /** Runs one job, and returns its exit code; undefined if the work of its instant was done before. */
-async function runJob(
+async function runDueJob(
   context: CommandContext,
   job: ScheduledJob & { readonly plannedAt: string | undefined },
   watch: ReplacementWatch,

@@ -1,6 +1,6 @@
 import type { Feature } from '../../shell/command.js'
 
-/* Two features of one room, because each has its own section of the configuration. */
+/* Two features of one folder, because each has its own section of the configuration. */
 
 export const following: Feature = {
   settings: async () => (await import('../../engine/config/thensection.js')).thenSection,

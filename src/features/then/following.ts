@@ -1,4 +1,4 @@
-/* What runs after a run: `then` of the configuration, or of the job. A hook of the feature (command.ts). */
+/* What runs after a run: `then` of the configuration, or of the job. feature.ts calls it. */
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { thenSettings } from '../../engine/config/thensection.js'
 import { readLastRun } from '../../engine/run/lastrun.js'
@@ -9,7 +9,7 @@ import type { FinishedWork } from '../../shell/finishedwork.js'
 import { isNested, type Occasion, tellEntries, tellTrouble } from './tellentries.js'
 
 /** Work that only reads, or makes something of rows: the configuration's entries are for runs that write rows. */
-const beside: ReadonlySet<Mode> = new Set<Mode>(['verify', 'snapshot', 'report'])
+const writesNoRows: ReadonlySet<Mode> = new Set<Mode>(['verify', 'snapshot', 'report'])
 
 /**
  * Resolves to 1 if an entry failed: rows and verdicts stay as they are. Not after work that did nothing (exit code 2),
@@ -20,7 +20,7 @@ export async function followWork(context: CommandContext, ended: FinishedWork): 
   const { onRecord, shard, exitCode, reports, following, isWhole } = ended
   if (isNested(context)) return 0
   if (!onRecord || shard || exitCode > 1) return 0
-  const writes = isWhole || reports.length === 0 || reports.some(({ mode }) => !beside.has(mode))
+  const writes = isWhole || reports.length === 0 || reports.some(({ mode }) => !writesNoRows.has(mode))
   const entries = following ?? (writes ? thenSettings(context.config) : [])
   // The code of all shards: null while some of them haven't ended.
   const code = ended.beats ? (ended.beats(exitCode) ?? 1) : exitCode

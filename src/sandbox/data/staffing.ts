@@ -1,5 +1,5 @@
 /**
- * How many technicians a business needs for its cars, and how long it has existed. Used by generate.ts and settings.ts.
+ * How many technicians a business needs for its cars, and how long it has existed. Used by generate.ts.
  */
 
 /** What efficient shops get done: cars per technician and working day. */
