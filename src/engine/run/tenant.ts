@@ -1,8 +1,9 @@
 /*
- * The work on one tenant within a run. Cursors only depend on other cursors of the same tenant: a first load of
- * orders waits for the time zones of their shops, all cursors lose the same grant, and records of one list move rows of
- * another. All of that is kept here, and the first cursor of the tenant that is worked on opens it. A run schedules cursors rather than tenants, so a large tenant
- * doesn't hold up the small ones, and all it takes to schedule work is to know that a cursor is due.
+ * The work on one tenant within a run. Cursors only depend on other cursors of the same tenant: a first load of orders
+ * waits for the time zones of their shops, all cursors lose the same grant, and records of one list move rows of another.
+ * All of that is kept here, and the first cursor of the tenant that is worked on opens it. A run schedules cursors rather
+ * than tenants, so a large tenant doesn't hold up the small ones, and all it takes to schedule work is to know that a
+ * cursor is due.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
