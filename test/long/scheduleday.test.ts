@@ -46,8 +46,8 @@ describe.each(warehouses())('$name', (kind) => {
     ])
     const started = Date.now()
     const run = new Program(compiledOf('test/support/scheduleday.ts'), [config, '24'], { cwd })
-    const { code, stdout, stderr } = await run.ended
-    expect([code, stderr]).toEqual([0, ''])
+    const { code, signal, stdout, stderr } = await run.ended
+    expect([code, signal, stderr]).toEqual([0, null, ''])
     const { memory } = JSON.parse(stdout.slice(stdout.indexOf('{"code"'))) as {
       memory: { at: number; heap: number; resident: number }[]
     }

@@ -26,6 +26,7 @@ const [file = '', hours = '24'] = process.argv.slice(2)
 const clock = new SkippingClock()
 const until = clock.nowMicros() + BigInt(Number(hours) * 3600) * 1_000_000n
 const memory: { at: number; heap: number; resident: number }[] = []
+let isStopping = false
 
 const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
 
@@ -38,7 +39,11 @@ process.stderr.write = ((text: string | Uint8Array): boolean => {
     clock.slept.length = 0
     const { heapUsed: heap, rss: resident } = process.memoryUsage()
     memory.push({ at: Number(clock.nowMicros() / 1000n), heap, resident })
-    if (clock.nowMicros() >= until) process.kill(process.pid, 'SIGTERM')
+    // A second signal would end the process at once, and a second job may end while the first one stops it.
+    if (clock.nowMicros() >= until && !isStopping) {
+      isStopping = true
+      process.kill(process.pid, 'SIGTERM')
+    }
   } else if (!line.startsWith('{')) process.stdout.write(line)
   return true
 }) as typeof process.stderr.write
