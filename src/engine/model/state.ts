@@ -210,11 +210,11 @@ export const stateTables = {
   }),
   ...leaseTables,
   sync_meta: define({
-    doc: 'What shopsync keeps about the tables: their version and the columns they had.',
+    doc: 'What shopsync remembers of the warehouse as a whole, by name.',
     key: ['name'],
     fields: {
       name: text(
-        '`schema_version`, `model`, `columns`, `calendar`, `alerts`, `failed snapshot` and `failed report` (why they failed when last tried), `row_settings` (digests of the settings that shape rows), or `views` and their schema.',
+        'Of the tables: `schema_version`, `model`, `columns`, `names`, `views` and their schema, `calendar`, `row_settings` (digests of the settings that shape rows), `tenant_traces` (whose erased rows may still be in the files), `copy` and `part` (in a copy). Of runs: `authorizations` (how many), `rate window` (how long it is), `stretched polling`, `then` and `then turn`, `history_thinned_to`, `history_pruned_on`, and why what was last tried failed: `failed snapshot`, `failed report`, `failed then`.',
       ),
       value: text('Its value.'),
     },
