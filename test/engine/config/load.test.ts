@@ -308,7 +308,12 @@ describe('the most common mistakes show what was found, what was expected and wh
       (secret): [string, unknown, readonly string[]] => [
         `a secret that no header can carry: ${JSON.stringify(secret)}`,
         { ...good, api: { ...good.api, secret } },
-        ['api.secret', 'found a value of type string (not shown)', 'printable ASCII, without spaces or line breaks', 'Copy it again'],
+        [
+          'api.secret',
+          'found a value of type string (not shown)',
+          'printable ASCII, without spaces or line breaks',
+          'Copy it again',
+        ],
       ],
     ),
     [
