@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Personal, Resource } from '../../../schema/resource.js'
 import { parseId } from '../base/int64.js'
 import { parseDuration } from './duration.js'
+import { isHeaderValue } from './secret.js'
 import { isTimeZone, nearestTimeZone } from './timezone.js'
 
 // A configuration is checked once, so compiling each check would cost more than it saves.
@@ -96,6 +97,16 @@ export const secret = (error: string) =>
     [textLeaf(error), z.strictObject({ file: textLeaf('the path of a file').describe('Path of the file.') })],
     { error: `${error}, or {"file": "PATH"}` },
   )
+
+/** Checked here, not with the first request: by then a run has created the warehouse. */
+export const apiSecret = secret('the partner secret').superRefine((value, context) => {
+  if (typeof value !== 'string' || isHeaderValue(value)) return
+  context.addIssue({
+    code: 'custom',
+    message: 'the partner secret: printable ASCII, without spaces or line breaks around it',
+    params: { hint: 'Copy it again as the API operator issued it' },
+  })
+})
 
 const tenantId = z
   .unknown()

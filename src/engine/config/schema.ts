@@ -8,6 +8,7 @@ import { kinds, type Resource } from '../../../schema/resource.js'
 import { arrange } from '../base/arrange.js'
 import { logLevels } from './config.js'
 import {
+  apiSecret,
   choice,
   durationLeaf,
   durationOrAutoLeaf,
@@ -81,7 +82,7 @@ const api = z
         examples: ['https://api.example.com'],
       }),
       partnerId,
-      secret: secret('the partner secret').meta({
+      secret: apiSecret.meta({
         description:
           'Partner secret (header X-Api-Secret). Take it from the environment as "${NAME}", or from a file as {"file": "PATH"}.',
         examples: ['${SHOPSYNC_API_SECRET}', { file: '/run/secrets/shopsync' }],

@@ -22,3 +22,6 @@ export class Secret {
     return mask
   }
 }
+
+/** A value that a request header can carry: printable ASCII, without spaces or line breaks around it. */
+export const isHeaderValue = (value: string): boolean => /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/.test(value)

@@ -147,6 +147,14 @@ export async function jobFiles(invocation: Invocation, name: string | undefined)
 
 const nothing: Known = { hasTargets: true, timeZone: 'UTC', allowInsecure: false, last: new Map() }
 
+/** There is no configuration yet, and nobody said that there is one. */
+const hasNone = ({ globals, io }: Invocation, { cause }: Error): boolean =>
+  cause instanceof Error &&
+  'code' in cause &&
+  cause.code === 'ENOENT' &&
+  globals.config === undefined &&
+  !io.environment.SHOPSYNC_CONFIG
+
 /**
  * What the configuration and the warehouse know; nothing if there is none yet, since the files can be read without
  * them.
@@ -163,6 +171,9 @@ async function knownOf(invocation: Invocation, names: readonly string[]): Promis
     })
   } catch (error) {
     if (!(error instanceof Stop || error instanceof Skip || error instanceof Retry)) throw error
+    // The files can be read with a wrong configuration too, but the instants may be wrong: its time zone is unknown.
+    if (known === nothing && !hasNone(invocation, error))
+      invocation.out.note(`shopsync: ${describeError(error)}\nThe jobs are shown without it, in UTC`)
   }
   return known
 }

@@ -304,6 +304,18 @@ describe('the most common mistakes show what was found, what was expected and wh
       { ...good, resources: { vehicles: { columns: { vin: 'string' } } } },
       ['found "string", expected one of id, integer'],
     ],
+    ...['pasted\n', ' pasted', 'pasted\u00e9', 'two\nlines'].map(
+      (secret): [string, unknown, readonly string[]] => [
+        `a secret that no header can carry: ${JSON.stringify(secret)}`,
+        { ...good, api: { ...good.api, secret } },
+        [
+          'api.secret',
+          'found a value of type string (not shown)',
+          'printable ASCII, without spaces or line breaks',
+          'Copy it again',
+        ],
+      ],
+    ),
     [
       'a secret file that is not there',
       { ...good, api: { ...good.api, secret: { file: 'nowhere' } } },

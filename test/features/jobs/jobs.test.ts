@@ -55,6 +55,18 @@ test('show: steps and the next instants; suggests a similar name for an unknown 
   })
 })
 
+test('list: a wrong configuration is reported, and a missing one is not', async () => {
+  const wrong = join(folder, 'wrong.json')
+  writeFileSync(wrong, '{"schedule": {"timeZone": "Mars/Olympus"}}')
+  const { code, stdout, stderr } = await jobs('list', '--config', wrong)
+  expect(code).toBe(0)
+  expect(stdout).toContain('mine')
+  expect(stderr).toMatch(/schedule\.timeZone.*found "Mars\/Olympus"[\s\S]*without it, in UTC/)
+  const nowhere = await jobs('list', '--config', join(folder, 'nowhere.json'))
+  expect(nowhere.stderr).toContain('Found no configuration')
+  expect((await jobs('list')).stderr).toBe('')
+})
+
 test('validate: reports what is wrong with a file, and exits with 1', async () => {
   expect(await jobs('validate')).toMatchObject({ code: 0 })
   writeFileSync(

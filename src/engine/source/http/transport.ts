@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { Stop } from '../../base/errors.js'
 import type { Config } from '../../config/config.js'
-import type { Secret } from '../../config/secret.js'
+import { isHeaderValue, type Secret } from '../../config/secret.js'
 import { codeOf } from './failure.js'
 
 /** One HTTP response, read to its end. The body of a response other than 200 is discarded. */
@@ -180,7 +180,7 @@ export function parseTarget(
 
 /** A value that is allowed in a header. The message never contains it. */
 export function checkCredential(name: string, value: string): string {
-  if (/^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/.test(value)) return value
+  if (isHeaderValue(value)) return value
   const found =
     value === '' ? 'is empty' : 'contains leading or trailing spaces, line breaks or non-ASCII characters'
   throw refused(`${name} ${found}`, `Set ${name} to the value that the API operator issued`)
