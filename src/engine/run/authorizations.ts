@@ -27,8 +27,10 @@ export interface AuthorizationList {
   readonly again: readonly string[]
   /** Two readings agree on the duplicates: the total counts places, and `again` makes up the difference. */
   readonly isConsistent: boolean
-  /** `total_count`. undefined if the pages of one reading disagreed. */
+  /** `total_count`. undefined if the pages of one reading disagreed, or a page had none. */
   readonly total: number | undefined
+  /** A page had no `total_count`: nothing says whether the list showed every authorization. */
+  readonly isUncounted?: true
   /** Authorizations that don't say which tenant they grant. */
   readonly unusable: number
   /** The server's `Date` on the last page, in microseconds. */
@@ -40,18 +42,18 @@ export interface AuthorizationList {
 type AskingAuthorizations = Pick<Dependencies, 'source' | 'signal' | 'observer'>
 
 /** The list shows fewer authorizations than it counts. */
-export const isShort = ({ ids, again, isConsistent, total }: AuthorizationList): boolean =>
-  total === undefined || ids.size + (isConsistent ? again.length : 0) < total
+export const isShort = ({ ids, again, isConsistent, total, isUncounted }: AuthorizationList): boolean =>
+  !isUncounted && (total === undefined || ids.size + (isConsistent ? again.length : 0) < total)
 
-/** Every authorization that the list counts was seen. */
+/** Every authorization that the list counts was seen; of a list that doesn't count, every one that it showed. */
 export const isWhole = (list: AuthorizationList): boolean => !isShort(list) && list.unusable === 0
 
 /**
  * Whether a tenant that no authorization names is definitely not granted. A list with duplicates can't show that: the
- * second place may be that of the missing one. Nor can a list that shows more than it counts.
+ * second place may be that of the missing one. Nor can a list that shows more than it counts, or doesn't count.
  */
 export const saysWhoIsGranted = (list: AuthorizationList): boolean =>
-  isWhole(list) && !list.isConsistent && list.ids.size === list.total
+  isWhole(list) && !list.isConsistent && !list.isUncounted && list.ids.size === list.total
 
 /** Consecutive pages that show nothing new: the source answers every page, whatever it counts. */
 const mostQuiet = 3
@@ -59,7 +61,8 @@ const mostQuiet = 3
 /**
  * Reads page after page; `take` returns how many authorizations of a page are new. As with every list, the pages
  * themselves show its end: `total_pages` doesn't end it, a page shorter than requested ends it only if everything
- * counted has been shown, and a full page may be followed by another. Returns the last page.
+ * counted has been shown, and a full page may be followed by another. Without a count, a page that shows nothing new ends it.
+ * Returns the last page.
  */
 async function readPages(
   run: AskingAuthorizations,
@@ -77,9 +80,11 @@ async function readPages(
     const isBehind = places >= page.total
     places += page.records.length
     quiet = fresh === 0 ? quiet + 1 : 0
-    if (number === 1 && page.records.length < page.total) size = Math.min(perPage, page.records.length)
+    if (number === 1 && (page.isUncounted || page.records.length < page.total))
+      size = Math.min(perPage, page.records.length)
     const isFull = page.records.length >= size
-    if (places >= page.total && (!isFull || (isBehind && fresh === 0))) break
+    const isAtEnd = places >= page.total && (!isFull || (isBehind && fresh === 0))
+    if (page.isUncounted ? fresh === 0 : isAtEnd) break
   }
   return last
 }
@@ -104,10 +109,11 @@ async function readOnce(
   const ids = new Set<string>()
   const again: string[] = []
   const totals = new Set<number>()
-  let unusable = 0
+  let [unusable, isUncounted] = [0, false]
   const take = (page: Page): number => {
     const known = ids.size
     totals.add(page.total)
+    isUncounted ||= page.isUncounted === true
     const names = page.records.map(nameOf)
     // A repeat of the last page, or of the first, isn't a place in the list.
     const isShownAgain = known >= page.total && names.every((name) => ids.has(name))
@@ -135,7 +141,8 @@ async function readOnce(
     ids,
     again: again.sort(),
     isConsistent: false,
-    total: totals.size === 1 ? total : undefined,
+    total: totals.size === 1 && !isUncounted ? total : undefined,
+    ...(isUncounted && { isUncounted }),
     unusable,
     serverDate: last?.serverDate,
     syncedAt: last?.startedAt ?? '',
@@ -181,6 +188,8 @@ const areConsistent = (one: AuthorizationList, other: AuthorizationList): boolea
  */
 export async function readAuthorizations(run: AskingAuthorizations): Promise<AuthorizationList> {
   const first = await readOnce(run)
+  if (first.isUncounted)
+    run.observer.notice?.('The list of authorizations has no total_count: no tenant is marked as revoked', {})
   if (!isShort(first)) return first
   // Pages of another size cut a list without an order in other places.
   const [, otherSize] = sizesUpTo(run.source.pageSize)

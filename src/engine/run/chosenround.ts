@@ -60,7 +60,9 @@ export async function grantedOf(run: WritingRun, ask: () => Promise<Authorizatio
   const known = await readGranted(warehouse)
   if (known.all <= run.source.pageSize) return asking()
   const last = await lastAuthorizations(warehouse)
-  const { total } = await run.source.authorizations(1, 1, run.signal)
+  const { total, isUncounted } = await run.source.authorizations(1, 1, run.signal)
+  // Without a count, only the whole list shows a new tenant.
+  if (isUncounted) return asking()
   const counted = (await readMeta(warehouse, markName)) ?? String(known.granted.length)
   if (last === null || clock.nowMicros() - last > askedAnewAfter || String(total) !== counted) {
     const asked = await asking()

@@ -194,8 +194,7 @@ class HttpSource implements Source {
       priority: 'lookup',
       signal,
     }
-    // A tenant that isn't in the list counts as revoked, so a list without a usable count isn't trusted.
-    return this.#page(call, { page, perPage, isCounted: true }, (answer) => answer)
+    return this.#page(call, { page, perPage }, (answer) => answer)
   }
 
   ask(question: PlainRequest): Promise<Shown> {
