@@ -22,7 +22,7 @@ export const reasons = {
   before_all: 'the source counts more records without a time filter',
   gone: 'the API answers 404, and used to answer',
   unreachable: 'the API did not answer',
-  grants_incomplete: 'the list of authorizations is shorter than its total',
+  grants_incomplete: 'the list of authorizations is shorter than its total, or has none and lacks a tenant',
   revoked: 'the tenant is no longer granted',
   no_grants: 'no tenant is granted',
   source_went_back: 'the source went back to older versions',

@@ -110,9 +110,11 @@ export async function openRun(
   const forgotten = await readForgotten(warehouse)
   const ask = async (): Promise<Authorizations> =>
     recordAuthorizations(writing, await askAuthorizations(writing, { forgotten }))
-  const beginning = new Beginning(await readListsFrom(warehouse), async (text) => {
+  const keep = async (text: string): Promise<void> => {
     await warehouse.write([storeListsFrom(warehouse, text)])
-  })
+  }
+  const isAccepted = [...cursors.values()].some(({ watermark }) => watermark !== null)
+  const beginning = new Beginning(await readListsFrom(warehouse), keep, isAccepted)
   const run: WritingRun = {
     ...writing,
     source: wholeLists(writing.source, beginning),

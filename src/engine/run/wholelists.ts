@@ -19,31 +19,81 @@ export const beginnings = [
 /** What the sources of one run share: the beginning that the API accepts, as far as known. */
 export class Beginning {
   #number: number
+  #isAccepted: boolean
 
-  /** `keep` is called with a different beginning once it was accepted. */
+  /**
+   * `keep` is called with a different beginning once it was accepted. `isAccepted`: whether some list has accepted the
+   * known one.
+   */
   constructor(
     known: string | null,
     private readonly keep: (text: string) => Promise<void>,
+    isAccepted = false,
   ) {
     this.#number = Math.max(0, beginnings.indexOf(known as (typeof beginnings)[number]))
+    this.#isAccepted = isAccepted
   }
 
-  /** Requests a whole list, from a later beginning if the API refuses the earlier one with 422. */
-  async ask<T>(send: (text: string) => Promise<T>): Promise<T> {
-    for (let number = this.#number; ; number++) {
-      const text = beginnings[number] ?? beginnings[2]
+  /**
+   * Requests a whole list, from a later beginning if the API can't take the earlier one. It may say so (422), call the
+   * request bad (400), or fail, since many languages have no such time. Only 422 says so for sure. Otherwise `probe`, a
+   * request for one record, has to fail from the earlier beginning, succeed from the later one, and fail again: after an
+   * outage, or a page that is too large, the records of before 1970 would be lost. Without `probe`, only 422 counts.
+   */
+  async ask<T>(send: (text: string) => Promise<T>, probe?: (text: string) => Promise<unknown>): Promise<T> {
+    let number = this.#number
+    for (;;) {
       try {
-        const answer = await send(text)
-        if (number > this.#number) {
-          this.#number = number
-          await this.keep(text)
-        }
+        const answer = await send(beginnings[number] ?? beginnings[2])
+        await this.#accept(number)
         return answer
       } catch (error) {
-        const isRefused = error instanceof Skip && error.details.status === 422
-        if (!isRefused || number >= beginnings.length - 1) throw error
+        const next = await this.#after(number, error, probe)
+        if (next === undefined) throw error
+        number = next
       }
     }
+  }
+
+  /** The beginning to try after this one has failed; undefined if the failure has another reason. */
+  async #after(
+    number: number,
+    error: unknown,
+    probe: ((text: string) => Promise<unknown>) | undefined,
+  ): Promise<number | undefined> {
+    if (!(error instanceof Skip)) return undefined
+    if (error.details.status === 422) return number < beginnings.length - 1 ? number + 1 : undefined
+    if (!probe || !this.#mayBeTooEarly(error)) return undefined
+    // Another list may have found it out meanwhile.
+    if (this.#number > number) return this.#number
+    const isTooEarly = async (): Promise<boolean> => !(await isAnswered(probe, beginnings[number] ?? ''))
+    if (!(await isTooEarly())) return undefined
+    for (const [later, text] of beginnings.entries())
+      if (later > number && (await isAnswered(probe, text))) return (await isTooEarly()) ? later : undefined
+    return undefined
+  }
+
+  #mayBeTooEarly({ reason, details: { status, code } }: Skip): boolean {
+    const isBusy = status === 429 || code === 'told_to_wait'
+    return status === 400 || (reason === 'failed' && !isBusy && !this.#isAccepted)
+  }
+
+  async #accept(number: number): Promise<void> {
+    this.#isAccepted = true
+    const text = beginnings[number]
+    if (number <= this.#number || !text) return
+    this.#number = number
+    await this.keep(text)
+  }
+}
+
+async function isAnswered(probe: (text: string) => Promise<unknown>, text: string): Promise<boolean> {
+  try {
+    await probe(text)
+    return true
+  } catch (error) {
+    if (error instanceof Skip) return false
+    throw error
   }
 }
 
@@ -51,8 +101,13 @@ export class Beginning {
 export const wholeLists = (source: Source, beginning: Beginning): Source =>
   aroundSource(source, {
     list: (request, send) => {
-      const { updatedAfter: after } = request
-      if (after === unfiltered || !isWholeFrom(after)) return send(request)
-      return beginning.ask((updatedAfter) => send({ ...request, updatedAfter }))
+      const { flow: _, ...plain } = request
+      if (request.updatedAfter === unfiltered || !isWholeFrom(request.updatedAfter)) return send(request)
+      const one = { ...plain, perPage: 1, attempts: 1 }
+      return beginning.ask(
+        (updatedAfter) => send({ ...request, updatedAfter }),
+        // Any other page may be refused because it is behind the end.
+        request.page === 1 ? (updatedAfter) => source.list({ ...one, updatedAfter }) : undefined,
+      )
     },
   })

@@ -35,6 +35,8 @@ export async function writeDrift(
       .where('path', '=', entry.path)
       .where('kind', '=', entry.kind)
       .where('detail', '=', entry.detail)
+      // Pages are stored in another order than they were requested in.
+      .where('last_seen_at', '<', syncedAt)
     await session.run(update.compile())
   }
   return fresh

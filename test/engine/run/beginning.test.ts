@@ -1,6 +1,7 @@
 /** Stamps before 1970, such as .NET's 0001-01-01, are valid: a first load requests them, and comparisons count them. */
 import { describe, expect, it } from 'vitest'
 import { Skip } from '../../../src/engine/base/errors.js'
+import { beginnings } from '../../../src/engine/run/wholelists.js'
 import type { ListRequest, Page } from '../../../src/engine/source/source.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
@@ -37,14 +38,20 @@ async function verified(warehouse: Warehouse, options: RunOptions) {
 const asked = (): (string | null)[] =>
   sandbox.requests.filter(({ resource }) => resource === 'notes').map((line) => line.updated_after)
 
-/** An API that refuses times before a given year; without a time it shows everything. */
-const refusing = (first: string, refused: string[] = []): RunOptions => ({
+const says422 = { reason: 'refused', status: 422 } as const
+
+/** An API that can't take times before a given year; without a time it shows everything. */
+const refusing = (
+  first: string,
+  refused: string[] = [],
+  how: ConstructorParameters<typeof Skip>[1] = says422,
+): RunOptions => ({
   ...options,
   around: (source) =>
     new Between(source, async ({ updatedAfter }: ListRequest, ask: () => Promise<Page>) => {
       if (updatedAfter === '' || updatedAfter >= first) return ask()
       refused.push(updatedAfter)
-      throw new Skip('The API answered 422', { reason: 'refused', status: 422 })
+      throw new Skip('The API did not answer with the list', how)
     }),
 })
 
@@ -157,10 +164,61 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  test('an API that refuses every list fails its cursor', async () => {
+  test.each([
+    ['calls the request bad', { reason: 'refused', status: 400 }],
+    ['fails', { reason: 'failed', status: 500 }],
+    ['closes the connection', { reason: 'failed' }],
+  ] as const)('an API that %s for the year 1 is asked from 1970, which is remembered', async (_, how) => {
     prepare()
     const warehouse = await open(kind)
-    expect(only(await sync(sandbox, warehouse, refusing('9')))).toMatchObject({ status: 'failed' })
+    const refused: string[] = []
+    const around = refusing('1970-01-01T00:00:00Z', refused, how)
+    expect(only(await sync(sandbox, warehouse, around))).toMatchObject({ status: 'ok', rows_upserted: 3 })
+    // The list, then one record from each beginning, and once more from the first: it may have been an outage.
+    expect(refused).toEqual([beginnings[0], beginnings[0], beginnings[1], beginnings[0]])
+    await sync(sandbox, warehouse, { ...around, mode: 'full' })
+    expect(refused).toHaveLength(4)
     await warehouse.close()
   })
+
+  test.each([1, 2, 3])('an outage of %s requests loses no record of before 1970', async (requests) => {
+    prepare()
+    const warehouse = await open(kind)
+    let asked = 0
+    const around: RunOptions['around'] = (source) =>
+      new Between(source, async (_, ask) => {
+        if (++asked <= requests) throw new Skip('It did not answer', { reason: 'failed', status: 502 })
+        return ask()
+      })
+    await sync(sandbox, warehouse, { ...options, around })
+    expect((await rowsOf(warehouse, 'sync_source'))[0]?.lists_from ?? null).toBeNull()
+    expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ status: 'ok' })
+    expect((await live(warehouse)).size).toBe(5)
+    await warehouse.close()
+  })
+
+  test('a list that fails once others were read is not asked from later beginnings', async () => {
+    prepare()
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    const refused: string[] = []
+    const failing = refusing('9', refused, { reason: 'failed', status: 503 })
+    await sync(sandbox, warehouse, { ...failing, mode: 'full' })
+    expect(new Set(refused)).toEqual(new Set([beginnings[0]]))
+    await warehouse.close()
+  })
+
+  test.each([says422, { reason: 'refused', status: 400 }, { reason: 'failed', status: 503 }] as const)(
+    'an API that refuses every list fails its cursor: %o',
+    async (how) => {
+      prepare()
+      const warehouse = await open(kind)
+      const refused: string[] = []
+      expect(only(await sync(sandbox, warehouse, refusing('9', refused, how)))).toMatchObject({
+        status: 'failed',
+      })
+      expect(new Set(refused)).toEqual(new Set(beginnings))
+      await warehouse.close()
+    },
+  )
 })
