@@ -6,8 +6,12 @@ import { timeIsOver } from './ending.js'
 interface Around {
   /** Called before each request. If it throws, the request isn't sent. */
   readonly before?: () => void
-  /** Sends a list request. */
-  readonly list?: <T>(request: ListRequest, send: (asked: ListRequest) => Promise<T>) => Promise<T>
+  /** Sends a list request. `source`: for requests besides it, which count as part of the same work. */
+  readonly list?: <T>(
+    request: ListRequest,
+    send: (asked: ListRequest) => Promise<T>,
+    source: Source,
+  ) => Promise<T>
 }
 
 export function aroundSource(source: Source, around: Around): Source {
@@ -23,8 +27,8 @@ export function aroundSource(source: Source, around: Around): Source {
     get pageSize() {
       return source.pageSize
     },
-    list: (request) => sent(() => list(request, (asked) => source.list(asked))),
-    take: (request, make) => sent(() => list(request, (asked) => source.take(asked, make))),
+    list: (request) => sent(() => list(request, (asked) => source.list(asked), source)),
+    take: (request, make) => sent(() => list(request, (asked) => source.take(asked, make), source)),
     item: (request) => sent(() => source.item(request)),
     strings: (request) => sent(() => source.strings(request)),
     authorizations: (...asked) => sent(() => source.authorizations(...asked)),

@@ -11,7 +11,7 @@ import { pruneHistory } from './prunehistory.js'
 import { recordEnd, recordStart } from './records.js'
 import type { Dependencies, Writing } from './runcontext.js'
 import { reasonOf, reportOf, rowsIn } from './runend.js'
-import type { RunReport, RunRequest } from './runreport.js'
+import type { CursorReport, RunReport, RunRequest } from './runreport.js'
 import { RunStats } from './runstats.js'
 import { now } from './tenant.js'
 
@@ -47,9 +47,17 @@ export function runOnRecord(
 ): Promise<RunReport> {
   const { runId, warehouse, signal, asked } = lease
   const { job, mode } = purpose
+  const stats = new RunStats()
+  const observer = {
+    ...deps.observer,
+    cursor: (report: CursorReport): void => {
+      stats.ended.push(report)
+      deps.observer.cursor?.(report)
+    },
+  }
   const run: RecordedRun = {
-    ...{ ...deps, runId, warehouse, signal, asked },
-    ...{ startedAt: now(deps), stats: new RunStats(), done: [] },
+    ...{ ...deps, observer, runId, warehouse, signal, asked },
+    ...{ startedAt: now(deps), stats, done: [] },
   }
   const names = { 'shopsync.job': job ?? undefined, 'shopsync.mode': mode }
   return inSpan('run', { 'shopsync.run_id': runId, ...names }, async (tell) => {
@@ -97,16 +105,19 @@ async function recordFailure(
   error: unknown,
 ): Promise<void> {
   const { done, stats } = run
+  // Their rows are committed, whatever ended the run.
+  const names = ({ step, tenant_id, resource }: CursorReport): string => `${step} ${tenant_id} ${resource}`
+  const ended = [...new Map(stats.ended.map((one) => [names(one), one])).values()]
   const reason = endingOf(run.asked) ?? reasonOf(error)
   const report = {
     ...reportOf(run, purpose, run.startedAt, { ends: [], reason, quarantined: stats.quarantined }),
-    rows_upserted: rowsIn(done, 'rows_upserted'),
-    rows_deleted: rowsIn(done, 'rows_deleted'),
+    rows_upserted: rowsIn([...done, ...ended], 'rows_upserted'),
+    rows_deleted: rowsIn([...done, ...ended], 'rows_deleted'),
   }
   const status = reason === 'interrupted' ? 'interrupted' : 'failed'
   await recordEnd({ ...run, warehouse }, report, {
     status,
     error,
-    cursors: done.flatMap((one) => one.cursors),
+    cursors: [...done.flatMap((one) => one.cursors), ...ended],
   })
 }

@@ -1,5 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Distribution } from '../base/distribution.js'
+import type { CursorReport } from './runreport.js'
 
 /** Upper bounds of the ranges in which lateness is counted, in seconds. 0: in time. */
 export const latenessBounds = [0, 1, 5, 15, 60, 300, 900, 3600, 21_600, 86_400, 604_800] as const
@@ -54,6 +55,8 @@ export class RunStats {
   quarantinedAuthorizations = 0
   /** Records that were requested because another record shows a row of theirs (askshared.ts). */
   lookups = 0
+  /** The cursors that have ended, but for those of steps that have ended well: all that is known of a run that fails. */
+  readonly ended: CursorReport[] = []
   /** The tenants of which a list was read well. */
   readonly answering = new Set<Int64>()
 

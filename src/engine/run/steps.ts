@@ -168,6 +168,8 @@ class Steps {
       endsAt,
     } = work.asksSource ? limited : { signal: run.asked, timeLimited: false, endsAt: undefined }
     const signal = AbortSignal.any([run.signal, asked])
+    const { ended } = this.run.stats
+    const before = ended.length
     try {
       const report = await work.carryOut({
         ...{ ...run, asked, signal, timeLimited, ...(endsAt !== undefined && { endsAt }) },
@@ -175,7 +177,9 @@ class Steps {
         step,
       })
       this.run.done.push(report)
+      ended.length = before
     } catch (error) {
+      for (const [i, report] of ended.entries()) if (i >= before) ended[i] = { ...report, step }
       if (!isExpected(error) || run.signal.aborted) throw error
       this.#failure ??= error
       this.#isSourceAway ||= work.asksSource

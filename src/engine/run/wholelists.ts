@@ -67,7 +67,10 @@ export class Beginning {
     // Another list may have found it out meanwhile.
     if (this.#number > number) return this.#number
     const isTooEarly = async (): Promise<boolean> => !(await isAnswered(probe, beginnings[number] ?? ''))
-    if (!(await isTooEarly())) return undefined
+    if (!(await isTooEarly())) {
+      this.#isAccepted = true
+      return undefined
+    }
     for (const [later, text] of beginnings.entries())
       if (later > number && (await isAnswered(probe, text))) return (await isTooEarly()) ? later : undefined
     return undefined
@@ -100,14 +103,14 @@ async function isAnswered(probe: (text: string) => Promise<unknown>, text: strin
 /** A source whose whole lists begin where the API lets them. */
 export const wholeLists = (source: Source, beginning: Beginning): Source =>
   aroundSource(source, {
-    list: (request, send) => {
+    list: (request, send, own) => {
       const { flow: _, ...plain } = request
       if (request.updatedAfter === unfiltered || !isWholeFrom(request.updatedAfter)) return send(request)
       const one = { ...plain, perPage: 1, attempts: 1 }
       return beginning.ask(
         (updatedAfter) => send({ ...request, updatedAfter }),
         // Any other page may be refused because it is behind the end.
-        request.page === 1 ? (updatedAfter) => source.list({ ...one, updatedAfter }) : undefined,
+        request.page === 1 ? (updatedAfter) => own.list({ ...one, updatedAfter }) : undefined,
       )
     },
   })

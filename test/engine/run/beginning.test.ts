@@ -174,7 +174,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     const refused: string[] = []
     const around = refusing('1970-01-01T00:00:00Z', refused, how)
     expect(only(await sync(sandbox, warehouse, around))).toMatchObject({ status: 'ok', rows_upserted: 3 })
-    // The list, then one record from each beginning, and once more from the first: it may have been an outage.
+    // The list, then one record from each beginning, and from the first one again: it may have been an outage.
     expect(refused).toEqual([beginnings[0], beginnings[0], beginnings[1], beginnings[0]])
     await sync(sandbox, warehouse, { ...around, mode: 'full' })
     expect(refused).toHaveLength(4)

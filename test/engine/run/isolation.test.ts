@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { sync } from '../../support/run.js'
+import { sync, syncInOrder } from '../../support/run.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 let sandbox: Sandbox
@@ -17,6 +17,18 @@ const others = (report: RunReport, ...failed: (CursorReport | undefined)[]): Cur
   report.cursors.filter((cursor) => !failed.includes(cursor))
 
 describe.each(warehouses())('$name', (kind) => {
+  it('a run that refused credentials end halfway has on record what it had stored', async () => {
+    const warehouse = await open(kind)
+    sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 401 } }])
+    const run = syncInOrder(sandbox, warehouse, { resources: ['categories', 'notes'] })
+    await expect(run).rejects.toMatchObject({ name: 'Stop', exitCode: 3 })
+    const stored = (await rowsOf(warehouse, 'categories')).length
+    expect(stored).toBeGreaterThan(0)
+    const [recorded] = await rowsOf(warehouse, 'sync_runs')
+    expect(recorded).toMatchObject({ status: 'failed', rows_upserted: stored })
+    await warehouse.close()
+  })
+
   it('a resource that returns 500 fails by itself, and catches up when it answers again', async () => {
     const warehouse = await open(kind)
     sandbox.script([{ when: { tenant: 101, resource: 'customers' }, fault: { kind: 'status', status: 500 } }])

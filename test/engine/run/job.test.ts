@@ -148,6 +148,18 @@ describe.each(warehouses())('$name', (kind) => {
     expect(turns.length).toBe(taken)
   })
 
+  it('has on record what a step had stored before it failed, and the steps after it', async () => {
+    for (const resource of resources)
+      sandbox.store.put(1, resource, template(resource, 2, '2026-01-02T00:00:00Z'))
+    sandbox.script([{ when: { resource: 'notes', nth: 1 }, fault: { kind: 'status', status: 401 } }])
+    const options = { concurrency: 1 }
+    const error = await refusal(run(warehouse, [does('sync'), quiet([], { rows_upserted: 7 })], { options }))
+    sandbox.script([])
+    expect(error).toMatchObject({ exitCode: 3 })
+    // One category in the first step.
+    expect(await lastRun()).toMatchObject({ status: 'failed', rows_upserted: 8 })
+  })
+
   it('ends at its time limit, except for steps that do not query the source', async () => {
     const clock = new SkippingClock()
     const turns: string[] = []
