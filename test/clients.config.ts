@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { chosenWarehouses, shipped } from './support/compiled.js'
+import { shipped } from './support/compiled.js'
 
 /**
  * The clients of analysts, run by `npm run test:clients`: DuckDB, pandas and dbt, from pip, on both warehouses. One
@@ -12,7 +12,7 @@ export default mergeConfig(
       include: ['test/clients/**/*.test.ts'],
       testTimeout: 600_000,
       hookTimeout: 900_000,
-      provide: { warehouses: chosenWarehouses('both') },
+      provide: { warehouses: 'both' },
       fileParallelism: false,
     },
   }),

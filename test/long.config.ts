@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { chosenWarehouses, shipped } from './support/compiled.js'
+import { shipped } from './support/compiled.js'
 import { filesIn, targetsOf } from './support/tree.js'
 
 /** Suites of which `npm test` plays a part (test/support/size.ts): directly, or by a suite that several files share. */
@@ -19,7 +19,7 @@ export default mergeConfig(
       include: ['test/long/**/*.test.ts', ...sized],
       testTimeout: 3_600_000,
       hookTimeout: 120_000,
-      provide: { warehouses: chosenWarehouses('both'), size: 'all' },
+      provide: { warehouses: 'both', size: 'all' },
     },
   }),
 )

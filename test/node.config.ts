@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { chosenWarehouses, shipped } from './support/compiled.js'
+import { shipped } from './support/compiled.js'
 
 /**
  * The installed program on the lines of Node that people run, taken from npm; run by `npm run test:node`. If npm can't be
@@ -13,7 +13,7 @@ export default mergeConfig(
       testTimeout: 600_000,
       // For Node 20, SQLite's driver may have to be compiled.
       hookTimeout: 1_800_000,
-      provide: { warehouses: chosenWarehouses('both') },
+      provide: { warehouses: 'both' },
     },
   }),
 )

@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { chosenWarehouses, shipped } from './support/compiled.js'
+import { shipped } from './support/compiled.js'
 
 /**
  * The program through PgBouncer in transaction mode, run by `npm run test:pooler`. Without PgBouncer, the suite reports
@@ -12,7 +12,7 @@ export default mergeConfig(
       include: ['test/pooler/**/*.test.ts'],
       testTimeout: 120_000,
       hookTimeout: 120_000,
-      provide: { warehouses: chosenWarehouses('both') },
+      provide: { warehouses: 'both' },
     },
   }),
 )

@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { chosenWarehouses, shipped } from './support/compiled.js'
+import { shipped } from './support/compiled.js'
 import { searchOf } from './support/searched.js'
 
 /** The laws over random cases, for 36 seconds: `npm run test:search`. */
@@ -10,7 +10,7 @@ export default mergeConfig(
       include: ['test/search/**/*.test.ts'],
       testTimeout: 3_600_000,
       hookTimeout: 120_000,
-      provide: { warehouses: chosenWarehouses('both'), search: searchOf(process.env) },
+      provide: { warehouses: 'both', search: searchOf(process.env) },
     },
   }),
 )

@@ -8,7 +8,7 @@ import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../suppo
 import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { sized } from '../support/size.js'
-import { dialectWarehouses, open } from '../support/warehouse.js'
+import { bothWarehouses, open } from '../support/warehouse.js'
 import { expectOracle } from './equal.js'
 
 const sandbox = await sandboxOfFile({
@@ -61,7 +61,7 @@ const orders = fc
 /** When the next orders are requested, in seconds. */
 let stored = 100
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('matches for every order of a generated business', async () => {
     const warehouse = await open(kind)
     await sync(sandbox, warehouse)

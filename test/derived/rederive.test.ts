@@ -18,7 +18,7 @@ import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../suppo
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { sessionOf, through } from '../support/through.js'
-import { dialectWarehouses, open, rowsOf, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, open, rowsOf, warehouses } from '../support/warehouse.js'
 import { computeAnew } from './anew.js'
 
 const table = 'repair_order_totals'
@@ -45,7 +45,7 @@ const noticesOf = async (warehouse: Warehouse): Promise<unknown[]> => {
     .map(([, fields]) => fields)
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   let warehouse: Warehouse

@@ -5,7 +5,7 @@ import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../support/orders.js'
 import { known } from '../support/run.js'
 import { wipe } from '../support/through.js'
-import { dialectWarehouses, open, rowsOf } from '../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
 import { computeAnew } from './anew.js'
 
 const table = 'repair_order_totals'
@@ -38,7 +38,7 @@ const remove = (warehouse: Warehouse, id: number, updatedAt: string, askedAt: st
     { id, updatedAt, askedAt },
   ])
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let opened: Warehouse
   beforeAll(async () => {
     opened = await open(kind)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { stamp, storeOrders } from '../support/orders.js'
 import { known } from '../support/run.js'
-import { dialectWarehouses, open, rowsOf } from '../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
 import { computeAnew } from './anew.js'
 import { cases } from './cases.js'
 import { expectServices } from './equal.js'
@@ -18,7 +18,7 @@ it('has at least 40 cases', () => {
   expect(cases.length).toBeGreaterThanOrEqual(40)
 })
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   const stored = new Map<unknown, Record<string, unknown>>()
   beforeAll(async () => {

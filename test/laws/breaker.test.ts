@@ -5,7 +5,7 @@ import { type Rule, template } from '../../src/sandbox/index.js'
 import { interposed } from '../support/interposed.js'
 import { syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { dialectWarehouses, open, rowsOf } from '../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 
@@ -48,7 +48,7 @@ async function law(warehouse: Warehouse, [, mode, rule]: Case): Promise<void> {
   expect((await rowsOf(warehouse, 'notes')).filter((row) => row.tenant_id === 1)).toHaveLength(1200)
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it.each(cases)('does not trust %s', async (...given) => {
     const warehouse = await open(kind)
     await law(warehouse, given)

@@ -25,15 +25,7 @@ import { onServer } from '../support/databases.js'
 import type { Address } from '../support/place.js'
 import { type sync, syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import {
-  contents,
-  describeBothWays,
-  dialectWarehouses,
-  open,
-  postgresUrl,
-  reopen,
-  rowsOf,
-} from '../support/warehouse.js'
+import { bothWarehouses, contents, describeBothWays, open, reopen, rowsOf } from '../support/warehouse.js'
 
 const resources = ['notes', 'customers']
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
@@ -44,7 +36,7 @@ beforeAll(async () => {
   sandbox.store.addTenant({ id: 1 })
   for (const resource of resources)
     for (let id = 1; id <= 350; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
-  const [sqlite] = dialectWarehouses()
+  const [sqlite] = bothWarehouses()
   const undisturbed = await open(sqlite!)
   await syncInOrder(sandbox, undisturbed, { resources })
   wanted = await contents(undisturbed)
@@ -83,7 +75,7 @@ async function goOn(address: Address): Promise<void> {
   await warehouse.close()
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   const rewind = (warehouse: Warehouse, by: number): Promise<number> =>
     warehouse.write([
       warehouse.db
@@ -162,8 +154,8 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   })
 })
 
-describe.runIf(postgresUrl() !== '')('postgres', () => {
-  const [, postgres] = dialectWarehouses()
+describe('postgres', () => {
+  const [, postgres] = bothWarehouses()
 
   /** Does something to the database of a warehouse, which nobody may be connected to. */
   async function apart(url: string, ...statements: string[]): Promise<void> {

@@ -239,19 +239,16 @@ print(json.dumps(tasks, default=str))
     expect(await bash(found[0]!.bash_command, tools)).toBe(99)
   })
 
-  it.runIf(has('python3') && postgresUrl() !== '')(
-    'runs a shard, and the whole that names the others',
-    async () => {
-      const [, postgres] = bothWarehouses()
-      const address = await postgres!.viewed()
-      here.configure({ api: { secret: here.sandbox.secret }, warehouse: { ...address } })
-      for (const { task_id, bash_command } of tasks().slice(-2))
-        expect(await bash(bash_command, tools), task_id).toBe(0)
-      const { stdout } = await shopsync(['runs', '--json'], { cwd: here.folder, env: usual() })
-      expect(stdout).toMatch(/"shard": "7\/8"/)
-      useConfigOfReadme()
-    },
-  )
+  it.runIf(has('python3'))('runs a shard, and the whole that names the others', async () => {
+    const [, postgres] = bothWarehouses()
+    const address = await postgres!.viewed()
+    here.configure({ api: { secret: here.sandbox.secret }, warehouse: { ...address } })
+    for (const { task_id, bash_command } of tasks().slice(-2))
+      expect(await bash(bash_command, tools), task_id).toBe(0)
+    const { stdout } = await shopsync(['runs', '--json'], { cwd: here.folder, env: usual() })
+    expect(stdout).toMatch(/"shard": "7\/8"/)
+    useConfigOfReadme()
+  })
 })
 
 describe('the systemd unit and the line for the journal', () => {
@@ -273,7 +270,7 @@ describe('the systemd unit and the line for the journal', () => {
   })
 })
 
-describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
+describe('the lines for Postgres', () => {
   const [roles, daily, reporting, reading] = blocksOf('docs/warehouse.md').filter(
     ({ language }) => language === 'sql',
   )

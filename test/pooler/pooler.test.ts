@@ -16,7 +16,6 @@ import { freePort } from '../support/postgres.js'
 import { postgresUrl } from '../support/warehouse.js'
 
 function lacking(): string | undefined {
-  if (postgresUrl() === '') return 'Postgres is left out (WAREHOUSES=sqlite)'
   try {
     execFileSync('pgbouncer', ['--version'], { stdio: 'ignore' })
     return undefined

@@ -12,14 +12,14 @@ import { settings } from '../support/documents/settings.js'
 import { tables } from '../support/documents/tables.js'
 import { Program } from '../support/process.js'
 import { root, textOf } from '../support/tree.js'
-import { dialectWarehouses, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, warehouses } from '../support/warehouse.js'
 
 const { SHOPSYNC_PROGRAM: other, PATH = '' } = process.env
 
 /** Documents that name what only one database has, such as its types. */
 const ownOfDatabase = new Set(['plan-first', 'check', 'migrate', 'forget'])
 
-describe.each(dialectWarehouses())('on $name', (kind) => {
+describe.each(bothWarehouses())('on $name', (kind) => {
   const names = warehouses().includes(kind) ? documentNames : [...ownOfDatabase]
   let found: ReadonlyMap<string, string>
   let layout = ''

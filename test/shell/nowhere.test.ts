@@ -5,7 +5,7 @@ import { plannedChanges } from '../../src/engine/warehouse/migrate.js'
 import { shopsync } from '../support/call.js'
 import { configure } from '../support/place.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { dialectWarehouses, reopen } from '../support/warehouse.js'
+import { bothWarehouses, reopen } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 beforeAll(() => sandbox.store.addTenant({ id: 1 }))
@@ -26,7 +26,7 @@ const commands = [
   ['quarantine replay', 2, /There is no warehouse at .* yet; nothing was created.*Type shopsync sync/],
 ] as const
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   test.each(commands)('%s: exit code %i', async (words, code, sentence) => {
     const address = kind.address()
     const config = configure(sandbox, address, ['notes'])

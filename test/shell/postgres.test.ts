@@ -7,7 +7,7 @@ import { postgresUrl } from '../support/warehouse.js'
 
 const url = postgresUrl()
 
-describe.skipIf(url === '')('a Postgres warehouse', () => {
+describe('a Postgres warehouse', () => {
   const name = `cli_${randomBytes(4).toString('hex')}`
   let here: Place
   let owner: pg.Client

@@ -9,7 +9,7 @@ import { shopsync } from '../support/call.js'
 import { configure } from '../support/place.js'
 import { Program, program } from '../support/process.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { dialectWarehouses, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 const records = 950
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
@@ -39,7 +39,7 @@ const signals = [
   ['SIGINT', 130],
 ] as const
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   /** What a signal does to the program is above the dialects; what the end does to the database isn't. */
   const isFirst = warehouses().includes(kind)
 
@@ -125,7 +125,7 @@ it('a wait of more than a minute is reported on stderr, and a signal ends it', a
   const run = new Program(program, [
     'sync',
     '--config',
-    configure(sandbox, await dialectWarehouses()[0]!.viewed(), ['notes']),
+    configure(sandbox, await bothWarehouses()[0]!.viewed(), ['notes']),
   ])
   run.child.stderr?.on('data', (chunk: Buffer) => {
     if (chunk.toString().includes('Trying again')) run.kill('SIGTERM')

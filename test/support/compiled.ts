@@ -19,16 +19,11 @@ const resolveToCompiled = (specifier: string, importer: string | undefined): str
   return isShipped(source) ? compiledOf(source) : null
 }
 
-/**
- * Which tests also run on Postgres: besides those of the laws, none; those whose subject is what a dialect does; or all.
- */
-export type Chosen = 'sqlite' | 'dialects' | 'both'
-
-/** WAREHOUSES, or a configuration's default. */
-export function chosenWarehouses(usual: Chosen): Chosen {
-  const { WAREHOUSES = usual } = process.env
-  if (WAREHOUSES === 'sqlite' || WAREHOUSES === 'dialects' || WAREHOUSES === 'both') return WAREHOUSES
-  throw new Error(`WAREHOUSES is ${JSON.stringify(WAREHOUSES)}; expected sqlite, dialects or both`)
+/** On which warehouses tests of what is above the dialects run: on SQLite, or with WAREHOUSES=both on Postgres too. */
+export function chosenWarehouses(): 'sqlite' | 'both' {
+  const { WAREHOUSES = 'sqlite' } = process.env
+  if (WAREHOUSES === 'sqlite' || WAREHOUSES === 'both') return WAREHOUSES
+  throw new Error(`WAREHOUSES is ${JSON.stringify(WAREHOUSES)}; expected both, or nothing`)
 }
 
 /** Tells vitest to make tests and processes run the same files, and to report failures by source line. */
@@ -37,7 +32,7 @@ export const compiled = {
   test: {
     globalSetup: ['test/support/global.ts'],
     provide: {
-      warehouses: chosenWarehouses('sqlite'),
+      warehouses: chosenWarehouses(),
       size: 'some' as 'some' | 'all',
       seed: seedOfProperties(process.env),
     },

@@ -11,7 +11,7 @@ import type { Address } from './place.js'
 import { sync } from './run.js'
 import { sandboxOfFile } from './sandbox.js'
 import { through, watched } from './through.js'
-import { dialectWarehouses, type Kind, reopen, rowsOf } from './warehouse.js'
+import { bothWarehouses, type Kind, reopen, rowsOf } from './warehouse.js'
 
 const time = (n: number): string => `2026-03-01T00:${String(n).padStart(2, '0')}:00.000000Z`
 const put = (sandbox: Sandbox, id: number, more: object = {}): void =>
@@ -95,8 +95,8 @@ async function bury(address: Address): Promise<void> {
 /** `moments`: how many are tried into SQLite, and a third of them into Postgres, where each statement takes longer. */
 export async function copySuite({ moments: some }: { readonly moments: number }): Promise<void> {
   const sandbox = await sandboxOfFile()
-  const ways = dialectWarehouses().flatMap((kind) =>
-    dialectWarehouses()
+  const ways = bothWarehouses().flatMap((kind) =>
+    bothWarehouses()
       .filter((other) => other.name === 'sqlite' || kind.name === 'sqlite')
       .map((other) => [`${kind.name} to ${other.name}`, kind, other] as const),
   )

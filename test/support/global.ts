@@ -1,12 +1,12 @@
 import type { TestProject } from 'vitest/node'
-import { type Chosen, expectCompiled } from './compiled.js'
+import { expectCompiled } from './compiled.js'
 import type { PostgresTemplate } from './databases.js'
 import type { LawSuite } from './lawsuite.js'
 import { type SqliteTemplate, startTemplates } from './templates.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    warehouses: Chosen
+    warehouses: 'sqlite' | 'both'
     /** For `sized` (test/support/size.ts). */
     size: 'some' | 'all'
     /** Of the properties (test/support/searched.ts). */

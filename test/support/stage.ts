@@ -33,7 +33,7 @@ function linkPackages(folder: string): void {
 export class Stage {
   readonly #folder: string
 
-  /** `postgresUrl`: for the tests that are played; empty if they only run on SQLite. */
+  /** `postgresUrl`: for the tests that are played. */
   constructor(
     private readonly postgresUrl: string,
     breakage?: PlantedBreakage,
@@ -60,7 +60,7 @@ export class Stage {
       env: {
         ...process.env,
         TEST_POSTGRES: this.postgresUrl,
-        WAREHOUSES: this.postgresUrl === '' ? 'sqlite' : 'both',
+        WAREHOUSES: 'both',
       },
       stdio: 'ignore',
       timeout: 1_800_000,

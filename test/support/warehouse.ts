@@ -51,18 +51,14 @@ const postgres: Kind = {
   viewed: async () => ({ url: await clonePostgres('viewed'), schema: templateSchema }),
 }
 
-/** For the laws, and the contract that every dialect keeps: SQLite and Postgres, whatever WAREHOUSES is. */
+/**
+ * For the laws, the contract that every dialect keeps, and whatever a dialect does (it stores, erases, locks, upgrades,
+ * answers the SQL of views, is killed): SQLite and Postgres.
+ */
 export function bothWarehouses(): Kind[] {
   postgresOfRun()
   return [sqlite, postgres]
 }
-
-/**
- * For tests whose subject is what a dialect does (it stores, erases, locks, upgrades, answers the SQL of views, is
- * killed): SQLite, and as `.ci/run` tests it Postgres too.
- */
-export const dialectWarehouses = (): Kind[] =>
-  inject('warehouses') === 'sqlite' ? [sqlite] : bothWarehouses()
 
 /**
  * For tests of everything above the dialects, for which all warehouses are the same: SQLite, and with WAREHOUSES=both
@@ -70,8 +66,8 @@ export const dialectWarehouses = (): Kind[] =>
  */
 export const warehouses = (): Kind[] => (inject('warehouses') === 'both' ? bothWarehouses() : [sqlite])
 
-/** The address of the run's Postgres if tests of what a dialect does run on it; otherwise empty. */
-export const postgresUrl = (): string => (inject('warehouses') === 'sqlite' ? '' : postgresOfRun().url)
+/** The address of the run's Postgres. */
+export const postgresUrl = (): string => postgresOfRun().url
 
 /** SQLite with every page written by the writer thread, and without that thread. */
 export const sqliteBothWays = (): [way: string, kind: Kind][] => [

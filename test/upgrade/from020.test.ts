@@ -16,7 +16,7 @@ import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { fillAsThen, keptWarehouse } from '../support/upgrades.js'
 import { make } from '../support/views.js'
-import { contents, dialectWarehouses, reopen } from '../support/warehouse.js'
+import { bothWarehouses, contents, reopen } from '../support/warehouse.js'
 
 const known = model(resources, {
   repair_orders: { history: true },
@@ -27,7 +27,7 @@ const lists = ['repair_orders', 'customers', 'vehicles', 'payments', 'notes', 's
 const sandbox = await sandboxOfFile()
 fillAsThen(sandbox)
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('is upgraded by the next run, resumes what was cut short, hears what waited, and equals the source', async () => {
     const warehouse = await reopen(await keptWarehouse(kind), known)
     const { db } = warehouse

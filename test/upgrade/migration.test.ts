@@ -19,7 +19,7 @@ import { sized } from '../support/size.js'
 import { watched } from '../support/through.js'
 import { keptWarehouse } from '../support/upgrades.js'
 import { make, query } from '../support/views.js'
-import { contents, dialectWarehouses, type Kind, reopen } from '../support/warehouse.js'
+import { bothWarehouses, contents, type Kind, reopen } from '../support/warehouse.js'
 
 const known = model(resources, { repair_orders: { history: true }, canned_jobs: { history: true } })
 const table = 'repair_order_services'
@@ -74,7 +74,7 @@ async function everything(warehouse: Warehouse, kind: Kind): Promise<unknown> {
   return { rows: await contents(warehouse, known, tables), outline: await outline(warehouse, kind) }
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   const isSqlite = kind.name === 'sqlite'
   const open = async (): Promise<{ address: Address; warehouse: Warehouse }> => {
     const address = await otherwiseKeyed(kind)
@@ -246,7 +246,7 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
     /Free at least \d+(\.\d)? MB and run the same command again: the keys of 3 tables change, and until all of them have, the warehouse stays as it was/
 
   it('of SQLite leaves the file as it was', async () => {
-    const kind = dialectWarehouses()[0]!
+    const kind = bothWarehouses()[0]!
     const address = await otherwiseKeyed(kind)
     const warehouse = await reopen(address, known)
     const numbers =
@@ -269,8 +269,8 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
     await warehouse.close()
   })
 
-  it.runIf(dialectWarehouses().length > 1)('of Postgres leaves the schema as it was', async () => {
-    const kind = dialectWarehouses()[1]!
+  it.runIf(bothWarehouses().length > 1)('of Postgres leaves the schema as it was', async () => {
+    const kind = bothWarehouses()[1]!
     const postgres = await startPostgres()
     const address = await otherwiseKeyed(kind, postgres.url)
     const warehouse = await reopen(address, known)

@@ -18,7 +18,7 @@ import { sandboxOfFile } from '../support/sandbox.js'
 import { sample } from '../support/size.js'
 import { fillAsThen } from '../support/upgrades.js'
 import { make, prepareViews, query } from '../support/views.js'
-import { dialectWarehouses, type Kind, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { bothWarehouses, type Kind, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
 interface ComputedTable {
   readonly name: string
@@ -111,7 +111,7 @@ const rowsOfLines = async (warehouse: Warehouse): Promise<unknown> =>
     await Promise.all(lines.map(async ({ name }) => [name, await rowsOf(warehouse, name)] as const)),
   )
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let address: Address
   beforeAll(async () => {
     address = await filled(kind)

@@ -10,7 +10,7 @@ import { Between } from '../../support/between.js'
 import { at, live, only, reconcile } from '../../support/notes.js'
 import { depsOf, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { dialectWarehouses, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const put = (id: number, time: string): void => sandbox.store.put(1, 'notes', template('notes', id, time))
@@ -55,7 +55,7 @@ const refusing = (
     }),
 })
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   it('a first load fetches them without an extra request', async () => {

@@ -5,13 +5,13 @@ import { compare, expected } from '../../support/cells.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { sized } from '../../support/size.js'
-import { contents, dialectWarehouses, open } from '../../support/warehouse.js'
+import { bothWarehouses, contents, open } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 3, seed: 11, scale: sized(0.08, 0.25) })
 
 const opened: Warehouse[] = []
 beforeAll(async () => {
-  for (const kind of dialectWarehouses()) opened.push(await open(kind))
+  for (const kind of bothWarehouses()) opened.push(await open(kind))
 })
 afterAll(() => Promise.all(opened.map((warehouse) => warehouse.close())))
 

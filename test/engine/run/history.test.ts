@@ -7,7 +7,7 @@ import { tellWhy } from '../../../src/features/why/work.js'
 import { template } from '../../../src/sandbox/index.js'
 import { depsOf, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
@@ -57,7 +57,7 @@ const forgetTheDay = (warehouse: Warehouse) =>
 const pastRuns = async (warehouse: Warehouse, table: string): Promise<string[]> =>
   (await rowsOf(warehouse, table)).map(({ run_id }) => String(run_id)).filter((id) => id.startsWith('past'))
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('runs, cursors and requests older than history.keep are removed', async () => {
     const warehouse = await open(kind)
     await past(warehouse, 95, [3], { rows: 5 })

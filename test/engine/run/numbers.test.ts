@@ -8,7 +8,7 @@ import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { template } from '../../../src/sandbox/index.js'
 import { depsOf, known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const resources = ['repair_orders', 'vehicles', 'shops']
@@ -47,7 +47,7 @@ beforeAll(() => {
 
 /** The same in both warehouses, and what they hold differently. */
 const hours = [null, 33.333333333333336, 0.30000000000000004, 12345678.12345679, null, 1.5]
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   const isExact = kind.name === 'postgres'
   const begin = async () => {
     const warehouse = await open(kind)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { createSandbox, template } from '../../../src/sandbox/index.js'
 import { sync } from '../../support/run.js'
-import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 const base = 1_767_225_600_123_456n
 const styles = [
@@ -11,7 +11,7 @@ const styles = [
   ['seconds', 1_000_000n],
 ] as const
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it.each(styles)('keeps the exact instants of a source that prints %s', async (style, unit) => {
     for (const offset of ['Z', '+02:00', '-05:30']) {
       const digits = { micros: 6, millis: 3, seconds: 0 }[style]

@@ -5,7 +5,7 @@ import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { template } from '../../../src/sandbox/index.js'
 import { depsOf, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { dialectWarehouses, open } from '../../support/warehouse.js'
+import { bothWarehouses, open } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const resources = ['repair_orders', 'vehicles']
@@ -48,7 +48,7 @@ beforeAll(() => {
   ])
 })
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('verify --sample finds them equal, and finds a real difference among them', async () => {
     const warehouse = await open(kind)
     expect(await sync(sandbox, warehouse, { resources })).toMatchObject({ status: 'ok' })

@@ -26,7 +26,7 @@ import { depsOf, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { statusOf } from '../../support/status.js'
 import { make } from '../../support/views.js'
-import { contents, dialectWarehouses, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, contents, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const chosen = ['repair_orders', 'customers', 'notes']
 const sandbox = await sandboxOfFile()
@@ -99,7 +99,7 @@ const cutWhole =
 const ofOrders = (report: RunReport) =>
   report.cursors.find(({ resource, tenant_id }) => resource === 'repair_orders' && tenant_id === 2)!
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   it('the warehouse equals the source afterwards, and versions that had lost rows have ended', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { number, object } from '../../../schema/resource.js'
 import { box } from '../../support/boxes.js'
 import { model } from '../../support/model.js'
-import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 const boxes = box({ size: object({ width: number('Width.') }, 'Size.') })
 const known = model({ boxes })
@@ -20,7 +20,7 @@ const record = {
   'no\u0000': 'nothing',
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('keeps both', async () => {
     const warehouse = await open(kind, known)
     const store = async (second: number): Promise<void> => {

@@ -13,7 +13,7 @@ import type { Session } from '../../../src/engine/warehouse/transaction.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
 import type { Address } from '../../support/place.js'
-import { dialectWarehouses, type Kind, openAt, reopen, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, openAt, reopen, rowsOf } from '../../support/warehouse.js'
 
 const resources = { customers, vehicles }
 const unending = new AbortController().signal
@@ -131,7 +131,7 @@ async function hidden(kind: Kind): Promise<Warehouse> {
   return warehouse
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('killed at any statement and begun again, it ends as undisturbed, and nothing hidden is left', async () => {
     const [undisturbed, killed] = [await hidden(kind), await hidden(kind)]
     expect(await shown(undisturbed)).toContain('secret')

@@ -11,7 +11,7 @@ import { type Address, configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
 import { sized } from '../../support/size.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 /** The texts of records: those that the preset hides, and all others. */
 function collect(
@@ -86,7 +86,7 @@ async function done(config: string, ...words: string[]): Promise<void> {
   expect(code, stderr).toBe(0)
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   const leaks = async (address: Address): Promise<string[]> => {
     return textsIn(await everything(address))
   }

@@ -15,7 +15,7 @@ import { model } from '../../support/model.js'
 import { type Address, configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { someOf } from '../../support/size.js'
-import { dialectWarehouses, type Kind, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 6, seed: 11 })
 const [tenant = 0] = sandbox.tenantIds
@@ -52,7 +52,7 @@ const states = async (address: Address): Promise<unknown[]> => {
   return rows.map(({ state }) => state)
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   it('killed between the rewriting and the erasing, the next run erases what is left in the files', async () => {

@@ -20,7 +20,7 @@ import { configure } from '../../support/place.js'
 import { depsOf, known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { sized } from '../../support/size.js'
-import { contents, dialectWarehouses, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, contents, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 /** More than a batch. */
@@ -58,7 +58,7 @@ beforeAll(() => {
 
 const promoted = (some: Record<string, FieldKind>): Model => model(resources, { vehicles: { columns: some } })
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   const run = (warehouse: Warehouse, known: Model): Promise<RunReport> =>

@@ -4,7 +4,7 @@ import { id, integer, many, one, scalars, text } from '../../../schema/resource.
 import { tablesOf } from '../../../src/engine/model/table.js'
 import { box } from '../../support/boxes.js'
 import { model } from '../../support/model.js'
-import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 const slots = many({ table: 'slots', key: 'position', fields: { size: integer('Size.') } }, 'Slots.')
 const tags = scalars({ table: 'tags', column: 'tag', key: 'position', of: text('Tag.') }, 'Tags.')
@@ -33,7 +33,7 @@ const record = (box: number, second: number, some: readonly Tray[]) => ({
   })),
 })
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('stores them for each owner, and exactly those of the new version', async () => {
     const warehouse = await open(kind, known)
     const store = async (second: number, records: readonly unknown[]): Promise<void> => {

@@ -1,13 +1,13 @@
 /** A tag that shows other tags: rows of its own resource that aren't among the page's records. */
 import { describe, expect, it } from 'vitest'
 import { known } from '../../support/run.js'
-import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 const { embedded } = known
 const name = embedded!.name
 const inside = embedded!.resource.embeddedAs!
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('stores newer ones, and leaves older ones as they are', async () => {
     const warehouse = await open(kind)
     const store = (second: number, records: readonly unknown[]) =>

@@ -21,7 +21,7 @@ import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { someOf } from '../../support/size.js'
 import { statusOf } from '../../support/status.js'
-import { contents, dialectWarehouses, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, contents, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const chosen = ['customers', 'notes', 'integrator_tags']
@@ -61,7 +61,7 @@ const later = (more: Shape): Model => {
   return model({ ...resources, ...(declared && { customers: { ...declared, fields } }) })
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   const run = (warehouse: Warehouse, options = {}): Promise<RunReport> =>

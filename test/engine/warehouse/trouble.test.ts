@@ -26,7 +26,7 @@ import { depsOf, sync } from '../../support/run.js'
 import { scratch } from '../../support/scratch.js'
 import { isWhole } from '../../support/size.js'
 import { through } from '../../support/through.js'
-import { dialectWarehouses, type Kind, openAt, postgresUrl, reopen, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, openAt, reopen, rowsOf } from '../../support/warehouse.js'
 
 const resources = ['notes', 'customers', 'vehicles']
 const secret = 'Gallifrey Falls No More'
@@ -231,7 +231,7 @@ async function runRole({ url, schema }: Address): Promise<{ readonly url: string
   return { url: address.href, role }
 }
 
-const cases = dialectWarehouses().flatMap((kind) =>
+const cases = bothWarehouses().flatMap((kind) =>
   Object.entries(troubles[kind.name])
     .filter(([, { isLikeAnother = false }]) => isWhole() || !isLikeAnother)
     .map(([name, trouble]) => [kind.name, name, kind, trouble] as const),
@@ -274,7 +274,7 @@ it.each(cases)('%s: %s', async (_kind, name, kind, trouble) => {
   await warehouse.close()
 })
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('the program tells you what to do, exits with 1, and does not call it a bug', async () => {
     const address = await kind.viewed()
     const schema = kind.name === 'sqlite' ? '' : address.schema
@@ -341,7 +341,7 @@ const keepsNothing = (name: Kind['name'], table: string): string =>
 /** Doesn't wait between two answers that have to agree. */
 const hasty = { nowMicros: () => systemClock.nowMicros(), sleep: () => Promise.resolve() }
 
-describe.each(dialectWarehouses())('a deletion that the database does not make: $name', (kind) => {
+describe.each(bothWarehouses())('a deletion that the database does not make: $name', (kind) => {
   const undoes =
     kind.name === 'sqlite'
       ? 'create trigger troubled after update on notes begin update notes set _deleted_at = null where id = new.id; end'
@@ -473,7 +473,7 @@ describe.each(dialectWarehouses())('a deletion that the database does not make: 
   })
 })
 
-it.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))(
+it.each(bothWarehouses().filter(({ name }) => name === 'postgres'))(
   'a table that cannot be created fails its own lists only: $name',
   async (kind) => {
     const address = await kind.migrated()
@@ -495,8 +495,8 @@ it.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))(
   },
 )
 
-describe.runIf(postgresUrl() !== '')('a role that only runs', () => {
-  const postgres = dialectWarehouses().filter(({ name }) => name === 'postgres')
+describe('a role that only runs', () => {
+  const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
 
   it.each(postgres)(
     'that may not change one table changes it once it may, without a walk: $name',
@@ -695,8 +695,8 @@ describe('whose trouble an error of Postgres is', () => {
   )
 })
 
-describe.runIf(postgresUrl() !== '')('a value that Postgres cannot hold', () => {
-  const postgres = dialectWarehouses().filter(({ name }) => name === 'postgres')
+describe('a value that Postgres cannot hold', () => {
+  const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
   const quarantine = async (warehouse: Warehouse) =>
     (await rowsOf(warehouse, 'sync_quarantine')).map(({ resource, record_id, path, value }) => ({
       ...{ resource, record_id, path },
@@ -822,42 +822,39 @@ it('a table that stays locked is tried three times, and then only fails its curs
   expect(asked).toBe(3)
 })
 
-it.runIf(postgresUrl() !== '')(
-  'a change of a table lets readers pass, and names the one that holds it, without what it reads',
-  async () => {
-    const kind = dialectWarehouses().find(({ name }) => name === 'postgres') as Kind
-    const address = await kind.migrated()
-    const warehouse = await reopen(address)
-    const reader = (name: string) => new pg.Client({ connectionString: address.url, application_name: name })
-    const [idle, other] = [reader('metabase'), reader('grafana')]
-    await idle.connect()
-    await other.connect()
-    const notes = `"${address.schema}".notes`
-    await idle.query(`alter table ${notes} drop column description`)
-    await idle.query(`begin; select count(*) from ${notes} where _synced_at::text = '${secret}'`)
-    const { rows } = await idle.query('select pg_backend_pid() as pid')
-    const failed = migrate(warehouse).catch((error: unknown) => error)
-    // With a transaction that waits for the lock, each further reader would wait, too.
-    await other.query("set statement_timeout = '9s'")
-    let isOver = false
-    void failed.then(() => {
-      isOver = true
-    })
-    while (!isOver) {
-      await other.query(`select count(*) from ${notes}`)
-      await sleep(50)
-    }
-    const error = (await failed) as Skip
-    expect(error.hint).toMatch(
-      new RegExp(
-        `^metabase \\(pid ${rows[0].pid}\\) holds a lock on it, in a transaction since \\d{4}-.*: end that session`,
-      ),
-    )
-    expect(`${error.message} ${error.hint}`).not.toContain(secret)
-    await idle.query('rollback')
-    expect(await migrate(warehouse)).toMatchObject([{ table: 'notes', column: { name: 'description' } }])
-    await idle.end()
-    await other.end()
-    await warehouse.close()
-  },
-)
+it('a change of a table lets readers pass, and names the one that holds it, without what it reads', async () => {
+  const kind = bothWarehouses().find(({ name }) => name === 'postgres') as Kind
+  const address = await kind.migrated()
+  const warehouse = await reopen(address)
+  const reader = (name: string) => new pg.Client({ connectionString: address.url, application_name: name })
+  const [idle, other] = [reader('metabase'), reader('grafana')]
+  await idle.connect()
+  await other.connect()
+  const notes = `"${address.schema}".notes`
+  await idle.query(`alter table ${notes} drop column description`)
+  await idle.query(`begin; select count(*) from ${notes} where _synced_at::text = '${secret}'`)
+  const { rows } = await idle.query('select pg_backend_pid() as pid')
+  const failed = migrate(warehouse).catch((error: unknown) => error)
+  // With a transaction that waits for the lock, each further reader would wait, too.
+  await other.query("set statement_timeout = '9s'")
+  let isOver = false
+  void failed.then(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    await other.query(`select count(*) from ${notes}`)
+    await sleep(50)
+  }
+  const error = (await failed) as Skip
+  expect(error.hint).toMatch(
+    new RegExp(
+      `^metabase \\(pid ${rows[0].pid}\\) holds a lock on it, in a transaction since \\d{4}-.*: end that session`,
+    ),
+  )
+  expect(`${error.message} ${error.hint}`).not.toContain(secret)
+  await idle.query('rollback')
+  expect(await migrate(warehouse)).toMatchObject([{ table: 'notes', column: { name: 'description' } }])
+  await idle.end()
+  await other.end()
+  await warehouse.close()
+})

@@ -11,11 +11,11 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { snapshotTables } from '../../../src/features/snapshot/tables.js'
 import { type BusinessPlace, businessIn } from '../../support/business.js'
 import { ask } from '../../support/views.js'
-import { dialectWarehouses } from '../../support/warehouse.js'
+import { bothWarehouses } from '../../support/warehouse.js'
 
 const withSnapshots = (db: Db) => db.withTables<RowsOf<typeof snapshotTables>>()
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   let run: BusinessPlace['run']
   beforeAll(async () => {

@@ -8,7 +8,7 @@ import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
 import { type Address, configure } from '../../support/place.js'
 import { ask } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 type Fields = Record<string, unknown>
 
@@ -75,7 +75,7 @@ const payments: readonly Fields[] = [
 
 const resources = ['repair_orders', 'payments', 'customers', 'staffs', 'shops']
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let sandbox: Sandbox
   let address: Address
   const zones = { timeZone: 'UTC', shopTimeZones: { '101/1': 'America/Chicago', '101/2': 'America/Chicago' } }

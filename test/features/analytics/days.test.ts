@@ -19,7 +19,7 @@ import { model } from '../../support/model.js'
 import { known } from '../../support/run.js'
 import { someOf } from '../../support/size.js'
 import { make, prepareViews, refresh, viewRows } from '../../support/views.js'
-import { dialectWarehouses, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const now = '2026-11-22T00:00:00Z'
 const end = endDay(BigInt(Date.parse(now)) * 1000n)
@@ -237,7 +237,7 @@ const store = ({ db }: Warehouse, rows: typeof shops | readonly (readonly [numbe
     ),
   )
 
-describe.each(dialectWarehouses())('in $name', (kind) => {
+describe.each(bothWarehouses())('in $name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   it('a shop has the configured zone, else its own, else the default', async () => {

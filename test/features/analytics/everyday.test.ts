@@ -13,7 +13,7 @@ import { spoil } from '../../support/hostile.js'
 import { configure } from '../../support/place.js'
 import { sized } from '../../support/size.js'
 import { query } from '../../support/views.js'
-import { dialectWarehouses, reopen, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, reopen, warehouses } from '../../support/warehouse.js'
 import { answers } from './everydayanswers.js'
 import { Facts } from './everydayfacts.js'
 import { dayIn, type Fields, type Row, type World } from './oracle.js'
@@ -214,7 +214,7 @@ const mistakes: readonly (readonly [number: number, column: string, sql: string]
 const total = (rows: readonly Row[], column: string): string =>
   rows.reduce((all, row) => all + Number(row[column] ?? 0), 0).toPrecision(6)
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   let sandbox: Sandbox
   let facts: Facts

@@ -15,7 +15,7 @@ import { configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { isWhole } from '../../support/size.js'
 import { ask } from '../../support/views.js'
-import { dialectWarehouses, type Kind, reopen, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, reopen, warehouses } from '../../support/warehouse.js'
 import { type Expected, expectedFigures } from './figureoracle.js'
 import { Business, cents, expectedRows, type Row, type World } from './oracle.js'
 
@@ -126,7 +126,7 @@ describe.each([
 ])('%s', (_, sandbox) => {
   // Absurd values are where databases differ.
   const isPlayed = (kind: Kind): boolean => sandbox === hostile || isWhole() || warehouses().includes(kind)
-  describe.each(dialectWarehouses().filter(isPlayed))('$name', (kind) => {
+  describe.each(bothWarehouses().filter(isPlayed))('$name', (kind) => {
     let warehouse: Warehouse
     let run: (...words: string[]) => ReturnType<typeof shopsync>
     beforeAll(async () => {

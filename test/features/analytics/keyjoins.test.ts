@@ -10,7 +10,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { prepareViews } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({
   tenants: 2,
@@ -101,7 +101,7 @@ const firstRows = [
   ],
 ] as const
 
-describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$name', (kind) => {
+describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name', (kind) => {
   const address = kind.address()
   let warehouse: Warehouse
   const ask = (sql: string, ...settings: string[]): Promise<Record<string, unknown>[]> =>

@@ -13,14 +13,7 @@ import type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
 import { ask, make, prepareViews, query } from '../../support/views.js'
-import {
-  dialectWarehouses,
-  type Kind,
-  open,
-  openAt,
-  postgresUrl,
-  warehouses,
-} from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, open, openAt, postgresUrl, warehouses } from '../../support/warehouse.js'
 
 const opened: Warehouse[] = []
 afterAll(async () => {
@@ -34,7 +27,7 @@ async function fresh(kind: Kind): Promise<Warehouse> {
 const run = async (warehouse: Warehouse, text: string): Promise<void> =>
   void (await sql.raw(text).execute(warehouse.db))
 
-describe.each(dialectWarehouses())('in $name, the views', (kind) => {
+describe.each(bothWarehouses())('in $name, the views', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
 
@@ -236,8 +229,8 @@ describe.each(dialectWarehouses())('in $name, the views', (kind) => {
   })
 })
 
-describe.runIf(postgresUrl() !== '')('in Postgres', () => {
-  const [kind] = dialectWarehouses().filter(({ name }) => name === 'postgres')
+describe('in Postgres', () => {
+  const [kind] = bothWarehouses().filter(({ name }) => name === 'postgres')
   const warehouseOf = (): Promise<Warehouse> => fresh(kind as Kind)
 
   /** The test's own role, which may log in and nothing else. */

@@ -98,7 +98,7 @@ it('an invalid zone is refused before anything is done', async () => {
   expect(stderr).toContain('report.timeZone')
 })
 
-describe.skipIf(postgresUrl() === '')('a role that owns only the schema of the tables', () => {
+describe('a role that owns only the schema of the tables', () => {
   const name = `views_${randomBytes(4).toString('hex')}`
   let owner: pg.Client
   beforeAll(async () => {

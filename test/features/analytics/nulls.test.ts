@@ -11,7 +11,7 @@ import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
 import { prepareViews, query } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 40, seed: 7, until: '2026-11-20T12:00:00Z' })
 showTwice(sandbox)
@@ -62,7 +62,7 @@ store.addTenant({ id: empty })
 store.put(empty, 'shops', { id: 1, updated_at: yesterday })
 store.switchOff('notes', empty)
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     warehouse = await reopen(await kind.viewed())

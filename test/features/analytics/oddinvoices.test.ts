@@ -13,11 +13,11 @@ import { odd, oddDay, putOddInvoices } from '../../support/oddinvoices.js'
 import { configure } from '../../support/place.js'
 import { known } from '../../support/run.js'
 import { ask } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 101 }] })

@@ -12,7 +12,7 @@ import { viewText } from '../../../src/features/analytics/viewwords.js'
 import { businessIn } from '../../support/business.js'
 import { known } from '../../support/run.js'
 import { scratch } from '../../support/scratch.js'
-import { dialectWarehouses, open } from '../../support/warehouse.js'
+import { bothWarehouses, open } from '../../support/warehouse.js'
 
 interface OldDatabase {
   prepare(text: string): { step(): boolean; get(): unknown[]; free(): void }
@@ -59,7 +59,7 @@ function countedBy(db: OldDatabase, names: readonly string[]): Counts {
 describe('SQLite 3.31', () => {
   let file = ''
   beforeAll(async () => {
-    const [kind] = dialectWarehouses()
+    const [kind] = bothWarehouses()
     if (!kind) throw new Error('no kind of warehouse')
     const { address, warehouse } = await businessIn(kind)
     await warehouse.close()
@@ -81,7 +81,7 @@ describe('SQLite 3.31', () => {
   })
 })
 
-describe.each(dialectWarehouses())('on $name', (kind) => {
+describe.each(bothWarehouses())('on $name', (kind) => {
   it('no view takes JSON apart', async () => {
     const warehouse = await open(kind)
     const { sql } = warehouse.dialect.views()

@@ -14,7 +14,7 @@ import { sandboxOfFile } from '../../support/sandbox.js'
 import { isWhole } from '../../support/size.js'
 import { showTwice } from '../../support/twice.js'
 import { ask } from '../../support/views.js'
-import { dialectWarehouses, type Kind, reopen, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, reopen, warehouses } from '../../support/warehouse.js'
 import { checkedViews, dayIn, expectedRows, type Row, type World } from './oracle.js'
 
 const resources = [
@@ -97,7 +97,7 @@ describe.each([
 ])('%s', (name, sandbox) => {
   // Absurd values are where databases differ.
   const isPlayed = (kind: Kind): boolean => sandbox === hostile || isWhole() || warehouses().includes(kind)
-  describe.each(dialectWarehouses().filter(isPlayed))('$name', (kind) => {
+  describe.each(bothWarehouses().filter(isPlayed))('$name', (kind) => {
     let warehouse: Warehouse
     let run: (...words: string[]) => ReturnType<typeof shopsync>
     beforeAll(async () => {

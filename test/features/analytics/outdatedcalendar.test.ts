@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { make, prepareViews, refresh, viewRows } from '../../support/views.js'
-import { dialectWarehouses, type Kind, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, reopen } from '../../support/warehouse.js'
 
 const settings = { timeZone: 'America/Chicago' }
 /** The last and the first hour of days, on both sides of a day of 25 hours. */
@@ -53,7 +53,7 @@ async function asBefore(warehouse: Warehouse): Promise<void> {
   await run(warehouse, "update {sync_meta} set value = 'of before' where name in ('model', 'calendar')")
 }
 
-describe.each(dialectWarehouses())('on $name', (kind) => {
+describe.each(bothWarehouses())('on $name', (kind) => {
   it.each(['the tables', 'the calendar'])('the days stay when it ends after %s', async (last) => {
     const { warehouse, again } = await withAppointments(kind)
     const daysIn = async (one: Warehouse) => (await viewRows(one, 'appointment_load')).map(({ day }) => day)

@@ -5,7 +5,7 @@ import { views } from '../../../schema/views/index.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { businessIn } from '../../support/business.js'
 import { query } from '../../support/views.js'
-import { dialectWarehouses } from '../../support/warehouse.js'
+import { bothWarehouses } from '../../support/warehouse.js'
 
 interface Question {
   readonly title: string
@@ -54,7 +54,7 @@ function shown(name: string, value: unknown): string {
   return String(value)
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     warehouse = (await businessIn(kind)).warehouse

@@ -9,7 +9,7 @@ import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { beyond, showTwice } from '../../support/twice.js'
 import { ask, prepareViews, query } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({
   tenants: 2,
@@ -53,7 +53,7 @@ function worthOf(record: Record<string, unknown>): number | null {
   return amounts.includes(null) ? null : amounts.reduce<number>((sum, cents) => sum + (cents ?? 0), 0)
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     warehouse = await reopen(await kind.viewed())

@@ -7,7 +7,7 @@ import { writeSnapshot } from '../../../src/features/snapshot/work.js'
 import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { prepareViews, viewRows } from '../../support/views.js'
-import { dialectWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 15, seed: 7, until: '2026-11-20T12:00:00Z' })
 
@@ -31,7 +31,7 @@ async function markThird(
 /** The views of business data; dimensions show deleted records, too, since keys refer to them. */
 const business = views.filter(({ name }) => !/^(dim_.*|freshness|changes.*)$/.test(name))
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     warehouse = await reopen(await kind.viewed())

@@ -9,7 +9,7 @@ import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
 import { type Address, configure } from '../../support/place.js'
 import { ask } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 /** What a vehicle has, and what the view shows of it. */
 const cases: readonly (readonly [fields: Record<string, unknown>, shown: readonly unknown[]])[] = [
@@ -26,7 +26,7 @@ const cases: readonly (readonly [fields: Record<string, unknown>, shown: readonl
 
 const resources = ['vehicles', 'repair_orders']
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let sandbox: Sandbox
   let address: Address
   beforeAll(async () => {

@@ -10,7 +10,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { ask, prepareViews, query, viewRows } from '../../support/views.js'
-import { dialectWarehouses, type Kind, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, reopen } from '../../support/warehouse.js'
 
 const names = views.map(({ name }) => name)
 const settings = {
@@ -38,7 +38,7 @@ async function filled(kind: Kind): Promise<Warehouse> {
 const empty = new Map<string, Warehouse>()
 const full = new Map<string, Warehouse>()
 beforeAll(async () => {
-  for (const kind of dialectWarehouses()) {
+  for (const kind of bothWarehouses()) {
     full.set(kind.name, await filled(kind))
     empty.set(kind.name, await reopen(await kind.viewed()))
   }

@@ -191,7 +191,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
     db.close()
   })
 
-  test.runIf(postgresUrl() !== '')('of Postgres', async () => {
+  test('of Postgres', async () => {
     const postgres = await startPostgres({ megabytes: 4 })
     const config = configure(here.sandbox, { url: postgres.url, schema: 'full' }, ['notes'])
     const full = await shopsync(['check', '--json', '--config', config])
@@ -204,7 +204,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
 })
 
 /* The roles described in docs/warehouse.md; on Postgres 15, nobody may create tables in the schema public. */
-describe.skipIf(postgresUrl() === '')('the roles of Postgres', () => {
+describe('the roles of Postgres', () => {
   const name = `check_${randomBytes(4).toString('hex')}`
   let owner: pg.Client
   const as = (role: string): string => {

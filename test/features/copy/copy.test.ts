@@ -8,7 +8,7 @@ import type { Address } from '../../support/place.js'
 import { registersAgree } from '../../support/registers.js'
 import { depsOf, sync } from '../../support/run.js'
 import { isWhole } from '../../support/size.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 type Tables = Awaited<ReturnType<typeof everything>>
 type Row = Record<string, unknown>
@@ -28,7 +28,7 @@ const lacking = async (address: Address): Promise<unknown> => {
   return changes
 }
 
-describe.each(dialectWarehouses())('from $name', (kind) => {
+describe.each(bothWarehouses())('from $name', (kind) => {
   const from = kind.address()
   let original: Tables
   let sandbox: Sandbox
@@ -57,7 +57,7 @@ describe.each(dialectWarehouses())('from $name', (kind) => {
     expect(original.vehicles).toContainEqual(expect.objectContaining({ vin: '1FTFW', miles: 12.5 }))
   })
 
-  it.each(dialectWarehouses())('to $name: every table is the same', async (other) => {
+  it.each(bothWarehouses())('to $name: every table is the same', async (other) => {
     const [to, again] = [other.address(), kind.address()]
     const report = await copyInto(from, to)
     const isLossy = kind.name === 'postgres' && other.name === 'sqlite'
@@ -77,7 +77,7 @@ describe.each(dialectWarehouses())('from $name', (kind) => {
     expect(await look(from)).toEqual(original)
     // The way back into Postgres is that from Postgres to Postgres.
     const isKnown = other === kind || (kind.name === 'postgres' && !isWhole())
-    if (isKnown && dialectWarehouses().length > 1) return
+    if (isKnown && bothWarehouses().length > 1) return
     const returned = await copyInto(to, again)
     expect(returned).toMatchObject({ status: 'ok', quarantined: 0 })
     for (const [name, rows] of Object.entries(await look(again))) expect(rows, name).toEqual(copied[name])

@@ -58,12 +58,10 @@ async function cutShort(
 const run = (words: readonly string[], env: Record<string, string> = {}): Promise<Ended> =>
   shopsync(words, { cwd: here.folder, env: { API_SECRET: here.sandbox.secret, ...env } })
 
-const targets: [string, () => readonly string[]][] = [['sqlite', () => ['--to', 'sqlite:./${COPY}/copy.db']]]
-if (postgresUrl() !== '')
-  targets.push([
-    'postgres',
-    () => ['--to', '${POSTGRES}', '--to-schema', `t_${randomBytes(6).toString('hex')}`],
-  ])
+const targets: [string, () => readonly string[]][] = [
+  ['sqlite', () => ['--to', 'sqlite:./${COPY}/copy.db']],
+  ['postgres', () => ['--to', '${POSTGRES}', '--to-schema', `t_${randomBytes(6).toString('hex')}`]],
+]
 
 test('the progress line: a realistic time to go, the pass, the table', () => {
   const at = { pass: 'copying', table: 'notes', tables: 3, allTables: 60, rows: 250, allRows: 1000 } as const
@@ -101,7 +99,7 @@ describe.each(targets)('to %s', (name, words) => {
     const refused = await run(['copy', ...to], env)
     expect(refused.code).toBe(2)
     expect(refused.stderr).toMatch(/has [\d,]+ rows in \d+ tables .*expected an empty warehouse/)
-    expect(refused.stderr).not.toContain(postgresUrl() || 'nothing')
+    expect(refused.stderr).not.toContain(postgresUrl())
   })
 
   test('every command works on the copy', () =>

@@ -14,18 +14,18 @@ import { sandboxOfFile } from '../../support/sandbox.js'
 import { refusal } from '../../support/server.js'
 import { through } from '../../support/through.js'
 import { keptWarehouse } from '../../support/upgrades.js'
-import { dialectWarehouses, postgresUrl, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, postgresUrl, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 
 await copySuite({ moments: 3 })
 
-describe.each(dialectWarehouses())('into $name', (kind) => {
+describe.each(bothWarehouses())('into $name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   let from: Address
   beforeAll(async () => {
-    from = await original(sandbox, dialectWarehouses()[0]!)
+    from = await original(sandbox, bothWarehouses()[0]!)
   })
 
   test('is refused by every other command until it is complete', async () => {
@@ -57,7 +57,7 @@ describe.each(dialectWarehouses())('into $name', (kind) => {
     })
     expect(await refusal(early)).toMatchObject({ exitCode: 2 })
     await half.close()
-    const stranger = await original(sandbox, dialectWarehouses()[0]!)
+    const stranger = await original(sandbox, bothWarehouses()[0]!)
     expect(await refusal(copyInto(stranger, to))).toMatchObject({
       exitCode: 2,
       message: expect.stringMatching(/is an unfinished copy of sqlite:.*, expected a copy of sqlite:/),
@@ -93,7 +93,7 @@ describe.each(dialectWarehouses())('into $name', (kind) => {
     const empty = await reopen(newer, rich)
     await migrate(empty)
     await empty.close()
-    expect(await refusal(copyInto(await keptWarehouse(dialectWarehouses()[0]!), newer))).toMatchObject({
+    expect(await refusal(copyInto(await keptWarehouse(bothWarehouses()[0]!), newer))).toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('has newer tables than'),
     })
@@ -141,7 +141,7 @@ describe.each(dialectWarehouses())('into $name', (kind) => {
   })
 
   it('copies a warehouse of 0.2.0 as it is, and the next run upgrades it', async () => {
-    const from = await keptWarehouse(dialectWarehouses()[0]!)
+    const from = await keptWarehouse(bothWarehouses()[0]!)
     const to = kind.address()
     expect(await copyInto(from, to)).toMatchObject({ status: 'ok', quarantined: 0 })
     const [mine, theirs] = [await reopen(from, rich), await reopen(to, rich)]
@@ -164,7 +164,7 @@ describe.each(dialectWarehouses())('into $name', (kind) => {
   })
 })
 
-it.runIf(postgresUrl() !== '')('compares in the same order with a database of another language', async () => {
+it('compares in the same order with a database of another language', async () => {
   const name = `copy_${randomBytes(6).toString('hex')}`
   const client = new pg.Client({ connectionString: postgresUrl() })
   await client.connect()
@@ -175,7 +175,7 @@ it.runIf(postgresUrl() !== '')('compares in the same order with a database of an
   const url = new URL(postgresUrl())
   url.pathname = `/${name}`
   const to = { url: url.href, schema: 'shopsync' }
-  const from = await original(sandbox, dialectWarehouses()[0]!)
+  const from = await original(sandbox, bothWarehouses()[0]!)
   const warehouse = await reopen(from, rich)
   const words = ['a', 'B', 'c', '_', 'é', 'Z', '🛠', '\ue000', '']
   const drift = { resource: 'notes', kind: 'unknown_value', detail: '', tenant_id: 1 }

@@ -8,7 +8,7 @@ import { shopsync } from '../../support/call.js'
 import { type Address, configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
-import { dialectWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 9 })
 const [first = 0, second = 0] = sandbox.tenantIds
@@ -43,7 +43,7 @@ const namesOf = (tenant: number): string[] =>
 const others = namesOf(second).filter((text) => text.length > 8 && !namesOf(first).includes(text))
 const own = namesOf(first).filter((text) => text.length > 8)
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('the copies of all tenants have the rows of the warehouse, and nobody else’s', async () => {
     const address = await kind.viewed()
     const config = configure(sandbox, address, resources)

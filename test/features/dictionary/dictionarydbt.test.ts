@@ -11,7 +11,7 @@ import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
 import { prepareViews } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 interface Test {
   readonly unique?: { readonly arguments: { readonly column_name: string } }
@@ -46,7 +46,7 @@ const dictionary = describeModel(
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 5 })
 showTwice(sandbox)
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let address: Address
   let warehouse: Warehouse
   let sources: Sources['sources']

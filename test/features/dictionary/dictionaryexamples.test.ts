@@ -12,7 +12,7 @@ import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
 import { prepareViews } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 const dictionary = describeModel(
   known.list.map(({ resource }) => resource),
@@ -32,7 +32,7 @@ const plain = (value: unknown): unknown => {
 
 const answers = new Map<string, Map<string, unknown>>()
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let address: Address
   let warehouse: Warehouse
   /** As a BI tool would query: the text as it is, with the schema in the search path if there are schemas. */
@@ -110,6 +110,6 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   })
 })
 
-it.runIf(dialectWarehouses().length === 2)('gets the same answers from both', () => {
+it.runIf(bothWarehouses().length === 2)('gets the same answers from both', () => {
   expect(answers.get('sqlite')).toEqual(answers.get('postgres'))
 })

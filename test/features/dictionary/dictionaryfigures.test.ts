@@ -14,7 +14,7 @@ import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
 import { prepareViews } from '../../support/views.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 const dictionary = describeModel(
   known.list.map(({ resource }) => resource),
@@ -40,7 +40,7 @@ const plain = (value: unknown): unknown =>
 const answers = new Map<string, unknown>()
 const metricsOf = new Map<string, unknown>()
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   let address: Address
   let warehouse: Warehouse
   const ask = (sql: string): Promise<Row[]> =>
@@ -164,7 +164,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   })
 })
 
-it.runIf(dialectWarehouses().length === 2)('both answer the same', () => {
+it.runIf(bothWarehouses().length === 2)('both answer the same', () => {
   expect(answers.get('sqlite')).toEqual(answers.get('postgres'))
   expect(metricsOf.get('sqlite')).toEqual(metricsOf.get('postgres'))
 })

@@ -13,12 +13,12 @@ import { model as compose } from '../../support/model.js'
 import type { Address } from '../../support/place.js'
 import { sync } from '../../support/run.js'
 import { sample } from '../../support/size.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 const model = compose(resources)
 const besides = [Inbox]
 
-describe.each(dialectWarehouses())('on $name', (kind) => {
+describe.each(bothWarehouses())('on $name', (kind) => {
   let sandbox: Sandbox
   let address: Address
   let warehouse: Warehouse
@@ -66,7 +66,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
   })
 
   // From each, and to each; copy.test.ts does each pair. Of what is read while events come, one target shows most.
-  const targets = dialectWarehouses().filter(({ name }) => name === 'sqlite' || kind.name === 'sqlite')
+  const targets = bothWarehouses().filter(({ name }) => name === 'sqlite' || kind.name === 'sqlite')
 
   it.each(sample(targets))('copy to $name keeps reading while events come', async (other) => {
     const [tenant = 0] = sandbox.tenantIds

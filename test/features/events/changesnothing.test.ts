@@ -11,7 +11,7 @@ import { HandClock } from '../../support/clocks.js'
 import { EventBench, type TestEvent } from '../../support/events.js'
 import { type RunOptions, syncInOrder } from '../../support/run.js'
 import { isWhole } from '../../support/size.js'
-import { contents, dialectWarehouses, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, contents, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const list = 'repair_orders'
 const resources = [list, 'payments', 'customers', 'notes', 'statuses']
@@ -118,7 +118,7 @@ class World {
   }
 }
 
-describe.each(dialectWarehouses())('on $name', (kind) => {
+describe.each(bothWarehouses())('on $name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   const worlds: World[] = []

@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { Inbox } from '../../../src/features/events/inbox.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 it('reads as missing, and is made by the next listener', async () => {
-  const [kind] = dialectWarehouses()
+  const [kind] = bothWarehouses()
   const address = await kind!.migrated()
   writeFileSync(`${address.url.slice('sqlite:'.length)}.events`, '')
   const warehouse = await reopen(address)

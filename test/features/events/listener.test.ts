@@ -11,9 +11,9 @@ import { EventWorld } from '../../support/eventworld.js'
 import { depsOf } from '../../support/run.js'
 import { until } from '../../support/scheduler.js'
 import { through } from '../../support/through.js'
-import { dialectWarehouses } from '../../support/warehouse.js'
+import { bothWarehouses } from '../../support/warehouse.js'
 
-describe.each(dialectWarehouses())('on $name', (kind) => {
+describe.each(bothWarehouses())('on $name', (kind) => {
   let world: EventWorld
   beforeEach(async () => {
     world = await EventWorld.open(kind)

@@ -5,9 +5,9 @@ import type { Source } from '../../../src/engine/source/source.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list, minute } from '../../support/eventworld.js'
 import { isWhole } from '../../support/size.js'
-import { dialectWarehouses, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, rowsOf, warehouses } from '../../support/warehouse.js'
 
-describe.each(dialectWarehouses())('on $name', (kind) => {
+describe.each(bothWarehouses())('on $name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   let world: EventWorld

@@ -16,7 +16,7 @@ import {
 import { type Address, configure } from '../../support/place.js'
 import { scratch } from '../../support/scratch.js'
 import { isWhole, sized } from '../../support/size.js'
-import { dialectWarehouses, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, warehouses } from '../../support/warehouse.js'
 
 const history = Object.fromEntries(
   ['customers', 'repair_orders', 'notes', 'integrator_tags'].map((name) => [name, { history: true }]),
@@ -79,7 +79,7 @@ const ways = [
   ['sync'],
 ]
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('leaves no byte about the customer, and the books as they were', async () => {
     await inside(kind, async ({ sandbox, person, address, run, done }) => {
       await run('sync')

@@ -28,7 +28,7 @@ import { scratch } from '../../support/scratch.js'
 import { sized } from '../../support/size.js'
 import { pagesToThreads } from '../../support/thread.js'
 import {
-  dialectWarehouses,
+  bothWarehouses,
   type Kind,
   reopen,
   rowsOf,
@@ -128,7 +128,7 @@ function newOrder({ sandbox: { store }, person }: Shop): void {
   store.change(101, 'repair_orders', 900_500, {})
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   it('a new order enters itself, and what came before it is emptied in its transaction', async () => {
@@ -374,7 +374,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
 })
 
 const throughThread = sqliteBothWays().slice(0, 1)
-describe.each([...throughThread, ...dialectWarehouses().map((kind) => [kind.name, kind] as const)])(
+describe.each([...throughThread, ...bothWarehouses().map((kind) => [kind.name, kind] as const)])(
   'pages: %s',
   (_, kind) => {
     it('one that was prepared before an entry is prepared again', async () => {

@@ -5,7 +5,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { depsOf, known, sync } from '../../support/run.js'
-import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 let shops: Sandbox
 beforeAll(async () => {
@@ -32,7 +32,7 @@ async function traces(warehouse: Warehouse, tenant: number): Promise<string[]> {
   return found
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('leaves no row of the tenant in any table, and the rows of the others as they are', async () => {
     const warehouse = await open(kind)
     shops.store.put(101, 'payments', {

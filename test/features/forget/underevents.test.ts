@@ -8,7 +8,7 @@ import { createSandbox } from '../../../src/sandbox/index.js'
 import type { Address } from '../../support/place.js'
 import { eventBody, syncedTenants, TestReceiver } from '../../support/receiver.js'
 import { depsOf, sync } from '../../support/run.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 const mark = 'hushed-event'
 const shops = await createSandbox({ tenants: 2, scale: 0.02, seed: 6 })
@@ -21,7 +21,7 @@ function bytesOf({ url }: Address): number {
   return files.reduce((sum, file) => sum + readFileSync(file, 'latin1').split(mark).length - 1, 0)
 }
 
-describe.each(dialectWarehouses())('on $name', (kind) => {
+describe.each(bothWarehouses())('on $name', (kind) => {
   it('keeps none of its events, whenever they arrive, and may be forgotten again', async () => {
     const address = await kind.migrated()
     const warehouse = await reopen(address)

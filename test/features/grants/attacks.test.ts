@@ -6,7 +6,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Reader, rowsOf } from '../../support/reader.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { dialectWarehouses, type Kind } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 3 })
 const [first = 0, second = 0] = sandbox.tenantIds
@@ -14,7 +14,7 @@ const denied = /permission denied|must be/
 /** A schema that one may not use is left out of the search path. */
 const noRight = /permission denied|does not exist/
 
-describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$name', (kind: Kind) => {
+describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name', (kind: Kind) => {
   let started: Reader
   let owner: pg.Client
   let reader: pg.Client

@@ -6,12 +6,12 @@ import { shopsync } from '../../support/call.js'
 import { type Address, configure } from '../../support/place.js'
 import { Reader, rowsOf } from '../../support/reader.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { dialectWarehouses, type Kind, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, reopen } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 3 })
 const [first = 0, second = 0] = sandbox.tenantIds
 
-describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$name', (kind: Kind) => {
+describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name', (kind: Kind) => {
   let started: Reader
   let [role, name, config] = ['', '', '']
   let address: Address
@@ -245,7 +245,7 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
   })
 })
 
-it.each(dialectWarehouses().filter(({ name }) => name === 'sqlite'))(
+it.each(bothWarehouses().filter(({ name }) => name === 'sqlite'))(
   'a SQLite file has no roles: its readers get a file of their own',
   async (kind) => {
     const config = configure(sandbox, await kind.viewed(), ['customers'])

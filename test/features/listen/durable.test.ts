@@ -9,9 +9,9 @@ import { sendEvent, startListening } from '../../support/listening.js'
 import { type Address, configure } from '../../support/place.js'
 import { eventBody } from '../../support/receiver.js'
 import { sync } from '../../support/run.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
-describe.each(dialectWarehouses())('on $name', (kind) => {
+describe.each(bothWarehouses())('on $name', (kind) => {
   let sandbox: Sandbox
   let warehouse: Warehouse
   let address: Address

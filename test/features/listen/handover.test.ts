@@ -13,11 +13,11 @@ import { spawned } from '../../support/process.js'
 import { eventBody } from '../../support/receiver.js'
 import { until } from '../../support/scheduler.js'
 import { isWhole } from '../../support/size.js'
-import { dialectWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
 const resources = ['repair_orders', 'payments']
 
-describe.each(dialectWarehouses())('on $name', (kind) => {
+describe.each(bothWarehouses())('on $name', (kind) => {
   let sandbox: Sandbox
   let address: Address
   let config: string

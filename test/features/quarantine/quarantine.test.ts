@@ -5,7 +5,7 @@ import { listQuarantine, replayQuarantine } from '../../../src/features/quaranti
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { model } from '../../support/model.js'
 import { depsOf, sync } from '../../support/run.js'
-import { dialectWarehouses, open, reopen, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, open, reopen, rowsOf } from '../../support/warehouse.js'
 
 let sandbox: Sandbox
 beforeEach(async () => {
@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => sandbox.close())
 const everything = { tenants: null, resources: null }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('stores what can be stored by now, and reports the outcome of the rest', async () => {
     const warehouse = await open(kind)
     const put = (id: unknown, fields: object): void =>

@@ -11,7 +11,7 @@ import { registersAgree } from '../../support/registers.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { isWhole, sample } from '../../support/size.js'
-import { dialectWarehouses, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 interface Differences {
   readonly deleted: number[]
@@ -66,7 +66,7 @@ async function isEqual(warehouse: Warehouse): Promise<boolean> {
   )
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   async function prepared(count: number): Promise<Warehouse> {
@@ -127,7 +127,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   )
 
   // What the counts miss, and what the register is for, doesn't depend on the database.
-  const isOnce = kind.name === dialectWarehouses()[0]?.name
+  const isOnce = kind.name === bothWarehouses()[0]?.name
 
   // One such pair is in reconcile.test.ts.
   it.runIf(isOnce && isWhole())('without the register, pairs that cancel out are overlooked', async () => {

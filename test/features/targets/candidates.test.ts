@@ -11,7 +11,7 @@ import { createSandbox, template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
 import type { Address } from '../../support/place.js'
 import { scratch } from '../../support/scratch.js'
-import { dialectWarehouses, openAt, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, openAt, warehouses } from '../../support/warehouse.js'
 
 const resources = ['notes', 'shops', 'vendors']
 const sandbox = await createSandbox({ data: 'none' })
@@ -19,7 +19,7 @@ afterAll(() => sandbox.close())
 const [first, second, third, fourth] = [1, 2, 3, 4] as const
 const targets = { '*': 'PT15M' }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   let at: Address

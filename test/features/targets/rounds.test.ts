@@ -11,7 +11,7 @@ import { template } from '../../../src/sandbox/index.js'
 import { HandClock } from '../../support/clocks.js'
 import { known, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { dialectWarehouses, open } from '../../support/warehouse.js'
+import { bothWarehouses, open } from '../../support/warehouse.js'
 
 const begin = '2026-03-01T00:00:00.000000Z'
 const clock = new HandClock(begin)
@@ -41,7 +41,7 @@ async function due(warehouse: Warehouse, hours: number, tenants = [1, 2, 3]) {
   return { unread: await dueLists(warehouse, { resources, tenants }, how), polled }
 }
 
-describe.each(dialectWarehouses())('$name', (kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
   it('a list that is not offered is requested once per polling.atLeast, and read once it answers', async () => {
     prepare()
     sandbox.store.switchOff('shops', 1)

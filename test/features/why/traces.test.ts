@@ -15,7 +15,7 @@ import { configure } from '../../support/place.js'
 import { depsOf, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { through } from '../../support/through.js'
-import { dialectWarehouses, openAt, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, openAt, reopen } from '../../support/warehouse.js'
 
 const word = 'Grzegorz Brzeczyszczykiewicz'
 const sandbox = await sandboxOfFile()
@@ -48,8 +48,8 @@ async function forget(warehouse: Warehouse) {
   }
 }
 
-const sqlite = dialectWarehouses().filter(({ name }) => name === 'sqlite')
-const postgres = dialectWarehouses().filter(({ name }) => name === 'postgres')
+const sqlite = bothWarehouses().filter(({ name }) => name === 'sqlite')
+const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
 
 describe.each(sqlite)('$name', (kind) => {
   async function filled() {
