@@ -13,11 +13,14 @@ export const pageSizes = [100, 97, 89, 83, 79] as const
 export const largestOf = (sizes: readonly number[]): number => sizes[0] ?? pageSizes[0]
 
 /**
- * If larger pages than this can't be read, later walks request pages of this size. A source that doesn't serve even
- * these is read as before, and its pages record by record: so small a size is a failure that passes, or not one of
- * sizes, and remembering it would make long lists too expensive.
+ * The sizes in which a page that never arrives is read, largest first. If all that arrives is of one size, later walks
+ * request pages of that size, however small: asking for what never comes costs more in every run than small pages do.
  */
-export const smallestReadable = 50
+export const smallerSizes = [50, 25, 10, 5, 2, 1] as const
+
+/** The next size to try once pages of `size` are read, up to the usual one. */
+export const nextLarger = (size: number, usual: number): number =>
+  Math.min(usual, smallerSizes.findLast((larger) => larger > size) ?? usual)
 
 /** A smaller page costs too many requests for what another cut may find. */
 const smallestShare = 0.5

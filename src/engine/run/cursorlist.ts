@@ -5,7 +5,7 @@ import { endOfSecond, fromMicros } from '../base/timestamp.js'
 import type { Clocks } from '../list/clocks.js'
 import { cutPoint, epoch, unfiltered } from '../list/cutpoint.js'
 import { memoryOf, usualPage } from '../list/memory.js'
-import { pageSizes, sizesUpTo, smallestReadable } from '../list/pagesize.js'
+import { pageSizes, sizesUpTo } from '../list/pagesize.js'
 import type { WalkPage } from '../list/types.js'
 import type { FlatPage } from '../model/flatten/batch.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
@@ -48,9 +48,7 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
   #isCounted = false
   /** Pages that failed before: they are requested one more time before they are read in smaller pages again. */
   readonly #failed = new Set<string>()
-  /** Pages of this size or a larger one failed, although smaller ones showed all their records. */
-  #tooLarge = Number.POSITIVE_INFINITY
-  /** How the source failed when a page of that size was last requested. */
+  /** How the source failed when a page was requested that is larger than those it turned out to serve. */
   #refusal: Skip | undefined
   #total = 0
   /** The most records per page that can be read. undefined if no larger page has failed because of its size. */
@@ -109,7 +107,7 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
   ): Promise<WalkPage<Fetched<P>>> {
     const request = { ...this.#request, updatedAfter: after, page, perPage }
     const name = `${after} ${page} ${perPage}`
-    const isSuspect = this.#failed.has(name) || perPage >= this.#tooLarge
+    const isSuspect = this.#failed.has(name) || perPage > this.most
     const first = {
       ...request,
       flow,
@@ -124,12 +122,13 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     } catch (error) {
       if (!this.#mayReadSmaller(error, request)) throw error
       this.#failed.add(name)
-      const isolated = await isolate(this.cursor.source, request, error)
+      const isolated = await isolate(this.cursor.source, request, error, this.most)
       if (isolated.readable !== undefined && !isSuspect) {
         // If the page arrives by now, its size wasn't to blame.
         const arrived = await this.attempt(after, page, perPage, wanted)
         if (arrived) return arrived
-        this.#learn(isolated.readable, perPage, error)
+        this.readable = isolated.readable
+        this.#refusal = error
       }
       const shown = withHoles(this.#pageOf(isolated, request, wanted), isolated, after || epoch)
       const { readable } = this
@@ -160,14 +159,6 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
   #mayReadSmaller(error: unknown, { page, perPage }: Pick<ListRequest, 'page' | 'perPage'>): error is Skip {
     if (mayBeOfRecords(error)) return true
     return mayBeOfSize(error) && perPage > 1 && (page === 1 || (page - 1) * perPage < this.#total)
-  }
-
-  /** From now on, such a page is requested once, or not at all if pages that aren't too small can be read. */
-  #learn(readable: number, perPage: number, failure: Skip): void {
-    this.#tooLarge = Math.min(this.#tooLarge, perPage)
-    if (readable < smallestReadable) return
-    this.readable = readable
-    this.#refusal = failure
   }
 
   /** How many records are newer than the second of an instant, by the source's count. */

@@ -10,7 +10,7 @@ import { fromMicros } from '../base/timestamp.js'
 import type { Hole } from '../list/anomalies.js'
 import { cutBefore } from '../list/cutpoint.js'
 import type { ObservedRecord } from '../list/observed.js'
-import { smallestReadable } from '../list/pagesize.js'
+import { smallerSizes } from '../list/pagesize.js'
 import type { WalkPage } from '../list/types.js'
 import type { FlatPage } from '../model/flatten/batch.js'
 import type { ListRequest, Page, Source } from '../source/source.js'
@@ -23,16 +23,20 @@ interface IsolatedPage extends Page {
   readonly unread: readonly number[]
   /** The records before and behind each place that are on other pages, if they were needed. */
   readonly around: { readonly before: unknown; readonly behind: unknown }
-  /** The size of the smaller pages that showed every record of this one. undefined if records had to be read alone. */
+  /**
+   * The size of the smaller pages that showed every record of this one. undefined if they had several sizes: then some
+   * records are to blame, and pages without them arrive in larger sizes.
+   */
   readonly readable?: number
 }
 
 /** A page far past the end of any list shows its total and no record. */
 const farPage = 1_000_000
-/** Records of the smaller pages. */
+/** If records are missing from more pages of this size than that, the cause is the source, not some records. */
 const few = 10
-/** If more of the smaller pages than this fail, the cause is the source, not some records. */
 const mostBroken = 3
+/** A size of which this many pages have failed isn't requested again for the rest of the page. */
+const mostOfSize = 2
 const attemptsOfFew = 2
 const attemptsOfOne = 3
 /** Records may move from one of the smaller pages to another: then they are read again, at most this often. */
@@ -80,13 +84,18 @@ const keepTokens = (page: Page): Page => {
 class Isolation {
   readonly #answers: Page[] = []
   readonly #places = new Map<number, { readonly record: unknown; readonly token: unknown }>()
-  #broken = 0
-  /** The smallest of the pages that were needed. */
-  #smallest = Number.POSITIVE_INFINITY
+  /** The pages of a few records from which some are missing. */
+  readonly #broken = new Set<number>()
+  /** How many pages of each size have failed. */
+  readonly #failed = new Map<number, number>()
+  /** The sizes of the pages that arrived. */
+  readonly #arrived = new Set<number>()
 
+  /** `most`: larger pages are known to fail. */
   constructor(
     private readonly ask: Ask,
     private readonly failure: Skip,
+    private readonly most: number,
   ) {}
 
   /** undefined if the list has moved between the smaller pages: a record may have slipped from one to another. */
@@ -96,14 +105,15 @@ class Isolation {
     if (!far || far.isUncounted) throw this.failure
     const from = (page - 1) * perPage
     const to = Math.min(from + perPage, far.total)
-    const sizes = [smallestReadable, few].filter((size) => size < perPage)
-    if (perPage > 1) await this.#parts({ from, to }, sizes.length > 0 ? sizes : [perPage])
+    const sizes = smallerSizes.filter((size) => size < perPage && size <= this.most)
+    await this.#parts({ from, to }, sizes)
     const answers = [...this.#answers, far]
     if (answers.some(({ total }) => total !== far.total)) return undefined
     const numbers = Array.from({ length: Math.max(0, to - from) }, (_, i) => i)
     const unread = numbers.filter((i) => !this.#places.has(from + i))
     const read = numbers.flatMap((i) => this.#places.get(from + i) ?? [])
     const stamps = answers.map(({ startedAt }) => startedAt).sort()
+    const [size, ...others] = this.#arrived
     return {
       ...far,
       // The guard treats the rows as being as old as the first response that contained any of them.
@@ -116,7 +126,7 @@ class Isolation {
       totalPages: Math.ceil(far.total / perPage),
       unread,
       around: await this.#around(unread, { from, to }),
-      ...(this.#smallest > 1 && this.#smallest < perPage && { readable: this.#smallest }),
+      ...(size !== undefined && others.length + unread.length === 0 && { readable: size }),
     }
   }
 
@@ -130,27 +140,27 @@ class Isolation {
 
   /** Reads the places in pages of the first of the sizes, and those of a page that doesn't answer in smaller ones. */
   async #parts({ from, to }: Places, [size, ...smaller]: readonly number[]): Promise<void> {
-    if (size === undefined) {
-      await this.#single({ from, to })
-      return
-    }
-    for (let k = Math.floor(from / size); k * size < to; k++) {
-      const answer = await orFailure(this.ask(k + 1, size, attemptsOfFew))
-      if (answer) this.#take(answer, k * size, size)
-      else await this.#parts({ from: Math.max(from, k * size), to: Math.min(to, (k + 1) * size) }, smaller)
-    }
+    if (size === undefined) this.#miss(from)
+    else if (size > 1 && (this.#failed.get(size) ?? 0) >= mostOfSize) await this.#parts({ from, to }, smaller)
+    else
+      for (let k = Math.floor(from / size); k * size < to; k++) {
+        const answer = await orFailure(this.ask(k + 1, size, size > 1 ? attemptsOfFew : attemptsOfOne))
+        if (answer) this.#take(answer, k * size, size)
+        else {
+          this.#failed.set(size, (this.#failed.get(size) ?? 0) + 1)
+          await this.#parts({ from: Math.max(from, k * size), to: Math.min(to, (k + 1) * size) }, smaller)
+        }
+      }
   }
 
-  async #single({ from, to }: Places): Promise<void> {
-    if (++this.#broken > mostBroken) throw this.failure
-    for (let place = from; place < to; place++) {
-      const answer = await orFailure(this.ask(place + 1, 1, attemptsOfOne))
-      if (answer) this.#take(answer, place, 1)
-    }
+  /** No response shows the record at that place. */
+  #miss(place: number): void {
+    this.#broken.add(Math.floor(place / few))
+    if (this.#broken.size > mostBroken) throw this.failure
   }
 
   #take(answer: Page, from: number, size: number): void {
-    this.#smallest = Math.min(this.#smallest, size)
+    this.#arrived.add(size)
     const { records } = answer
     const tokens = answer.tokens()
     this.#answers.push(answer)
@@ -173,11 +183,16 @@ class Isolation {
 }
 
 /** Throws the failure if neither single records nor the page's size caused it, or if the list doesn't stand still. */
-export async function isolate(source: Source, request: ListRequest, failure: Skip): Promise<IsolatedPage> {
+export async function isolate(
+  source: Source,
+  request: ListRequest,
+  failure: Skip,
+  most: number,
+): Promise<IsolatedPage> {
   const ask: Ask = (page, perPage, attempts) =>
     source.take({ ...request, page, perPage, attempts }, keepTokens)
   for (let attempt = 0; attempt < mostTries; attempt++) {
-    const isolated = await new Isolation(ask, failure).run(request)
+    const isolated = await new Isolation(ask, failure, most).run(request)
     if (isolated) return isolated
   }
   throw failure

@@ -1,12 +1,13 @@
 /*
  * Retries what failed in a cursor's earlier walks. Remembered holes, with two requests per run: walks begin behind those
- * that remain. Pages that couldn't be read because of their size, with one request per day. cursorwalk.ts does so before
- * each walk.
+ * that remain. Pages that couldn't be read because of their size, with one request per day that fails. cursorwalk.ts
+ * does so before each walk.
  */
 import { endOfSecond } from '../base/timestamp.js'
 import type { Hole } from '../list/anomalies.js'
 import { cutBefore, epoch } from '../list/cutpoint.js'
 import type { Memory } from '../list/memory.js'
+import { nextLarger } from '../list/pagesize.js'
 import type { WalkPage } from '../list/types.js'
 import type { FlatPage } from '../model/flatten/batch.js'
 import type { Fetched } from '../warehouse/versionbatch.js'
@@ -96,7 +97,7 @@ export function beyondHoles(
 const earlier = (one: string | undefined, other: string): string =>
   one !== undefined && one < other ? one : other
 
-/** Once a day, requests the first page of the whole list in the usual size, if such pages couldn't be read. */
+/** Once a day, requests the first page of the whole list in larger sizes until one fails, if large pages couldn't be read. */
 export async function tryLarger<P extends FlatPage<unknown>>(
   list: CursorList<P>,
   memory: Memory,
@@ -106,10 +107,14 @@ export async function tryLarger<P extends FlatPage<unknown>>(
   if (!readable || readable.triedOn === today) return memory
   list.readable = undefined
   const { most } = list
-  const page = most > readable.size && (await list.attempt(epoch, 1, most))
-  if (page) return rest
-  list.readable = readable.size
-  return { ...rest, readable: { ...readable, triedOn: today } }
+  let { size } = readable
+  for (let next = nextLarger(size, most); size < most && (await list.attempt(epoch, 1, next)); ) {
+    size = next
+    next = nextLarger(size, most)
+  }
+  if (size >= most) return rest
+  list.readable = size
+  return { ...rest, readable: { size, triedOn: today } }
 }
 
 /**

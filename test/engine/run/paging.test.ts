@@ -484,13 +484,49 @@ describe.each(warehouses())('$name', (kind) => {
       }
     })
 
-    it('below 50, its pages are isolated, and nothing is remembered', async () => {
-      const warehouse = await begun(220, [over(30)])
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
+    it.each(
+      someOf(3, [
+        [25, 25],
+        [49, 25],
+        [12, 10],
+        [5, 5],
+        [2, 2],
+        [1, 1],
+      ] as const),
+    )('of at most %i, too, the size is learned once, and larger ones are tried again', async (most, size) => {
+      const warehouse = await begun(120, [over(most)])
+      const whole = { status: 'ok', completeness: 'proven', reason: null } as const
+      expect(await run(warehouse)).toMatchObject(whole)
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      // Nothing is requested in vain from then on, but for one page a day.
+      expect(await run(warehouse)).toMatchObject({ ...whole, requests: size === 1 ? 2 : 1 })
+      const full = await run(warehouse, { mode: 'full' })
+      expect(full).toMatchObject(whole)
+      expect(full.requests).toBeLessThanOrEqual(Math.ceil(120 / size) + 2)
+      expect(Math.max(...sizes())).toBe(size)
+      nextDay()
+      await run(warehouse)
+      expect(sizes().filter((asked) => asked > most)).toHaveLength(1)
+      sandbox.script([])
+      nextDay()
+      expect(await run(warehouse)).toMatchObject(whole)
       expect(await remembered(warehouse)).toBeNull()
-      // Only the first page is requested with every retry.
-      expect(sizes().filter((size) => size === 100).length).toBeLessThanOrEqual(4 + 3)
+      expect(sizes().at(-1)).toBe(100)
+    })
+
+    it('a record that breaks all pages but its own makes no other page smaller', async () => {
+      const warehouse = await begun(120)
+      const off = sandbox.onRequest(({ resource, page, perPage }) => {
+        if (resource !== 'notes' || page === null || perPage === null) return
+        // The record is the 33rd of the list.
+        const isThere = (page - 1) * perPage <= 32 && page * perPage > 32
+        sandbox.script(isThere && perPage > 1 ? [{ when, fault: { kind: 'status', status: 502 } }] : [])
+      })
+      expect(await run(warehouse, { readAhead: 0 })).toMatchObject({ status: 'ok', completeness: 'proven' })
+      off()
+      expect(sizes()).toContain(2)
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(await readable(warehouse)).toBeUndefined()
     })
 
     it('a page that fails for a while and then arrives does not make the pages smaller', async () => {
