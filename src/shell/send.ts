@@ -4,7 +4,8 @@
  */
 
 import { type Clock, systemClock } from '../engine/base/clock.js'
-import { codeOf, connectionWords } from '../engine/source/http/failure.js'
+import { outsideCode } from '../engine/base/errors.js'
+import { connectionWords } from '../engine/source/http/failure.js'
 import { backoff } from '../engine/source/http/retry.js'
 
 /*
@@ -24,7 +25,7 @@ export function beatAddress(url: string, exit: number): string {
   return address.href
 }
 
-/** Calls a heartbeat with the exit code of the finished run, for a few seconds at most. Never throws. */
+/** Calls a heartbeat with the exit code of the finished run, for a few seconds at most. */
 export const beat = (
   url: string,
   exit: number,
@@ -59,7 +60,7 @@ const waits = { attempts: 100, baseMs: 1000, maxMs: 8000 }
 /** How many bytes of the answer are read; its content doesn't matter. */
 const mostOfAnswer = 64 * 1024
 
-/** Sends once. Doesn't follow redirects: the address is a secret shared with one host. Never throws. */
+/** Sends once. Doesn't follow redirects: the address is a secret shared with one host. Throws nothing but errors of ours. */
 async function send(
   { method, url, headers, body }: Outgoing,
   { milliseconds, signal }: { readonly milliseconds: number; readonly signal: AbortSignal | undefined },
@@ -92,7 +93,9 @@ async function send(
     await Promise.race([answer.dump({ limit: mostOfAnswer }), tooLate]).catch(() => {})
     return answered(statusCode)
   } catch (error) {
-    return unanswered(codeOf(error), milliseconds)
+    const code = outsideCode(error)
+    if (code === undefined) throw error
+    return unanswered(code, milliseconds)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', interrupt)
@@ -127,7 +130,7 @@ export interface Persistence {
   readonly random?: () => number
 }
 
-/** Sends, and retries while that is useful and time is left. Never throws. */
+/** Sends, and retries while that is useful and time is left. */
 export async function sendPatiently(message: Outgoing, how: Persistence): Promise<Sent> {
   const { clock, budgetMs, signal, random = Math.random } = how
   const now = (): number => Number(clock.nowMicros() / 1000n)

@@ -164,9 +164,12 @@ describe('postgres', () => {
     await warehouse.close()
   })
 
-  it('stops the run when it stays away, and the next one continues where this one stopped', async () => {
+  it.each([
+    ['its port', () => postgres.url],
+    ['a socket', () => `postgres:///postgres?host=${postgres.data}&port=${postgres.port}&user=postgres`],
+  ])('by %s stops the run when it stays away, and the next one continues there', async (_by, url) => {
     await (await fresh()).close()
-    const place = { url: postgres.url, schema: 'outage', model: known }
+    const place = { url: url(), schema: 'outage', model: known }
     const warehouse = await openWarehouse({ ...place, retryWaits: [0, 10, 10] })
     await migrate(warehouse)
     const run = harassed(warehouse, async (n) => {

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { StatusReport } from '../../src/features/health/statusdocument.js'
@@ -64,5 +67,54 @@ describe('a Postgres warehouse', () => {
       expect(stdout + stderr).not.toContain('pa55word')
       expect(stderr.match(/does not answer/g) ?? []).toHaveLength(command === 'check' ? 0 : 1)
     }
+  })
+
+  /** Accepts TLS, and then does something else. */
+  const afterTls = (then: (socket: Socket) => void): Promise<Server> =>
+    new Promise((resolve) => {
+      const server = createServer((socket) => {
+        socket.on('error', () => {})
+        socket.once('data', () => {
+          socket.write('S')
+          socket.once('data', () => then(socket))
+        })
+      })
+      server.listen(0, '127.0.0.1', () => resolve(server))
+    })
+
+  test('that is away by socket, by route or by TLS is away like any other', async () => {
+    const talks = await afterTls((socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    const leaves = await afterTls((socket) => void socket.destroy())
+    const there = { warehouse: { url: `sqlite:${join(here.folder, 'there.db')}` } }
+    here.configure(there)
+    expect(await here.run('migrate')).toMatchObject({ code: 0 })
+    const folder = (path: string): string => `postgres://me@${encodeURIComponent(path)}:5432/d`
+    const tls = (server: Server): string =>
+      `postgres://me@127.0.0.1:${(server.address() as AddressInfo).port}/d?sslmode=require`
+    for (const [address, code] of [
+      [folder('/nowhere/at/all'), 'ENOENT'],
+      [folder(fileURLToPath(import.meta.url)), 'ENOTDIR'],
+      ['postgres://me@224.0.0.1:5432/d', 'ENETUNREACH'],
+      [tls(talks), '(EPROTO|ERR_SSL_)'],
+      [tls(leaves), 'ECONNRESET'],
+    ]) {
+      here.configure({ warehouse: { url: address } })
+      const { code: exit, stderr } = await here.run('status')
+      expect([address, exit, stderr]).toEqual([
+        address,
+        3,
+        expect.stringMatching(new RegExp(`does not answer \\(${code}`)),
+      ])
+      // The other side of a copy has connections of its own.
+      here.configure(there)
+      const copied = await here.run('copy', '--to', String(address))
+      expect([address, copied.code, copied.stderr]).toEqual([
+        address,
+        3,
+        expect.stringMatching(new RegExp(`\\(${code}`)),
+      ])
+    }
+    talks.close()
+    leaves.close()
   })
 })

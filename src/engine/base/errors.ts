@@ -81,6 +81,17 @@ export class Bug extends ShopsyncError {
 export const isExpected = (error: unknown): error is Retry | Skip | Stop =>
   error instanceof Retry || error instanceof Skip || error instanceof Stop
 
+/**
+ * The code of an error that arose outside of the program: the system's, TLS's or a library's. undefined of JavaScript's own
+ * errors, which Node throws at wrong arguments, too.
+ */
+export function outsideCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError) return undefined
+  if ('code' in error && typeof error.code === 'string') return error.code
+  // A name had several addresses, and all of them failed.
+  return error instanceof AggregateError ? outsideCode(error.errors[0]) : undefined
+}
+
 /** An error's message and hint. */
 export function wordsOf(error: unknown): { readonly message: string; readonly hint: string | undefined } {
   const message = error instanceof Error ? error.message : String(error)

@@ -3,7 +3,8 @@
  * keep its events away: an untrusted certificate, a redirect, or a different server at the other end.
  */
 import { resources } from '../../../schema/index.js'
-import { codeOf, connectionWords } from '../../engine/source/http/failure.js'
+import { outsideCode } from '../../engine/base/errors.js'
+import { connectionWords } from '../../engine/source/http/failure.js'
 import type { Trial } from './trials.js'
 
 /** Milliseconds. */
@@ -53,7 +54,7 @@ async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
     return trial(
       `${url.origin} does not answer: ${wordsFor(cause)}`,
-      isOfCertificate.test(codeOf(cause) ?? '')
+      isOfCertificate.test(outsideCode(cause) ?? '')
         ? 'The source rejects a certificate that is self-signed or whose chain is incomplete: use one from a public authority, with its chain'
         : 'Check the address, that shopsync listen is up, and that the proxy forwards to it',
       1,
@@ -86,6 +87,6 @@ const isOfCertificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/
 
 function wordsFor(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return connectionWords('ETIMEDOUT')
-  const code = codeOf(error) ?? ''
+  const code = outsideCode(error) ?? ''
   return isOfCertificate.test(code) ? `its certificate is not trusted (${code})` : connectionWords(code)
 }

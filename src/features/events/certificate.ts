@@ -5,8 +5,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { describeError, Stop } from '../../engine/base/errors.js'
-import { codeOf } from '../../engine/source/http/failure.js'
+import { describeError, outsideCode, Stop } from '../../engine/base/errors.js'
 import type { TlsFiles } from './threadmessages.js'
 
 export interface Pem {
@@ -18,7 +17,7 @@ const read = (file: string, what: string): string => {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new Stop(`The ${what} ${file} cannot be read (${codeOf(error)})`, {
+    throw new Stop(`The ${what} ${file} cannot be read (${outsideCode(error)})`, {
       exitCode: 2,
       hint: 'Expected events.tls.cert and events.tls.key, or --tls-cert and --tls-key, to name two files in PEM',
     })

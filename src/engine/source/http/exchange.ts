@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Clock, Stamps } from '../../base/clock.js'
-import { Bug, Retry, Skip } from '../../base/errors.js'
+import { Retry, Skip } from '../../base/errors.js'
 import { fromMicros } from '../../base/timestamp.js'
 import { inSpan, type SpanFacts } from '../../base/trace.js'
 import type { ProxyAddress } from '../../config/proxy.js'
@@ -125,7 +125,6 @@ export class Exchange {
         permit.cancel()
         throw signal.reason
       }
-      if (error instanceof Bug) throw error
       throw brokenConnection(this.#what, error, this.#details, this.options.via)
     } finally {
       permit.release(this.#outcome)

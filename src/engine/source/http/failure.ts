@@ -1,20 +1,14 @@
 /** Which error a failed request becomes. Its class tells the retry loop and the run what to do. Used by exchange.ts. */
 
-import { Retry, Skip, Stop } from '../../base/errors.js'
+import { type ErrorDetails, outsideCode, Retry, Skip, Stop } from '../../base/errors.js'
 import type { ProxyAddress } from '../../config/proxy.js'
-
-interface FailureDetails {
-  readonly tenantId?: number | bigint
-  readonly resource?: string
-  readonly requestId?: string
-}
 
 /** What a response other than 200 means for the cursor (docs/api.md, Errors). */
 export function statusFailure(
   what: string,
   status: number,
   after: number | undefined,
-  known: FailureDetails,
+  known: ErrorDetails,
 ): Error {
   const message = `${what} answered ${status}, expected 200`
   const details = { ...known, status }
@@ -38,7 +32,7 @@ export function statusFailure(
 
 const spent = 'The rate limit is used up: try again later, or find out what else uses this partner id'
 
-function hintOf(status: number, { tenantId }: FailureDetails): string {
+function hintOf(status: number, { tenantId }: ErrorDetails): string {
   if (status === 404 && tenantId === undefined)
     return 'Check api.baseUrl: the API answers below its api/v1/, which shopsync adds'
   if (status === 404) return 'The tenant is not granted to this partner, or the API does not offer this path'
@@ -81,21 +75,30 @@ const HINTS: readonly (readonly [codes: RegExp, hint: string])[] = [
 /** A certificate that isn't trusted won't be trusted at the next attempt either. */
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|PRX_TLS/
 
-/** Connections that never opened. With a proxy, it was the proxy that couldn't be reached. */
-const NEVER_OPEN =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
+/** What kept connections to a proxy from opening. */
+const ofProxies = new WeakSet<object>()
+
+/** For an error of connecting to a proxy: that one is away, and not the API. */
+export const markProxy = (error: Error): void => void ofProxies.add(error)
+
+const nameOfParser = (error: unknown): string | undefined =>
+  error instanceof Error && error.name === 'HTTPParserError' ? error.name : undefined
+
+const isOfProxy = (error: unknown): boolean => error instanceof Error && ofProxies.has(error)
 
 /**
- * What a broken connection means. The error itself isn't kept as the cause: errors of the HTTP parser contain pieces of
+ * What a broken connection means. An error that didn't arise outside stays what it is. Otherwise the error itself isn't kept as the cause: errors of the HTTP parser contain pieces of
  * the response, which may be customer data.
  */
 export function brokenConnection(
   what: string,
   error: unknown,
-  details: FailureDetails,
+  details: ErrorDetails,
   via: ProxyAddress | undefined,
-): Error {
-  const code = codeOf(error)
+): unknown {
+  // The HTTP parser's have a name, and not always a code.
+  const code = outsideCode(error) ?? nameOfParser(error)
+  if (code === undefined) return error
   if (CERTIFICATE.test(code))
     return new Skip(`${what}: the server's certificate is not trusted (${code})`, {
       ...details,
@@ -105,7 +108,7 @@ export function brokenConnection(
   const answer = via && answerOfProxy(error)
   if (via && answer !== undefined) return refusedTunnel(what, answer, details, via)
   const meaning = `${connectionWords(code)} (${code})`
-  if (via && NEVER_OPEN.test(code))
+  if (via && isOfProxy(error))
     return new Retry(`${what}: the proxy ${via.label} does not answer: ${meaning}`, {
       ...details,
       hint: `Check ${via.from} and the network`,
@@ -126,7 +129,7 @@ function answerOfProxy(error: unknown): number | undefined {
   return status === undefined ? undefined : Number(status)
 }
 
-function refusedTunnel(what: string, status: number, details: FailureDetails, via: ProxyAddress): Error {
+function refusedTunnel(what: string, status: number, details: ErrorDetails, via: ProxyAddress): Error {
   const told = `the proxy ${via.label} answered ${status} to CONNECT, expected 200`
   if (status === 407)
     return new Stop(`${what}: ${told}: it refuses the login`, {
@@ -137,13 +140,4 @@ function refusedTunnel(what: string, status: number, details: FailureDetails, vi
   const hint = `Ask the proxy's administrator whether it allows connections to the API's host; ${via.from} names the proxy`
   if (status >= 500 || status === 429) return new Retry(`${what}: ${told}`, { ...details, hint })
   return new Skip(`${what}: ${told}`, { ...details, reason: 'failed', hint })
-}
-
-/** The code by which Node and undici identify a failure. */
-export function codeOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return 'unknown'
-  if ('code' in error && typeof error.code === 'string') return error.code
-  // A name had several addresses, and all of them failed.
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
-  return 'name' in error && typeof error.name === 'string' ? error.name : 'unknown'
 }

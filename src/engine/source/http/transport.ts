@@ -4,10 +4,10 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { Stop } from '../../base/errors.js'
+import { outsideCode, Stop } from '../../base/errors.js'
 import type { Config } from '../../config/config.js'
 import { isHeaderValue, type Secret } from '../../config/secret.js'
-import { codeOf } from './failure.js'
+import { markProxy } from './failure.js'
 
 /** One HTTP response, read to its end. The body of a response other than 200 is discarded. */
 export interface RawReply {
@@ -91,19 +91,25 @@ export class Transport {
     try {
       return { ...reply, body: Buffer.from(await body.arrayBuffer()) }
     } catch (error) {
-      if (codeOf(error) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return { ...reply, tooLarge: true }
+      if (outsideCode(error) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return { ...reply, tooLarge: true }
       throw error
     }
   }
 
   async #open(): Promise<Dispatcher> {
     // undici takes a while to load, which `--help` shouldn't have to wait for.
-    const { Pool, ProxyAgent } = await import('undici')
+    const { buildConnector, Pool, ProxyAgent } = await import('undici')
     const { origin, proxy, connections, timeouts, maxBodyBytes } = this.options
     const options = { connections, pipelining: 1, maxResponseSize: maxBodyBytes }
     const connect = { timeout: timeouts.connect }
     if (!proxy) return new Pool(origin, { ...options, connect })
     const login = loginOf(proxy.reveal())
+    const open = buildConnector(connect)
+    const toProxy: typeof open = (where, done) =>
+      open(where, (...opened) => {
+        if (opened[0]) markProxy(opened[0])
+        done(...opened)
+      })
     return new ProxyAgent({
       ...options,
       uri: proxy.reveal(),
@@ -112,7 +118,8 @@ export class Transport {
       proxyTls: connect,
       requestTls: connect,
       // A proxy that doesn't open the tunnel is treated like a host that doesn't accept the connection.
-      clientFactory: (url) => new Pool(url, { connections, connect, headersTimeout: timeouts.connect }),
+      clientFactory: (url) =>
+        new Pool(url, { connections, connect: toProxy, headersTimeout: timeouts.connect }),
       ...(login !== undefined && { token: login }),
     })
   }

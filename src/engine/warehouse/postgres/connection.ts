@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import type pg from 'pg'
+import pg from 'pg'
 import { Stop } from '../../base/errors.js'
 import type { Environment } from '../../config/expand.js'
 import {
@@ -17,6 +17,25 @@ import {
   tlsMode,
 } from '../../config/postgresaddress.js'
 import { jitOffLocally, sessionOptions, utcLocally } from './sessiontime.js'
+
+/** What ended a connection, or kept it from opening: errors of the socket and of TLS, not what the server answered. */
+const ofConnections = new WeakSet<object>()
+
+/** Whether an error arose in a connection to the server. See classify(). */
+export const isOfConnection = (error: object): boolean => ofConnections.has(error)
+
+/**
+ * A connection to the server, in whatever pool: ours, that of a copy's other side, the queue's. An error without a listener
+ * ends the process, and a pool doesn't listen to connections that it has lent; their next statement reports it.
+ */
+class ServerClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config)
+    this.on('error', () => {})
+    const { connection } = this as unknown as { readonly connection: NodeJS.EventEmitter }
+    connection.on('error', (error: object) => void ofConnections.add(error))
+  }
+}
 
 /** In milliseconds. A process that is stopped in the middle of a transaction must not hold the lease's row forever. */
 const limits = { idle_in_transaction_session_timeout: 30_000, lock_timeout: 30_000 }
@@ -35,7 +54,7 @@ export function connecting(
   pooler: boolean,
   environment: Environment = process.env,
 ): {
-  readonly config: pg.ClientConfig
+  readonly config: pg.PoolConfig
   /** For messages: `HOST:PORT/DATABASE`. */
   readonly place: string
   readonly tlsFrom: string | undefined
@@ -48,6 +67,7 @@ export function connecting(
     ...{ user, password, host, port, database, application_name: applicationName ?? 'shopsync' },
     connectionTimeoutMillis: connectTimeout ?? usualConnectMs,
     ssl: mode === undefined || mode === 'disable' ? false : tlsOf(mode, address),
+    Client: ServerClient,
   }
   const session = { options: sessionOptions(options), ...limits }
   return {
@@ -63,7 +83,7 @@ export function connecting(
 const usualConnectMs = 10_000
 
 /** Without what is undefined: the driver looks for these elsewhere. */
-const defined = (config: object): pg.ClientConfig =>
+const defined = (config: object): pg.PoolConfig =>
   Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
 
 const refused = (place: string, { found, expected, hint }: AddressFault): Stop =>

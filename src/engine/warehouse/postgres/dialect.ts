@@ -46,7 +46,7 @@ const connections = 4
 /** The server's code. */
 const uniqueViolation = '23505'
 
-function connect(config: pg.ClientConfig, silentMs: number | undefined): pg.Pool {
+function connect(config: pg.PoolConfig, silentMs: number | undefined): pg.Pool {
   const pool = new pg.Pool({
     ...config,
     max: connections,
@@ -56,11 +56,8 @@ function connect(config: pg.ClientConfig, silentMs: number | undefined): pg.Pool
     pipeline: true,
     types: typeParsers,
   })
-  // An error without a listener ends the process. The pool doesn't listen to connections that it has lent, so a
-  // connection that the server ends between two statements needs its own listener. The next statement reports the
-  // error.
+  // Of connections that nobody has borrowed: nothing is lost.
   pool.on('error', () => {})
-  pool.on('connect', (client) => void client.on('error', () => {}))
   endSilentConnections(pool, config, silentMs)
   return pool
 }

@@ -1,4 +1,4 @@
-import { Stop } from '../../base/errors.js'
+import { outsideCode, Stop } from '../../base/errors.js'
 import {
   away,
   classifyWith,
@@ -9,11 +9,12 @@ import {
   troubleOf,
   values,
 } from '../classify.js'
+import { isOfConnection } from './connection.js'
 import { holderOf, lockTimeout } from './lockholder.js'
 
-const lost = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/
 /** Errors of the pool and the driver that have no code. */
-const lostText = /terminated|Connection ended|timeout exceeded when trying to connect|not queryable/
+const lostText =
+  /terminated|Connection ended|timeout exceeded when trying to connect|not queryable|establishing an SSL connection/
 
 const noneLeft =
   'The server has no connection left for this user: end other sessions, or raise max_connections or the connection limit of the role; a run takes up to four'
@@ -120,7 +121,7 @@ function lacksRight({ cause, table }: DriverError, names: Names): Trouble {
 
 function judge(error: DriverError, names: Names): Trouble | undefined {
   const { cause, code, table } = error
-  if (lost.test(code) || lostText.test(cause.message)) return away
+  if ((isOfConnection(cause) && outsideCode(cause)) || lostText.test(cause.message)) return away
   if (code === '42501') return lacksRight(error, names)
   if (code === lockTimeout)
     return tables(`${holderOf(cause)}: end that session, or wait for it`, { isPassing: true })
@@ -139,7 +140,8 @@ function special({ cause, code }: DriverError, where: string, { tlsFrom }: Names
   const { message } = cause
   const stop = (words: string, hint: string): Stop =>
     new Stop(`The warehouse ${where} ${words}`, { exitCode: 3, hint, cause })
-  if (/does not support SSL|SSL is not enabled|certificate/.test(message))
+  // OpenSSL's own code: a file of certificates or a key that can't be read.
+  if (/does not support SSL|SSL is not enabled|certificate/.test(message) || code.startsWith('ERR_OSSL'))
     return stop(
       `cannot be reached over TLS: ${message}`,
       `Expected a server with ssl = on whose certificate is trusted, because ${tlsFrom ?? 'the server'} asks for it: name the authority with sslrootcert in warehouse.url; on one machine or a private network, leave the sslmode out`,
