@@ -157,7 +157,9 @@ function secured(data: string, { cert, key }: NonNullable<PostgresOptions['tls']
     [key, 'server.key'],
   ] as const)
     writeFileSync(join(data, name), readFileSync(from), { mode: 0o600 })
-  writeFileSync(hba, 'local all all trust\nhostssl all all all trust\n')
+  // Two roles need a password, which only one of them proves in a way that can be bound to the connection.
+  const asked = 'hostssl all bound all scram-sha-256\nhostssl all plain all password\n'
+  writeFileSync(hba, `local all all trust\n${asked}hostssl all all all trust\n`)
   if (isRoot) for (const name of ['server.pem', 'server.key']) chownSync(join(data, name), nobody, nobody)
   return ['ssl=on', 'ssl_cert_file=server.pem', 'ssl_key_file=server.key']
 }

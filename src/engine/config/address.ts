@@ -88,7 +88,20 @@ export function warehouseProblem(url: string): Problem | undefined {
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0]
   return problem(
     scheme ? `an address that begins with "${scheme}:"` : 'an address without "sqlite:" or "postgres:"',
+    /postgres|pgsql|psql|\bdbname=/i.test(url) ? postgresHint(url) : undefined,
   )
+}
+
+/** Other programs and providers write such an address with something around it, or in another form. */
+function postgresHint(url: string): string {
+  const [, around = '', scheme] = /^(.*?)\b(?:(postgres(?:ql)?):\/\/)/is.exec(url) ?? []
+  const plain = 'Type "url": "postgres://USER:PASSWORD@HOST:PORT/DATABASE"'
+  if (scheme === undefined) return plain
+  // In front of the scheme there is a prefix or a command of another program. Anything else may be a secret.
+  const shown = /^[a-z:' ]{1,12}$/i.test(around) ? ` ${JSON.stringify(around)}` : ' what is in front of it'
+  if (around === '') return `Type "${scheme.toLowerCase()}://" in lower case`
+  const quoted = /["']/.test(around) ? ', and the quotes' : ''
+  return `Leave${shown} out${quoted}: the address begins with "${scheme}://"`
 }
 
 /** The address with ~/ replaced by the home directory. A shell would do that, but no shell reads the configuration. */

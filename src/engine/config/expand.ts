@@ -86,11 +86,12 @@ function fromFile(
   const place = resolve(folder, file)
   try {
     const text = readFileSync(place, 'utf8').trim()
-    if (text === '')
+    const lines = text.split('\n').length
+    if (text === '' || lines > 1)
       problems.push({
         path: `${path}.file`,
-        found: `an empty file at ${place}`,
-        expected: 'a file that holds the secret and nothing else',
+        found: text === '' ? `an empty file at ${place}` : `a file of ${lines} lines at ${place}`,
+        expected: 'a file that holds the secret on one line, and nothing else',
       })
     files.push({ file: place, key: path })
     return text
@@ -98,7 +99,7 @@ function fromFile(
     problems.push({
       path: `${path}.file`,
       found: `no readable file at ${place} (${error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'})`,
-      expected: 'a file that holds the secret and nothing else',
+      expected: 'a file that holds the secret on one line, and nothing else',
       hint: "A relative path starts at the configuration file's folder",
     })
     return item

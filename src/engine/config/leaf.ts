@@ -91,10 +91,19 @@ function durationOf(
     .describe(doc)
 }
 
+/**
+ * An address or a credential for another server. None begins or ends with a blank or a line break, but what is copied,
+ * or written by other programs into a variable, often does.
+ */
+export const trimmedLeaf = (error: string) => z.string({ error }).trim().min(1, { error })
+
 /** A text, or `{"file": PATH}`, which the loader replaces with the text of the file before the check. */
 export const secret = (error: string) =>
   z.union(
-    [textLeaf(error), z.strictObject({ file: textLeaf('the path of a file').describe('Path of the file.') })],
+    [
+      trimmedLeaf(error),
+      z.strictObject({ file: textLeaf('the path of a file').describe('Path of the file.') }),
+    ],
     { error: `${error}, or {"file": "PATH"}` },
   )
 
@@ -103,7 +112,7 @@ export const apiSecret = secret('the partner secret').superRefine((value, contex
   if (typeof value !== 'string' || isHeaderValue(value)) return
   context.addIssue({
     code: 'custom',
-    message: 'the partner secret: printable ASCII, without spaces or line breaks around it',
+    message: 'the partner secret: printable ASCII on one line',
     params: { hint: 'Copy it again as the API operator issued it' },
   })
 })

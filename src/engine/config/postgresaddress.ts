@@ -7,6 +7,8 @@ import { nearest } from './nearest.js'
 
 export type TlsMode = 'disable' | 'require' | 'verify-ca' | 'verify-full'
 
+const bindings = ['disable', 'prefer', 'require'] as const
+
 /** The parts of an address, without escapes. undefined: not in the address. */
 export interface PostgresAddress {
   readonly user: string | undefined
@@ -22,6 +24,8 @@ export interface PostgresAddress {
   readonly applicationName: string | undefined
   /** In milliseconds. */
   readonly connectTimeout: number | undefined
+  /** Whether the server must prove that it knows the password, over this very TLS connection. */
+  readonly channelBinding: (typeof bindings)[number] | undefined
   /** As in the address; files are paths. */
   readonly tls: {
     readonly mode: TlsMode | undefined
@@ -45,13 +49,49 @@ const fault = (found: string, hint = escapes): AddressFault => ({ found, hint })
 
 const names = [
   ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl', 'options', 'host', 'port', 'user', 'password'],
-  ...['application_name', 'connect_timeout'],
+  ...['application_name', 'connect_timeout', 'channel_binding', 'dbname'],
 ] as const
 
-type Name = (typeof names)[number]
-type Parameters = Partial<Record<Name, string>>
+type Parameters = Partial<Record<(typeof names)[number], string>>
 
-const isName = (text: string): text is Name => (names as readonly string[]).includes(text)
+const isName = (text: string): text is keyof Parameters => (names as readonly string[]).includes(text)
+
+/**
+ * Parameters that libpq knows and providers print, with the values that ask for nothing more than what is done anyway.
+ * An empty list: any value.
+ */
+const fulfilled: Readonly<Record<string, readonly string[]>> = {
+  target_session_attrs: ['any', 'read-write', 'primary', 'prefer-standby'],
+  client_encoding: ['auto', 'utf8', 'UTF8', 'utf-8', 'UTF-8'],
+  gssencmode: ['disable', 'prefer'],
+  sslnegotiation: ['postgres'],
+  sslcertmode: ['allow'],
+  sslcompression: ['0'],
+  sslsni: ['1'],
+  keepalives: ['1'],
+  keepalives_idle: [],
+  keepalives_interval: [],
+  keepalives_count: [],
+  tcp_user_timeout: [],
+  load_balance_hosts: [],
+  fallback_application_name: [],
+}
+
+const pooled =
+  'Leave it out, and set "warehouse": {"pooler": true} if that server is a pooler in transaction mode'
+const inSchema = 'Leave it out, and set "warehouse": {"schema": "shopsync"}'
+/** What to type in place of parameters that mean something here, but not in an address. */
+const elsewhere: Readonly<Record<string, string>> = {
+  pgbouncer: pooled,
+  prepareThreshold: pooled,
+  schema: inSchema,
+  currentSchema: inSchema,
+  search_path: inSchema,
+  hostaddr: 'Leave it out, and name that address as the host',
+  passfile: 'Leave it out, and name the file in PGPASSFILE in the environment',
+  service: 'Leave it out, and write what the service names into the address',
+  sslpassword: 'Leave it out, and name a key without a passphrase',
+}
 
 /** Whether something is a fault instead of a value. */
 export const isFault = (value: object): value is AddressFault => 'found' in value
@@ -88,7 +128,9 @@ function readParameters(query: string): Parameters | AddressFault {
   for (const pair of query.split('&').filter(Boolean)) {
     const at = pair.indexOf('=')
     const name = decodedParameter(at < 0 ? pair : pair.slice(0, at))
-    if (!isName(name)) return unknownParameter(name)
+    const more = isName(name) ? undefined : unusedParameter(name, decodedParameter(pair.slice(at + 1)))
+    if (more) return more
+    if (!isName(name)) continue
     if (at < 0 || at === pair.length - 1)
       return fault(`the parameter ${name} without a value`, `Type ${name}=VALUE`)
     if (name in found) return fault(`the parameter ${name} twice`, 'Leave one of them out')
@@ -97,10 +139,23 @@ function readParameters(query: string): Parameters | AddressFault {
   return found
 }
 
-/** What isn't known would be ignored, and a connection without TLS looks like one with it. */
-function unknownParameter(name: string): AddressFault {
+/**
+ * What isn't known would be ignored, and a connection without TLS looks like one with it. undefined: the parameter asks
+ * for what is done anyway.
+ */
+function unusedParameter(name: string, value: string): AddressFault | undefined {
+  const values = Object.hasOwn(fulfilled, name) ? fulfilled[name] : undefined
+  if (values?.length === 0 || values?.includes(value)) return undefined
+  if (values)
+    return {
+      found: `the parameter ${name} with a value that shopsync cannot fulfill`,
+      expected: `one of ${values.join(', ')}`,
+      hint: `Leave it out, or type ${name}=${values[0]}`,
+    }
   // Behind a forgotten escape, it may be a part of the password.
   const shown = /^[a-z][a-z_]{1,30}$/i.test(name) ? `the parameter ${name}` : 'a parameter (not shown)'
+  const instead = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined
+  if (instead !== undefined) return { found: `${shown} in a Postgres address`, hint: instead }
   const near = nearest(name, names)
   return {
     found: `${shown} in a Postgres address`,
@@ -118,11 +173,23 @@ function assemble(authority: string, path: string, more: Parameters): PostgresAd
   if (isFault(place)) return place
   const port = more.port === undefined ? place.port : portOf(more.port)
   if (typeof port === 'object') return port
-  const connectTimeout = more.connect_timeout === undefined ? undefined : Number(more.connect_timeout) * 1000
-  if (connectTimeout !== undefined && !(Number.isInteger(connectTimeout) && connectTimeout < 10 ** 6))
+  const { connect_timeout: timeout, channel_binding: binding, dbname } = more
+  if (timeout !== undefined && !/^\d{1,3}$/.test(timeout))
     return fault('a connect_timeout that is no number', 'Type connect_timeout=10, in seconds')
   const tls = readTls(more)
   if (isFault(tls)) return tls
+  const channelBinding = bindings.find((one) => one === binding)
+  if (channelBinding !== binding)
+    return {
+      found: 'a channel_binding of another kind',
+      expected: `one of ${bindings.join(', ')}`,
+      hint: 'Type channel_binding=prefer',
+    }
+  if (channelBinding === 'require' && tls.mode === 'disable')
+    return fault(
+      'channel_binding=require without TLS',
+      'Type sslmode=verify-full, or leave channel_binding out',
+    )
   const decoded = (part: string): string | undefined => decodeURIComponent(part) || undefined
   return {
     user: more.user ?? decoded(name),
@@ -130,10 +197,11 @@ function assemble(authority: string, path: string, more: Parameters): PostgresAd
     typedPassword: secrets.join(':') || undefined,
     host: more.host ?? place.host,
     port,
-    database: decoded(path),
+    database: dbname ?? decoded(path),
     options: more.options,
     applicationName: more.application_name,
-    connectTimeout,
+    connectTimeout: timeout === undefined ? undefined : Number(timeout) * 1000,
+    channelBinding,
     tls,
   }
 }

@@ -17,7 +17,7 @@ const makeKey = 'Type openssl rand -base64 32, and keep the key where the secret
 
 /** The bytes of a key; undefined if the text isn't base64. */
 export const privacyKey = (text: string): Buffer | undefined =>
-  /^[A-Za-z0-9+/_-]+={0,2}$/.test(text.trim()) ? Buffer.from(text.trim(), 'base64') : undefined
+  /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
 
 export const privacy = (resources: Resources, tablesOf: TableLister) => {
   const treatment = choice(treatments, words).describe(

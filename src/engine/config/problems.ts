@@ -163,12 +163,17 @@ const missing = 'nothing'
 
 function found(value: unknown, hidden: boolean): string {
   if (value === undefined) return missing
-  if (hidden)
-    return value === ''
-      ? 'an empty text'
-      : `a value of type ${value === null ? 'null' : typeof value} (not shown)`
+  if (hidden) return value === '' ? 'an empty text' : `${secretPlace(value)} (not shown)`
   const text = toJson(value)
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
+}
+
+/** Where a secret comes from, for a message that must not show it. */
+function secretPlace(value: unknown): string {
+  if (typeof value === 'object' && value !== null && 'file' in value)
+    return `the text of the file ${toJson(value.file)}`
+  if (typeof value === 'string' && /^\$\{\w+\}$/.test(value)) return `the value of ${value}`
+  return `a value of type ${value === null ? 'null' : typeof value}`
 }
 
 /** One line per mistake, with its line number in the file. */

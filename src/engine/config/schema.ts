@@ -25,21 +25,21 @@ import {
   type TableLister,
   tenantChoice,
   tenantList,
-  textLeaf,
+  trimmedLeaf,
   whole,
 } from './leaf.js'
 import { privacy } from './privacysection.js'
 import type { ConfigSection } from './section.js'
 
 const isPartnerId = (value: unknown): boolean =>
-  (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)) ||
+  (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value.trim())) ||
   typeof value === 'bigint' ||
   Number.isSafeInteger(value)
 
 const partnerId = z
   .unknown()
   .refine(isPartnerId, { error: 'the partner identifier: a whole number, or a text without spaces' })
-  .transform(String)
+  .transform((value) => String(value).trim())
   .meta({
     description: 'Partner identifier, as issued by the operator of the API (header X-Api-Partner-Id).',
     type: ['string', 'integer'],
@@ -76,7 +76,7 @@ const retry = section(
 const api = z
   .strictObject(
     {
-      baseUrl: textLeaf('an address such as "https://api.example.com"').meta({
+      baseUrl: trimmedLeaf('an address such as "https://api.example.com"').meta({
         description:
           'Address of the API, without api/v1. Plain http is refused except for loopback addresses (see allowInsecure).',
         examples: ['https://api.example.com'],
@@ -190,7 +190,7 @@ const resource = (of: Resource, tablesOf: TableLister) => {
   return z
     .strictObject({
       enabled: flag('false: no request asks for the resource.', true),
-      path: textLeaf('a path below tenants/:tenant_id/')
+      path: trimmedLeaf('a path below tenants/:tenant_id/')
         .regex(/^[\w.-]+(\/[\w.-]+)*$/, { error: `a path below tenants/:tenant_id/ such as "${of.name}"` })
         .optional()
         .describe('Path below tenants/:tenant_id/, if the API uses a different one.'),

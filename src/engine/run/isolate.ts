@@ -42,12 +42,6 @@ const attemptsOfOne = 3
 /** Records may move from one of the smaller pages to another: then they are read again, at most this often. */
 const mostTries = 5
 
-/** Places of a list, from 0. */
-interface Places {
-  readonly from: number
-  readonly to: number
-}
-
 type Ask = (page: number, perPage: number, attempts: number) => Promise<Page>
 
 /**
@@ -106,7 +100,7 @@ class Isolation {
     const from = (page - 1) * perPage
     const to = Math.min(from + perPage, far.total)
     const sizes = smallerSizes.filter((size) => size < perPage && size <= this.most)
-    await this.#parts({ from, to }, sizes)
+    await this.#parts(from, to, sizes)
     const answers = [...this.#answers, far]
     if (answers.some(({ total }) => total !== far.total)) return undefined
     const numbers = Array.from({ length: Math.max(0, to - from) }, (_, i) => i)
@@ -125,7 +119,7 @@ class Isolation {
       page,
       totalPages: Math.ceil(far.total / perPage),
       unread,
-      around: await this.#around(unread, { from, to }),
+      around: await this.#around(unread, from, to),
       ...(size !== undefined && others.length + unread.length === 0 && { readable: size }),
     }
   }
@@ -138,17 +132,17 @@ class Isolation {
     return mayBeOfSize(this.failure) ? orFailure(this.ask(1, 1, 1)) : undefined
   }
 
-  /** Reads the places in pages of the first of the sizes, and those of a page that doesn't answer in smaller ones. */
-  async #parts({ from, to }: Places, [size, ...smaller]: readonly number[]): Promise<void> {
+  /** Reads the places of the list, from 0, in pages of the first of the sizes, and those of a page that doesn't answer in smaller ones. */
+  async #parts(from: number, to: number, [size, ...smaller]: readonly number[]): Promise<void> {
     if (size === undefined) this.#miss(from)
-    else if (size > 1 && (this.#failed.get(size) ?? 0) >= mostOfSize) await this.#parts({ from, to }, smaller)
+    else if (size > 1 && (this.#failed.get(size) ?? 0) >= mostOfSize) await this.#parts(from, to, smaller)
     else
       for (let k = Math.floor(from / size); k * size < to; k++) {
         const answer = await orFailure(this.ask(k + 1, size, size > 1 ? attemptsOfFew : attemptsOfOne))
         if (answer) this.#take(answer, k * size, size)
         else {
           this.#failed.set(size, (this.#failed.get(size) ?? 0) + 1)
-          await this.#parts({ from: Math.max(from, k * size), to: Math.min(to, (k + 1) * size) }, smaller)
+          await this.#parts(Math.max(from, k * size), Math.min(to, (k + 1) * size), smaller)
         }
       }
   }
@@ -168,7 +162,7 @@ class Isolation {
   }
 
   /** A record at the edge of the page has its neighbor on another page. */
-  async #around(unread: readonly number[], { from, to }: Places) {
+  async #around(unread: readonly number[], from: number, to: number) {
     const neighbour = async (place: number): Promise<unknown> => {
       if (this.#places.has(place)) return this.#places.get(place)?.record
       return (await orFailure(this.ask(place + 1, 1, 1)))?.records[0]

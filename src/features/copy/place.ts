@@ -35,7 +35,7 @@ export function copyPlace(
       hint: `Type shopsync copy --to sqlite:./copy.db, or --to 'postgres://USER:\${PGPASSWORD}@HOST/DATABASE'`,
     })
   const { value, problems } = expand(to, { environment, folder: '', secrets: new Set() })
-  const typed = atHome(String(value))
+  const typed = atHome(String(value).trim())
   const url = inFolder(typed, workingDirectory)
   const [unset] = problems
   if (unset)

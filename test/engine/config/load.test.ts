@@ -127,6 +127,24 @@ describe('a configuration', () => {
     expect(config.warehouse.label).toBe('sqlite:./${literal}.db')
   })
 
+  test('takes no blank and no line break from around an address or a credential', () => {
+    const around = (text: string): string => ` \t${text}\r\n`
+    const config = readThis(
+      {
+        api: { baseUrl: '${BASE_URL}', partnerId: '${PARTNER}', secret: around('typed') },
+        warehouse: { url: '${DATABASE_URL}' },
+      },
+      {
+        BASE_URL: around('https://api.example.com'),
+        PARTNER: around('42'),
+        DATABASE_URL: around('postgres://me:pw@db/shop'),
+      },
+    )
+    expect(config.api).toMatchObject({ baseUrl: 'https://api.example.com', partnerId: '42' })
+    expect(config.api.secret.reveal()).toBe('typed')
+    expect(config.warehouse.url.reveal()).toBe('postgres://me:pw@db/shop')
+  })
+
   test("doesn't expand the values of environment variables again", () => {
     expect(readThis(good, { SHOPSYNC_API_SECRET: 'a${b}c' }).api.secret.reveal()).toBe('a${b}c')
   })
@@ -304,18 +322,40 @@ describe('the most common mistakes show what was found, what was expected and wh
       { ...good, resources: { vehicles: { columns: { vin: 'string' } } } },
       ['found "string", expected one of id, integer'],
     ],
-    ...['pasted\n', ' pasted', 'pasted\u00e9', 'two\nlines'].map(
-      (secret): [string, unknown, readonly string[]] => [
-        `a secret that no header can carry: ${JSON.stringify(secret)}`,
-        { ...good, api: { ...good.api, secret } },
-        [
-          'api.secret',
-          'found a value of type string (not shown)',
-          'printable ASCII, without spaces or line breaks',
-          'Copy it again',
-        ],
+    ...['pasted\u00e9', 'two\nlines'].map((secret): [string, unknown, readonly string[]] => [
+      `a secret that no header can carry: ${JSON.stringify(secret)}`,
+      { ...good, api: { ...good.api, secret } },
+      [
+        'api.secret',
+        'found a value of type string (not shown)',
+        'printable ASCII on one line',
+        'Copy it again',
       ],
+    ]),
+    [
+      'two lines in the variable of a secret',
+      { ...good, api: { ...good.api, secret: '${TWO_LINES}' } },
+      ['api.secret: found the value of ${TWO_LINES} (not shown)', 'on one line'],
+    ],
+    ...['api.secret', 'warehouse.url', 'alerts.heartbeat', 'privacy.key'].map(
+      (path): [string, unknown, readonly string[]] => {
+        const [section = '', name = ''] = path.split('.')
+        const own = (good as Record<string, object>)[section]
+        return [
+          `two lines in the file of ${path}`,
+          { ...good, [section]: { ...own, [name]: { file: 'two-lines' } } },
+          [
+            `${path}.file: found a file of 2 lines at`,
+            'two-lines, expected a file that holds the secret on one line',
+          ],
+        ]
+      },
     ),
+    [
+      'a file that holds something else',
+      { ...good, api: { ...good.api, secret: { file: 'no-ascii' } } },
+      ['api.secret: found the text of the file "no-ascii" (not shown)', 'printable ASCII'],
+    ],
     [
       'a secret file that is not there',
       { ...good, api: { ...good.api, secret: { file: 'nowhere' } } },
@@ -368,7 +408,10 @@ describe('the most common mistakes show what was found, what was expected and wh
   ]
 
   test.each(cases)('%s', (_name, content, parts) => {
-    const message = refused(content).message.replaceAll(/ \(line \d+\)/g, '')
+    write('\nhunter2\nhunter2\n', 'two-lines')
+    write('hunter\u00e9', 'no-ascii')
+    const env = { ...environment, TWO_LINES: 'hunter2\nhunter2' }
+    const message = refused(content, env).message.replaceAll(/ \(line \d+\)/g, '')
     for (const part of parts) expect(message).toContain(part)
     expect(message).toContain('config.example.json')
     expect(message).not.toMatch(/hunter2|Invalid input|Did you mean "text"/)

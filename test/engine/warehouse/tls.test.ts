@@ -1,5 +1,6 @@
 /** Encrypted connections to a real Postgres: what each sslmode requires of the certificate, and what is reported. */
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'
 import { warehouseProblem } from '../../../src/engine/config/address.js'
@@ -39,6 +40,17 @@ describe('a Postgres that only accepts encrypted connections', () => {
 
   beforeAll(async () => {
     server = await startPostgres({ tls: { cert: fixture('server.pem'), key: fixture('server.key') } })
+    const admin = new pg.Client({
+      host: server.data,
+      port: server.port,
+      user: 'postgres',
+      database: 'postgres',
+    })
+    await admin.connect()
+    await admin.query(
+      "create role bound superuser login password 'pw'; create role plain superuser login password 'pw'",
+    )
+    await admin.end()
   })
   afterAll(() => server.stop())
 
@@ -59,6 +71,19 @@ describe('a Postgres that only accepts encrypted connections', () => {
     ['localhost', 'sslmode=verify-full&sslrootcert=/not/there.pem', /\/not\/there\.pem.*ENOENT.*→/],
   ])('%s?%s', async (host, parameters, outcome) => {
     expect(await open(address(host, parameters))).toMatch(outcome)
+  })
+
+  // What Neon prints.
+  test.each<[user: string, parameters: string, outcome: RegExp]>([
+    ['bound:pw', 'sslmode=require&channel_binding=require', /^connected/],
+    ['bound:pw', 'sslmode=require&channel_binding=prefer', /^connected/],
+    ['bound:pw', 'sslmode=require&channel_binding=disable', /^connected/],
+    ['bound:no', 'sslmode=require&channel_binding=require', /password/],
+    ['plain:pw', 'sslmode=require&channel_binding=prefer', /^connected/],
+    ['plain:pw', 'sslmode=require&channel_binding=require', /did not offer.*→.*channel_binding=prefer/],
+    ['postgres', 'sslmode=require&channel_binding=require', /did not offer.*→.*sslmode=verify-full/],
+  ])('%s, %s', async (user, parameters, outcome) => {
+    expect(await open(`postgres://${user}@localhost:${server.port}/postgres?${parameters}`)).toMatch(outcome)
   })
 
   test('without TLS settings the server refuses, and the message tells you what to type', async () => {

@@ -3,6 +3,7 @@
  * session's settings, and what a pooler in transaction mode leaves of both. Used by postgres/dialect.ts.
  */
 import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
 import { Stop } from '../../base/errors.js'
@@ -29,12 +30,40 @@ export const isOfConnection = (error: object): boolean => ofConnections.has(erro
  * ends the process, and a pool doesn't listen to connections that it has lent; their next statement reports it.
  */
 class ServerClient extends pg.Client {
-  constructor(config?: pg.ClientConfig) {
+  constructor(config?: pg.ClientConfig & Pick<PostgresAddress, 'channelBinding'>) {
     super(config)
     this.on('error', () => {})
-    const { connection } = this as unknown as { readonly connection: NodeJS.EventEmitter }
+    const { connection } = this as unknown as { readonly connection: Parameters<typeof refuseUnbound>[0] }
     connection.on('error', (error: object) => void ofConnections.add(error))
+    if (config?.channelBinding === 'require') refuseUnbound(connection)
   }
+}
+
+/**
+ * Refuses a server that asks for the password in another way than bound to this TLS connection, or for none: somebody in
+ * between could ask so. The driver only prefers the binding.
+ */
+function refuseUnbound(connection: NodeJS.EventEmitter & { readonly stream: Socket }): void {
+  let isBound = false
+  const check = (): void => {
+    if (isBound) return
+    // A server that asks for nothing says in the same packet that it is ready: before the stream tells of its end.
+    connection.removeAllListeners('readyForQuery')
+    connection.emit(
+      'error',
+      new Stop('The server did not offer channel binding, expected it because of channel_binding=require', {
+        exitCode: 3,
+        hint: 'Type sslmode=verify-full in its place, which checks the certificate instead, or channel_binding=prefer',
+      }),
+    )
+    connection.stream.destroy()
+  }
+  connection.on('authenticationSASL', ({ mechanisms }: { mechanisms: readonly string[] }) => {
+    isBound = mechanisms.includes('SCRAM-SHA-256-PLUS')
+    check()
+  })
+  for (const other of ['CleartextPassword', 'MD5Password', 'Ok'])
+    connection.on(`authentication${other}`, check)
 }
 
 /** In milliseconds. A process that is stopped in the middle of a transaction must not hold the lease's row forever. */
@@ -61,12 +90,15 @@ export function connecting(
 } {
   const address = readPostgresAddress(url)
   if (isFault(address)) throw refused('warehouse.url', address)
-  const { user, password, host, port, database, options, applicationName, connectTimeout } = address
+  const { user, password, host, port, database, options, applicationName, connectTimeout, channelBinding } =
+    address
   const { mode, from } = tlsModeOf(address, environment)
   const shared = {
     ...{ user, password, host, port, database, application_name: applicationName ?? 'shopsync' },
     connectionTimeoutMillis: connectTimeout ?? usualConnectMs,
     ssl: mode === undefined || mode === 'disable' ? false : tlsOf(mode, address),
+    enableChannelBinding: channelBinding === undefined ? undefined : channelBinding !== 'disable',
+    channelBinding,
     Client: ServerClient,
   }
   const session = { options: sessionOptions(options), ...limits }

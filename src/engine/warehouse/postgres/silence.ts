@@ -41,7 +41,7 @@ export async function endPool(pool: pg.Pool): Promise<void> {
 }
 
 /** Ends the pool's silent connections that work is waiting for, so the work is retried. */
-export function endSilentConnections(pool: pg.Pool, options: pg.ClientConfig, silentMs = silentAfter): void {
+export function endSilentConnections(pool: pg.Pool, options: pg.PoolConfig, silentMs = silentAfter): void {
   /** Connections that work has borrowed, and how often each was found silent. */
   const lent = new Map<pg.ClientBase, number>()
   const open = new Set<Socket>()
@@ -78,9 +78,10 @@ const silent = (ms: number): Error =>
   })
 
 /** What the session of that process is doing. `lost` if the server doesn't answer either, or is waiting for us. */
-async function stateOf(processId: number, options: pg.ClientConfig): Promise<'working' | 'unknown' | 'lost'> {
-  const client = new pg.Client({
-    ...options,
+async function stateOf(processId: number, options: pg.PoolConfig): Promise<'working' | 'unknown' | 'lost'> {
+  const { Client = pg.Client, ...how } = options
+  const client = new Client({
+    ...how,
     connectionTimeoutMillis: answerWithin,
     query_timeout: answerWithin,
   })
