@@ -17,7 +17,6 @@ import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice } from '../engine/run/runreport.js'
 import type { WaitNotice } from '../engine/source/rate/wait.js'
 import type { Source } from '../engine/source/source.js'
-import type { Change } from '../engine/warehouse/change.js'
 import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
 import type { OpenOptions } from '../engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
@@ -157,7 +156,7 @@ export class OpenContext implements CommandContext {
     const refusal = takesOver ? undefined : await foreignRefusal(warehouse, sourceAddress(this.config.api))
     if (this.config.warehouse.autoMigrate && !refusal) {
       const bring = this.shard ? (await import('../engine/run/catchup.js')).migrateBeforeShard : migrate
-      const changes = await bring(warehouse, (change) => this.#tellKey(change))
+      const changes = await bring(warehouse)
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
       await this.#afterMigration(warehouse)
       return warehouse
@@ -173,11 +172,6 @@ export class OpenContext implements CommandContext {
 
   async #afterMigration(warehouse: Warehouse): Promise<void> {
     for (const feature of this.invocation.features) await feature.afterMigration?.(this, warehouse)
-  }
-
-  /** A key changes once in the life of a warehouse, and that takes longer the larger the table is. */
-  #tellKey({ kind, table, size }: Change): void {
-    if (kind === 'key') this.log.info({ table, ...size }, 'Changing the key of a table')
   }
 
   async dependencies(

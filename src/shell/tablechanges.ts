@@ -1,5 +1,5 @@
 /* Changes to the tables of a warehouse, in words. */
-import { bytesText, plural } from '../engine/base/format.js'
+import { plural } from '../engine/base/format.js'
 import type { HiddenRows, LoosenedColumn } from '../engine/warehouse/hiding.js'
 import type { MovedColumn } from '../engine/warehouse/migratecolumns.js'
 import type { Recomputed } from '../engine/warehouse/recompute.js'
@@ -8,9 +8,6 @@ import type { Recomputed } from '../engine/warehouse/recompute.js'
 export interface TableChange {
   readonly table: string
   readonly what: string
-  /** The table's size, if that determines how long the change takes. */
-  readonly rows?: number
-  readonly bytes?: number
 }
 
 /** Values that don't fit go to quarantine. */
@@ -19,10 +16,7 @@ export const encodingWords = (encoding: string): { readonly found: string; reado
   hint: "Values that it cannot hold go to quarantine. Make a database with: create database NAME encoding 'UTF8' template template0; then type shopsync copy",
 })
 
-export const changeLine = ({ table, what, rows, bytes }: TableChange): string =>
-  rows === undefined || bytes === undefined
-    ? `${table}: ${what}`
-    : `${table}: ${what} (${plural(rows, 'row')}, ${bytesText(bytes)})`
+export const changeLine = ({ table, what }: TableChange): string => `${table}: ${what}`
 
 /** How many views, and which ones if there are few. */
 export function viewChangesText(changes: readonly TableChange[]): string {

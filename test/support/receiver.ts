@@ -73,6 +73,7 @@ export class TestReceiver {
     const running = await startReceiver(
       { ...usual, ...more },
       {
+        bound: async () => (await Inbox.open(warehouse)).close(),
         received: () => {
           if (opened) opened.received += 1
         },

@@ -1,8 +1,7 @@
 /**
- * The change of keys itself: what others have added to a table stays, or is reported; any interruption leaves the
- * warehouse as it was; older programs refuse the result.
+ * Migrations add, in one transaction: any interruption leaves the warehouse as it was. The inbox of 0.2.0 has another
+ * key, and is copied. Other keys are refused, with what to type. Older programs refuse the result.
  */
-import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
@@ -10,40 +9,33 @@ import type { Stop } from '../../src/engine/base/errors.js'
 import { migrate, plannedChanges } from '../../src/engine/warehouse/migrate.js'
 import type { Session } from '../../src/engine/warehouse/transaction.js'
 import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { Inbox } from '../../src/features/events/inbox.js'
+import { sendEvent } from '../support/listening.js'
 import { model } from '../support/model.js'
-import { type Address, configure } from '../support/place.js'
-import { startPostgres } from '../support/postgres.js'
-import { Program, type ProgramOptions, program } from '../support/process.js'
+import { configure } from '../support/place.js'
+import { freePort } from '../support/postgres.js'
+import { Program, program } from '../support/process.js'
+import { eventBody, rightSecret } from '../support/receiver.js'
 import { refusal } from '../support/server.js'
 import { sized } from '../support/size.js'
 import { watched } from '../support/through.js'
 import { keptWarehouse } from '../support/upgrades.js'
-import { make, query } from '../support/views.js'
 import { bothWarehouses, contents, type Kind, reopen } from '../support/warehouse.js'
 
 const known = model(resources, { repair_orders: { history: true }, canned_jobs: { history: true } })
-const table = 'repair_order_services'
-const newKey = ['tenant_id', 'repair_order_id', 'id']
+class Crash extends Error {}
 
-const keyOf = async ({ dialect }: Warehouse): Promise<unknown> =>
-  (await dialect.catalog.liveIndexes()).find((index) => index.table === table && index.isPrimary)?.columns
-
-/** A warehouse of 0.2.0 in which somebody gave some tables other keys. */
-async function otherwiseKeyed(kind: Kind, server?: string): Promise<Address> {
-  const address = await keptWarehouse(kind, server)
-  const warehouse = await reopen(address, known)
-  const keys = (await warehouse.dialect.catalog.liveIndexes()).filter(({ isPrimary }) => isPrimary)
-  for (const name of [table, 'repair_order_labors', 'repair_order_parts']) {
-    const declared = known.tableByName.get(name)!
-    const live = keys.find((key) => key.table === name)
-    const { statements } = await warehouse.dialect.catalog.changeKey(
-      { ...declared, key: ['tenant_id', 'id'] },
-      live,
-    )
-    await warehouse.write(statements)
+/** A transaction that crashes at the nth moment: before or after a statement. */
+function crashing(transaction: Warehouse['dialect']['transaction'], at: number) {
+  let n = 0
+  const moment = (): void => {
+    if (++n >= at) throw new Crash(`at moment ${at}`)
   }
-  await warehouse.close()
-  return address
+  return {
+    moments: () => n,
+    transaction: <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+      transaction((session) => work(watched(session, moment))),
+  }
 }
 
 /** Everything recorded about tables, indexes, triggers and views, and what the program knows about its work. */
@@ -55,7 +47,7 @@ async function outline(warehouse: Warehouse, kind: Kind): Promise<unknown> {
           where table_schema = 'shopsync' order by 1, 2`
   const { rows } = await catalog.execute(warehouse.db)
   const state: unknown[] = []
-  for (const name of ['sync_cursors', 'sync_meta', 'sync_run_cursors', table, 'repair_order_parts'])
+  for (const name of ['sync_cursors', 'sync_meta', 'sync_run_cursors', 'repair_order_parts'])
     state.push(
       await warehouse.db
         .selectFrom(name as 'tenants')
@@ -76,222 +68,171 @@ async function everything(warehouse: Warehouse, kind: Kind): Promise<unknown> {
 
 describe.each(bothWarehouses())('$name', (kind) => {
   const isSqlite = kind.name === 'sqlite'
-  const open = async (): Promise<{ address: Address; warehouse: Warehouse }> => {
-    const address = await otherwiseKeyed(kind)
-    return { address, warehouse: await reopen(address, known) }
-  }
+  const open = async (): Promise<Warehouse> => reopen(await keptWarehouse(kind), known)
   const run = async ({ db }: Warehouse, ...statements: string[]): Promise<void> => {
     for (const statement of statements) await sql.raw(statement).execute(db)
   }
   const place = isSqlite ? '' : 'shopsync.'
 
-  it("keeps a user's column, index, trigger and view", async () => {
-    const { warehouse } = await open()
-    await make(warehouse, {}, known)
-    await run(
-      warehouse,
-      `alter table ${place}${table} add column note text default 'mine'`,
-      `update ${place}${table} set note = 'kept' where tenant_id = 1 and id = 10`,
-      `create unique index services_of_mine on ${place}${table} (tenant_id, id, note)`,
-      `create index repair_order_services_by_title on ${place}${table} (tenant_id, title)`,
-      `create view ${place}titles as select s.title, o.number from ${place}${table} s join ${place}repair_orders o on o.id = s.repair_order_id and o.tenant_id = s.tenant_id`,
-      `create table ${place}seen (n integer)`,
-      ...(isSqlite
-        ? [
-            `create trigger saw after update on ${table} begin insert into seen values (new.id); end`,
-            `create trigger elsewhere after insert on seen begin update ${table} set note = 'seen' where id = new.n; end`,
-          ]
-        : [
-            'create function shopsync.saw() returns trigger language plpgsql as $$ begin insert into shopsync.seen values (new.id); return new; end $$',
-            `create trigger saw after update on shopsync.${table} for each row execute function shopsync.saw()`,
-          ]),
-    )
-    const titles = () => query(warehouse, `select * from ${place}titles order by 1, 2`)
-    const [before, wereTitles] = [await contents(warehouse, known), await titles()]
-    await migrate(warehouse)
-    expect(await keyOf(warehouse)).toEqual(newKey)
-    expect(await contents(warehouse, known)).toMatchObject(before)
-    expect(await titles()).toEqual(wereTitles)
-    const indexes = (await warehouse.dialect.catalog.liveIndexes()).filter((index) => index.table === table)
-    expect(indexes.map(({ name, isPrimary }) => (isPrimary ? 'key' : name)).sort()).toEqual([
-      'key',
-      'repair_order_services_by_id',
-      'repair_order_services_by_title',
-      'services_of_mine',
-    ])
-    // No row was stored again for it, and everything stored from now on is seen.
-    expect(await query(warehouse, `select n from ${place}seen`)).toEqual([])
-    await run(warehouse, `update ${place}${table} set title = 'x' where tenant_id = 1 and id = 10`)
-    expect((await query(warehouse, `select n from ${place}seen`)).map(({ n }) => Number(n))).toEqual([10])
-    const [service] = await query(
-      warehouse,
-      `select note from ${place}${table} where tenant_id = 1 and id = 10`,
-    )
-    expect(service?.note).toBe(isSqlite ? 'seen' : 'kept')
-    expect((await make(warehouse, {}, known)).troubles).toEqual([])
-    await warehouse.close()
-  })
-
-  it('reports a foreign key on the old key, and changes nothing', async () => {
-    const { warehouse } = await open()
-    await run(
-      warehouse,
-      `create table ${place}visits (id integer primary key, tenant_id bigint, service_id bigint,
-        constraint visits_service foreign key (tenant_id, service_id) references ${place}${table} (tenant_id, id) on delete cascade)`,
-      `insert into ${place}visits values (1, 1, 10)`,
-    )
-    const before = await everything(warehouse, kind)
-    const refused = (await refusal(migrate(warehouse))) as Stop
-    expect(refused.exitCode).toBe(2)
-    expect(refused.message).toContain(
-      isSqlite
-        ? `${table} (the foreign key (tenant_id, service_id) of the table visits refers to it)`
-        : `${table} (the constraint visits_service on table shopsync.visits depends on its key)`,
-    )
-    expect(refused.hint).toContain('tenant_id, repair_order_id, id')
-    expect(refused.hint).toContain('Nothing was changed')
-    expect(await everything(warehouse, kind)).toEqual(before)
-    const planned = (await plannedChanges(warehouse)).filter(({ obstacles = [] }) => obstacles.length > 0)
-    expect(planned.map((change) => change.table)).toEqual([table])
-    await run(warehouse, `drop table ${place}visits`)
-    await migrate(warehouse)
-    expect(await keyOf(warehouse)).toEqual(newKey)
-    await warehouse.close()
-  })
-
-  it.runIf(!isSqlite)(
-    'reports a view and a function that depend on the old key, and the replica identity',
-    async () => {
-      const { warehouse } = await open()
-      await run(
-        warehouse,
-        `create view public.counted as select tenant_id, id, title, count(*) as n from shopsync.${table} group by tenant_id, id`,
-        'alter table shopsync.repair_order_labors replica identity using index repair_order_labors_key',
-      )
-      const { message, exitCode } = (await refusal(migrate(warehouse))) as Stop
-      expect(exitCode).toBe(2)
-      expect(message).toContain(`${table} (the view counted depends on its key)`)
-      expect(message).toContain(
-        'repair_order_labors (the replica identity of the table shopsync.repair_order_labors depends on its key)',
-      )
-      await warehouse.close()
-    },
-  )
-
   it('ends correctly after an interruption at any statement', async () => {
-    const { warehouse } = await open()
+    const warehouse = await open()
     const before = await outline(warehouse, kind)
-    class Crash extends Error {}
-    const disturbed = (at: number): { warehouse: Warehouse; moments: () => number } => {
-      let n = 0
-      const moment = (): void => {
-        if (++n >= at) throw new Crash(`at moment ${at}`)
-      }
-      const { transaction } = warehouse.dialect
-      const dying = {
-        transaction: <T>(work: (session: Session) => Promise<T>): Promise<T> =>
-          transaction((session) => work(watched(session, moment))),
-      }
-      const dialect = { ...warehouse.dialect, ...dying }
-      return { warehouse: new Warehouse({ dialect, model: known, retryWaits: [0] }), moments: () => n }
-    }
     // On a server, each attempt takes longer, and the statements are the same.
     const step = sized(isSqlite ? 83 : 41, isSqlite ? 11 : 13)
     for (let at = sized(31, 1); ; at += step) {
-      const attempt = disturbed(at)
-      const failed = await migrate(attempt.warehouse).catch((error: unknown) => error)
+      const { transaction, moments } = crashing(warehouse.dialect.transaction, at)
+      const dialect = { ...warehouse.dialect, transaction }
+      const attempt = new Warehouse({ dialect, model: known, retryWaits: [0] })
+      const failed = await migrate(attempt).catch((error: unknown) => error)
       if (!(failed instanceof Crash)) {
         expect(Array.isArray(failed), String(failed)).toBe(true)
-        expect(attempt.moments()).toBeGreaterThan(isSqlite ? 120 : 60)
+        expect(moments()).toBeGreaterThan(isSqlite ? 120 : 60)
         break
       }
       expect(await outline(warehouse, kind), `after moment ${at}`).toEqual(before)
     }
-    expect(await keyOf(warehouse)).toEqual(newKey)
     expect(await migrate(warehouse)).toEqual([])
     await warehouse.close()
   })
+
+  it('the inbox of 0.2.0 is copied, whatever interrupts it', async () => {
+    const warehouse = await open()
+    const dialect = (await warehouse.dialect.beside({
+      name: 'events',
+      table: 'sync_events',
+      creates: false,
+    }))!
+    const look = async () => ({
+      rows: (await sql`select * from ${sql.raw(`${place}sync_events`)} order by event_id`.execute(dialect.db))
+        .rows,
+      tables: (await dialect.catalog.liveColumns()).filter(({ table }) => table.startsWith('sync_events')),
+      indexes: (await dialect.catalog.liveIndexes()).filter(({ table }) => table.startsWith('sync_events')),
+    })
+    const before = await look()
+    expect(before.rows).toHaveLength(3)
+    const ofKey = ({ indexes }: typeof before) => indexes.find(({ isPrimary }) => isPrimary)?.columns
+    for (let at = 1; ; at++) {
+      const { transaction } = crashing(dialect.transaction, at)
+      const beside = async () => ({ ...dialect, transaction, close: async () => {} })
+      const opened = await Inbox.open({ dialect: { ...warehouse.dialect, beside } }).catch((error) => error)
+      const after = await look()
+      expect(after.rows, `after moment ${at}`).toEqual(before.rows)
+      if (!(opened instanceof Error)) break
+      expect(opened.message).toContain('at moment')
+      // Once it has been copied, only its indexes may be missing.
+      if (ofKey(after)?.length === 3) expect(after).toEqual(before)
+    }
+    const { tables, indexes } = await look()
+    expect(ofKey({ ...before, indexes })).toEqual([
+      ...['tenant_id', 'event_id', 'resource', 'type', 'action', 'record_id'],
+    ])
+    expect(new Set(tables.map(({ table }) => table))).toEqual(new Set(['sync_events']))
+    expect(
+      indexes
+        .filter(({ isPrimary }) => !isPrimary)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(
+      ['reason', 'received_at', 'resource_state', 'state_due_at'].map((name) => `sync_events_by_${name}`),
+    )
+    await dialect.close()
+    await warehouse.close()
+  })
+
+  it('a listener answers 503 while the inbox of 0.2.0 is copied', async () => {
+    const address = await keptWarehouse(kind)
+    const warehouse = await reopen(address, known)
+    await migrate(warehouse)
+    const { db, close } = (await warehouse.dialect.beside({
+      name: 'events',
+      table: 'sync_events',
+      creates: false,
+    }))!
+    const config = configure({ url: 'http://127.0.0.1:9', partnerId: '42', secret: rightSecret }, address, [
+      'notes',
+    ])
+    const source = { base_url: 'http://127.0.0.1:9', partner_id: '42' }
+    await warehouse.write([warehouse.db.updateTable('sync_source').set(source).compile()])
+    const port = await freePort()
+    const deadline = Date.now() + 60_000
+    const send = () =>
+      sendEvent(`http://127.0.0.1:${port}/webhooks`, rightSecret, eventBody({ id: 'e4', tenant: 1 })).catch(
+        () => 0,
+      )
+    let listener: Program | undefined
+    const answers = new Set<number>()
+    const sendUntil = async (wanted: number): Promise<void> => {
+      for (let last = 0; last !== wanted && Date.now() < deadline; answers.add(last)) {
+        last = await send()
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    await db.connection().execute(async (held) => {
+      // As if there were much to copy.
+      await sql.raw(isSqlite ? 'begin immediate' : 'begin').execute(held)
+      if (!isSqlite) await sql`lock table shopsync.sync_events in share mode`.execute(held)
+      listener = new Program(program, ['listen', '--config', config, '--port', String(port), '--no-ring'])
+      await sendUntil(503)
+      await sql`commit`.execute(held)
+    })
+    await sendUntil(200)
+    expect(answers).toEqual(new Set([0, 503, 200]))
+    const { rows } = await sql`select event_id from ${sql.raw(`${place}sync_events`)} order by 1`.execute(db)
+    expect(rows).toEqual(['e1', 'e2', 'e3', 'e4'].map((event_id) => ({ event_id })))
+    listener?.kill('SIGTERM')
+    expect((await listener?.ended)?.code).toBe(0)
+    await close()
+    await warehouse.close()
+  })
+
+  it.each(['another key', 'no key'])(
+    'a table with %s is refused, with the statement to type',
+    async (which) => {
+      const address = await kind.migrated()
+      const warehouse = await reopen(address)
+      const columns = which === 'no key' ? '' : ', primary key (id)'
+      await run(
+        warehouse,
+        ...(isSqlite
+          ? [
+              'create table copied as select * from notes',
+              'drop table notes',
+              `create table notes (${(await warehouse.dialect.catalog.liveColumns())
+                .filter(({ table }) => table === 'notes')
+                .map(({ name, type }) => `${name} ${type}`)
+                .join(', ')}${columns})`,
+            ]
+          : [
+              'alter table shopsync.notes drop constraint notes_key',
+              ...(which === 'no key' ? [] : ['alter table shopsync.notes add primary key (id)']),
+            ]),
+      )
+      for (const work of [() => migrate(warehouse), () => plannedChanges(warehouse)]) {
+        const { exitCode, message, hint } = (await refusal(work())) as Stop
+        expect([exitCode, message]).toEqual([2, expect.stringContaining('notes has')])
+        expect(message).toContain(
+          which === 'no key' ? 'no key; expected (tenant_id, id)' : 'the key (id); expected',
+        )
+        expect(hint).toContain('Nothing was changed')
+      }
+      const { hint } = (await refusal(migrate(warehouse))) as Stop
+      await run(warehouse, /type: (.*?)\. Then/.exec(hint ?? '')?.[1] ?? '')
+      await migrate(warehouse)
+      expect(await migrate(warehouse)).toEqual([])
+      await warehouse.close()
+    },
+  )
 
   it.each([
     ['2', 'was made by a version before 0.2.0 (its tables are of version 2)'],
     ['5', 'has tables of version 5; this program knows versions up to 4'],
   ])('of version %s is refused, and stays as it is', async (version, words) => {
-    const { warehouse } = await open()
+    const warehouse = await open()
     await run(warehouse, `update ${place}sync_meta set value = '${version}' where name = 'schema_version'`)
     const before = await everything(warehouse, kind)
     for (const work of [() => migrate(warehouse), () => plannedChanges(warehouse)])
       expect(await refusal(work())).toMatchObject({ exitCode: 2, message: expect.stringContaining(words) })
     expect(await everything(warehouse, kind)).toEqual(before)
     await warehouse.close()
-  })
-})
-
-/** Rows whose new key needs more room than is left: SQLite's log, or what Postgres sorts for an index. */
-const fatten = (place: string, numbers: string): string =>
-  `insert into ${place}repair_order_parts (tenant_id, repair_order_id, service_id, position, id, brand, _synced_at)
-   select 1, 4, 41, 0, 100000 + i, 'a brand of parts that takes some room, number ' || i, '2026-03-01T00:00:00.000000Z'
-   from (${numbers}) as numbers`
-
-describe.skipIf(process.platform === 'win32')('running out of disk space halfway', () => {
-  const migrate = (address: Address, options: ProgramOptions = {}): Program => {
-    const nowhere = { url: 'http://127.0.0.1:9', partnerId: '42', secret: 'secret' }
-    const history = { repair_orders: { history: true }, canned_jobs: { history: true } }
-    return new Program(
-      program,
-      ['migrate', '--config', configure(nowhere, address, ['notes'], { resources: history })],
-      options,
-    )
-  }
-  const tell =
-    /Free at least \d+(\.\d)? MB and run the same command again: the keys of 3 tables change, and until all of them have, the warehouse stays as it was/
-
-  it('of SQLite leaves the file as it was', async () => {
-    const kind = bothWarehouses()[0]!
-    const address = await otherwiseKeyed(kind)
-    const warehouse = await reopen(address, known)
-    const numbers =
-      'with recursive n (i) as (select 1 union all select i + 1 from n where i < 12000) select i from n'
-    await sql.raw(fatten('', numbers)).execute(warehouse.db)
-    await sql`pragma wal_checkpoint(truncate)`.execute(warehouse.db)
-    const before = await outline(warehouse, kind)
-    // The file itself is larger; the log of the transaction may not grow that large.
-    const full = await migrate(address, { kilobytes: 1536 }).ended
-    expect(full.code, full.stderr).toBe(1)
-    expect(full.stderr).toMatch(/cannot be written: .*SQLITE_(FULL|IOERR)/)
-    expect(full.stderr).toMatch(tell)
-    expect(isDeepStrictEqual(await outline(warehouse, kind), before)).toBe(true)
-    const next = await migrate(address).ended
-    expect(next.code, next.stderr).toBe(0)
-    expect(next.stdout).toMatch(
-      /repair_order_parts: change key to tenant_id, repair_order_id, id \(12,\d+ rows, /,
-    )
-    expect(await keyOf(warehouse)).toEqual(newKey)
-    await warehouse.close()
-  })
-
-  it.runIf(bothWarehouses().length > 1)('of Postgres leaves the schema as it was', async () => {
-    const kind = bothWarehouses()[1]!
-    const postgres = await startPostgres()
-    const address = await otherwiseKeyed(kind, postgres.url)
-    const warehouse = await reopen(address, known)
-    await sql
-      .raw(fatten('shopsync.', 'select i from generate_series(1, 30000) as n (i)'))
-      .execute(warehouse.db)
-    const before = await outline(warehouse, kind)
-    await sql`alter system set temp_file_limit = '128kB'`.execute(warehouse.db)
-    await sql`alter system set maintenance_work_mem = '1MB'`.execute(warehouse.db)
-    await sql`select pg_reload_conf()`.execute(warehouse.db)
-    const full = await migrate(address).ended
-    expect(full.code, full.stderr).toBe(1)
-    expect(full.stderr).toContain('is out of room')
-    expect(full.stderr).toMatch(tell)
-    await sql`alter system reset temp_file_limit`.execute(warehouse.db)
-    await sql`select pg_reload_conf()`.execute(warehouse.db)
-    expect(isDeepStrictEqual(await outline(warehouse, kind), before)).toBe(true)
-    const next = await migrate(address).ended
-    expect(next.code, next.stderr).toBe(0)
-    expect(await keyOf(warehouse)).toEqual(newKey)
-    await warehouse.close()
-    await postgres.stop()
   })
 })

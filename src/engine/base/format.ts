@@ -46,17 +46,6 @@ export function span(milliseconds: number): string {
   return parts.slice(0, 2).join(' ')
 }
 
-/** A size with at least two digits: `640 kB`, `3.2 MB`, `41 GB`. */
-export function bytesText(bytes: number): string {
-  const names = ['kB', 'MB', 'GB', 'TB']
-  let size = bytes / 1000
-  while (size >= 999.5 && names.length > 1) {
-    size /= 1000
-    names.shift()
-  }
-  return `${size < 9.95 ? size.toFixed(1) : count(Math.round(size))} ${names[0]}`
-}
-
 /** A canonical timestamp to the minute, for tables whose headings say UTC. */
 export const atMinute = (timestamp: string): string => `${timestamp.slice(0, 10)} ${timestamp.slice(11, 16)}`
 

@@ -95,14 +95,11 @@ export async function migrateWhole(deps: Dependencies, command: string): Promise
  * Brings the tables up to date before a shard begins, while nobody else writes: other shards may be of the program that the
  * tables were made by. In a new warehouse nobody can be at work.
  */
-export async function migrateBeforeShard(
-  warehouse: Warehouse,
-  onChange?: (change: Change) => void,
-): Promise<readonly Change[]> {
+export async function migrateBeforeShard(warehouse: Warehouse): Promise<readonly Change[]> {
   const changes = await plannedChanges(warehouse)
-  if (changes.length === 0 || isNewWarehouse(changes)) return migrate(warehouse, onChange)
+  if (changes.length === 0 || isNewWarehouse(changes)) return migrate(warehouse)
   await using _ = await openLease({ warehouse, clock: warehouse.clock, isBare: true }, 'migrate')
-  return await migrate(warehouse, onChange)
+  return await migrate(warehouse)
 }
 
 /** Lets the configuration store what the warehouse has hidden so far (warehouse/hiding.ts). */

@@ -3,19 +3,14 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Column } from '../model/table.js'
-import type { Obstacle, TableSize } from './dialect.js'
 
 /** One change that a migration would make, or has made. */
 export interface Change {
   readonly table: string
   /** For people, such as `create table` or `add column vin text`. */
   readonly what: string
-  readonly kind: 'table' | 'column' | 'index' | 'key'
+  readonly kind: 'table' | 'column' | 'index'
   /** The column that is added. */
   readonly column?: Column
   readonly statements: readonly CompiledQuery[]
-  /** What prevents the change. */
-  readonly obstacles?: readonly Obstacle[]
-  /** The size of the table, if a larger one takes longer to change; only on request. */
-  readonly size?: TableSize
 }

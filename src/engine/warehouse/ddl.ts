@@ -6,8 +6,8 @@ import { type CompiledQuery, sql } from 'kysely'
 import { Bug, Stop } from '../base/errors.js'
 import { type Column, datedColumn, type Table } from '../model/table.js'
 import type { Change } from './change.js'
+import { rootTable } from './database.js'
 import type { Dialect, LiveColumn, LiveIndex } from './dialect.js'
-import { type Ask, keyChange } from './keychange.js'
 import type { Session } from './transaction.js'
 
 /** Whether no version of shopsync has ever created its tables here. */
@@ -101,7 +101,6 @@ interface Comparison {
    * changed: what a person has done to one table since then is that table's problem, and fails only its cursors.
    */
   readonly isStrict: boolean
-  readonly ask: Ask
 }
 
 /** A name for an index. A table that somebody renamed has kept the names of its own. */
@@ -142,20 +141,38 @@ function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex
   ]
 }
 
+/** The key that a table has, if it isn't the declared one: without any, `columns` is empty. */
+function otherKey(table: Table, indexes: readonly LiveIndex[]) {
+  const live = indexes.find((index) => index.table === table.name && index.isPrimary)
+  const columns = live?.columns ?? []
+  return columns.join() === table.key.join() ? undefined : { table, live, columns }
+}
+
+/** Migrations only add, and every statement that stores a row relies on the key. */
+function refuseOtherKeys(dialect: Dialect, tables: readonly Table[], indexes: readonly LiveIndex[]): void {
+  const others = tables.flatMap((table) => otherKey(table, indexes) ?? [])
+  if (others.length === 0) return
+  const found = others.map(
+    ({ table, columns }) =>
+      `${table.name} has ${columns.length === 0 ? 'no key' : `the key (${columns.join(', ')})`}; expected (${table.key.join(', ')})`,
+  )
+  const statements = others.map(({ table, live }) => dialect.catalog.keyStatement(table, live))
+  throw new Stop(`Tables in ${dialect.where} have other keys than shopsync gave them: ${found.join('. ')}`, {
+    exitCode: 2,
+    hint: `In the database, type: ${statements.join('; ')}. Then type shopsync migrate: it creates a table that is missing, and the next sync fills it. Nothing was changed`,
+  })
+}
+
 /** The changes to an existing table. */
-async function changesOf(
+const changesOf = (
   comparison: Comparison,
   table: Table,
   columns: readonly LiveColumn[],
   indexes: readonly LiveIndex[],
-): Promise<Change[]> {
-  const { dialect, isStrict, ask } = comparison
-  const added = missingColumns(comparison, table, columns)
-  const key = isKeyed(table, columns) ? await keyChange(dialect, table, indexes, ask) : undefined
-  const isMade = key && (isStrict || !key.obstacles?.length)
-  // SQLite rebuilds the table for its key, in the form in which it was found: a column added before that would be lost.
-  return [...(isMade ? [key] : []), ...added, ...missingIndexes(dialect, table, indexes)]
-}
+): Change[] => [
+  ...missingColumns(comparison, table, columns),
+  ...missingIndexes(comparison.dialect, table, indexes),
+]
 
 /**
  * The changes that the warehouse needs, in the order in which they must be made. Never drops rows, or anything made by
@@ -175,9 +192,14 @@ export async function missing(comparison: Comparison, tables: readonly Table[]):
   // A view in the place of a table is the trouble of that table: the others are still made.
   const found = live.size > 0 && absent.length > 0 ? await dialect.catalog.interferences(absent) : []
   const taken = new Set(found.map(({ table }) => table))
+  refuseOtherKeys(
+    dialect,
+    tables.filter(({ name }) => live.has(name)),
+    indexes,
+  )
   for (const table of tables.filter(({ name }) => !taken.has(name))) {
     const columns = live.get(table.name)
-    if (columns) changes.push(...(await changesOf(comparison, table, columns, indexes)))
+    if (columns) changes.push(...changesOf(comparison, table, columns, indexes))
     else
       changes.push(
         {
@@ -201,12 +223,29 @@ export async function makeMissing(
 ): Promise<void> {
   await dialect.catalog.prepare(session)
   const live = await dialect.catalog.liveColumns()
-  const changes = await missing({ dialect, live, isStrict, ask: (query) => session.run(query) }, tables)
+  const changes = await missing({ dialect, live, isStrict }, tables)
   for (const { statements } of changes) for (const statement of statements) await session.run(statement)
 }
 
-/** Whether all columns of the key exist. A column that is added to a key changes the key as well. */
-function isKeyed({ key }: Table, columns: readonly LiveColumn[]): boolean {
-  const names = new Set(columns.map(({ name }) => name))
-  return key.every((name) => names.has(name))
+/**
+ * Copies the rows of a table whose key has more columns than an earlier version gave it into a new one. In the caller's
+ * transaction: if it is killed at any statement, the former table is as it was. Rows are unique by more columns than
+ * before, so none is refused.
+ */
+export async function growKey(dialect: Dialect, session: Session, table: Table): Promise<void> {
+  await dialect.catalog.prepare(session)
+  const indexes = await dialect.catalog.liveIndexes()
+  const other = otherKey(table, indexes)
+  if (!other?.live || !other.columns.every((name) => name !== null && table.key.includes(name))) return
+  const live = await dialect.catalog.liveColumns()
+  const names = new Set(live.filter((column) => column.table === table.name).map(({ name }) => name))
+  const columns = table.columns.map(({ name }) => name).filter((name) => names.has(name)) as 'tenant_id'[]
+  const before = `${table.name}_before` as 'tenants'
+  const { db } = dialect
+  // Renamed first: until the end, nobody stores a row in the table that goes.
+  await session.run(db.schema.alterTable(table.name).renameTo(before).compile())
+  await session.run(createTable(dialect, table, freeName(`${table.name}_key`, indexes)))
+  const rows = db.selectFrom(before).select(columns)
+  await session.run(db.insertInto(rootTable(table)).columns(columns).expression(rows).compile())
+  await session.run(db.schema.dropTable(before).compile())
 }

@@ -87,9 +87,9 @@ export interface LiveIndex {
   readonly isPrimary: boolean
 }
 
-/** Something made by others that would break without the table's former key. */
+/** Something that others made or set, and what to do about it. */
 export interface Obstacle {
-  /** For people, such as `the view visits depends on its key`. */
+  /** For people, such as `the trigger troubled`. */
   readonly problem: string
   /** What to type or do. */
   readonly hint: string
@@ -102,18 +102,6 @@ export interface Interference extends Obstacle {
   readonly isHarmful: boolean
   /** Rows may be there that this user can't see. */
   readonly hides?: boolean
-}
-
-/** How a table's key is changed. Nothing is done if there is an obstacle. */
-export interface KeyChange {
-  readonly statements: readonly CompiledQuery[]
-  readonly obstacles: readonly Obstacle[]
-}
-
-/** How large a table is, including its indexes. */
-export interface TableSize {
-  readonly rows: number
-  readonly bytes: number
 }
 
 /** A warehouse as of one instant: it doesn't show anything written later. */
@@ -172,7 +160,6 @@ export interface Catalog<R extends Rows<R> = AnyRows> {
   liveColumns(): Promise<readonly LiveColumn[]>
   /** The live indexes, including primary keys. */
   liveIndexes(): Promise<readonly LiveIndex[]>
-  sizeOf(table: string): Promise<TableSize>
   /** What others made or set on these tables that keeps rows from being stored as they were sent. */
   interferences(tables: readonly string[]): Promise<readonly Interference[]>
   /** The database's encoding if it can't hold every character; undefined if it can. */
@@ -186,11 +173,8 @@ export interface Catalog<R extends Rows<R> = AnyRows> {
   tryRoom(session: Session<R>, how: { readonly bytes: number; readonly creates: boolean }): Promise<void>
   /** Statements that write the dictionary's texts for these tables into the database, if it can hold them. */
   comments(tables: readonly Table[]): CompiledQuery[]
-  /**
-   * How a table with a different key gets the declared one. Rows, columns, indexes and triggers stay, no matter who made
-   * them. Anything made by others that would break is an obstacle, and is never dropped. `live`: the key it has now.
-   */
-  changeKey(table: Table, live: LiveIndex | undefined): Promise<KeyChange>
+  /** What to type so that a table gets the declared key. `live`: the key that it has now. */
+  keyStatement(table: Table, live: LiveIndex | undefined): string
 }
 
 /** The file or disk under the database, as far as this machine can see it. */

@@ -83,9 +83,7 @@ const broughtBy = (model: Model, table: string): readonly ResourceModel[] =>
     : model.list.filter(({ tables }) => tables.some(({ name }) => name === table))
 
 /** Why the lists that produce a table's rows are read whole. */
-function reasonOf({ table, column, kind }: Change): string {
-  // Rows that didn't fit an earlier key were left out. The list has many such tables, and one reason.
-  if (kind === 'key') return 'the keys of its nested tables have changed'
+function reasonOf({ table, column }: Change): string {
   return column ? `the column ${table}.${column.name} was added` : `the table ${table} was created`
 }
 

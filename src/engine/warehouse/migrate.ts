@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { CompiledQuery } from 'kysely'
 import { Skip, Stop } from '../base/errors.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
@@ -6,7 +7,6 @@ import { ofTable } from './classify.js'
 import type { Db } from './database.js'
 import { isNewWarehouse, missing } from './ddl.js'
 import type { Dialect, LiveColumn } from './dialect.js'
-import { type Ask, measured, refuseObstacles, roomFailure } from './keychange.js'
 import { consequencesOf, type Layout, layoutText, readLayout, recordConsequences } from './layout.js'
 import { rowSettingsName } from './oneconfiguration.js'
 import { namesAfter, namesMemory } from './recordnames.js'
@@ -24,6 +24,12 @@ const oldestVersion = 3
 
 const digest = (tables: readonly Table[]): string =>
   createHash('sha256').update(JSON.stringify(tables)).digest('hex')
+
+/**
+ * Runs a query in the current transaction, or outside of any. SQLite has one connection: during a transaction a query
+ * that asks for another waits forever.
+ */
+type Ask = <T>(query: CompiledQuery<T>) => Promise<{ readonly rows: T[] }>
 
 async function readAllMeta(
   { db }: Dialect,
@@ -138,35 +144,26 @@ async function survey(
   const stored = meta.get(rowSettingsName) ?? null
   rowSettings?.look(stored)
   const isKnown = meta.get('model') === digest(tables) && meta.has('columns')
-  const changes = await missing({ dialect, live, isStrict: !isKnown, ask }, tables)
+  const changes = await missing({ dialect, live, isStrict: !isKnown }, tables)
   const names = meta.get(namesMemory) ?? null
   const part = meta.get(partMark) ?? null
   return { changes, layout: readLayout(meta.get('columns')), isKnown, stored, names, part }
 }
 
 /** The changes that `migrate` would make now. Writes nothing. */
-export function plannedChanges(
-  warehouse: Warehouse,
-  {
-    isMeasured = false,
-  }: {
-    /** Includes the sizes of tables if they determine how long a change takes. That counts each of their rows. */
-    readonly isMeasured?: boolean
-  } = {},
-): Promise<
+export function plannedChanges(warehouse: Warehouse): Promise<
   (Change & {
     /** The cursors that write to the table would read their lists whole. */
     readonly refills: boolean
   })[]
 > {
-  const { dialect, model } = warehouse
+  const { model } = warehouse
   return warehouse.trying(async () => {
     const { changes, layout } = await survey(warehouse)
     const consequences = consequencesOf(model, layout, changes)
     const refills = (table: string): boolean =>
       consequences.refills.has(model.tableByName.get(table)?.resource ?? '')
-    const planned = changes.map((change) => ({ ...change, refills: refills(change.table) }))
-    return isMeasured ? measured(dialect, planned) : planned
+    return changes.map((change) => ({ ...change, refills: refills(change.table) }))
   })
 }
 
@@ -244,16 +241,12 @@ async function migrateOthers(
   // Tables and views of an older configuration aren't made again, either.
   rowSettings?.check(stored, dialect.where)
   if (found.length === 0 && isKnown) return []
-  refuseObstacles(found, dialect.where)
-  const sized = await measured(dialect, found)
-  const making = dialect.transaction(async (session) => {
+  return dialect.transaction(async (session) => {
     await dialect.catalog.prepare(session)
     // Compared again after taking the lock: another process may have migrated meanwhile.
     const again = await survey(warehouse, (query) => session.run(query))
-    const now = except(unchanged, again.changes)
-    const consequences = consequencesOf(model, again.layout, now)
-    refuseObstacles(now, dialect.where)
-    const changes = withSizes(now, sized)
+    const changes = except(unchanged, again.changes)
+    const consequences = consequencesOf(model, again.layout, changes)
     for (const change of changes) {
       onChange?.(change)
       for (const statement of change.statements)
@@ -274,17 +267,5 @@ async function migrateOthers(
       [namesMemory]: namesAfter(again.names, model, changes),
     })
     return changes
-  })
-  return making.catch((error) => {
-    throw roomFailure(dialect, sized, error)
-  })
-}
-
-/** The same changes, with the sizes that were measured before. */
-function withSizes(changes: readonly Change[], measuredOnes: readonly Change[]): Change[] {
-  const sizes = new Map(measuredOnes.flatMap(({ table, size }) => (size ? [[table, size] as const] : [])))
-  return changes.map((change) => {
-    const size = change.kind === 'key' ? sizes.get(change.table) : undefined
-    return size ? { ...change, size } : change
   })
 }

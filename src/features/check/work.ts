@@ -21,7 +21,6 @@ import { isEverybodys } from '../../engine/warehouse/classify.js'
 import { readJson } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { failedWorks } from '../../engine/warehouse/failedworks.js'
-import { refuseObstacles } from '../../engine/warehouse/keychange.js'
 import { checkWritable, plannedChanges } from '../../engine/warehouse/migrate.js'
 import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
@@ -138,9 +137,7 @@ export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate
     const warehouse = await open()
     await checkWritable(warehouse)
     await tryWrite(warehouse, { creates: autoMigrate })
-    const planned = await plannedChanges(warehouse)
-    refuseObstacles(planned, warehouse.where)
-    const changes = planned.length
+    const changes = (await plannedChanges(warehouse)).length
     const exitCode = changes > 0 && !autoMigrate ? 1 : 0
     return { of: 'warehouse', where: warehouse.where, changes, autoMigrate, exitCode }
   } catch (error) {

@@ -119,9 +119,7 @@ export async function makeIndexes(
 ): Promise<void> {
   const { dialect } = target
   const live = await target.read(() => dialect.catalog.liveColumns())
-  const changes = await target.read(() =>
-    missing({ dialect, live, isStrict: true, ask: (query) => dialect.db.executeQuery(query) }, tables),
-  )
+  const changes = await target.read(() => missing({ dialect, live, isStrict: true }, tables))
   const lacking = new Set(changes.map(({ table }) => table))
   for (const table of tables.filter(({ name }) => lacking.has(name))) {
     await make(target, [table])

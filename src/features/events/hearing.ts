@@ -105,7 +105,10 @@ export class Hearing {
     const { clock, invocation, log } = context
     const deps = await context.dependencies(warehouse, { siblings: 'perhaps' })
     await checkSourceIdentity(warehouse, deps.source.address)
-    const inbox = await Inbox.open(warehouse, { clock, signal: invocation.signals.signal })
+    const { signal } = invocation.signals
+    // One that is there is brought up to date when the receiver answers.
+    const inbox =
+      (await Inbox.there(warehouse, { clock, signal })) ?? (await Inbox.open(warehouse, { clock, signal }))
     context.onClose(() => inbox.close())
     await checkInbox(inbox, listenedTo(deps.source.address))
     const targetOf = await targetTimesOf(invocation.features, context.config)
@@ -229,6 +232,8 @@ async function start({ context, warehouse, settings, listener }: Parts): Promise
   const { config, model, log } = context
   const call = receiverCall(config, settings, await syncedNow(config, model, warehouse))
   return startReceiver(call, {
+    // Not by the thread itself: SQLite keeps it from answering.
+    bound: async () => (await Inbox.open(warehouse)).close(),
     received: () => listener?.received(),
     unknownTenant: () => listener?.askAuthorizations(),
     log: (level, message, fields) => log[level](fields, message),

@@ -13,7 +13,7 @@ import { noPrivacy } from '../../engine/config/treatment.js'
 import { noneForgotten } from '../../engine/model/forgotten.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { asTables } from '../../engine/model/state.js'
-import { makeMissing } from '../../engine/warehouse/ddl.js'
+import { growKey, makeMissing } from '../../engine/warehouse/ddl.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -30,6 +30,12 @@ interface InboxOptions {
   readonly clock?: Clock
   /** Fires when the process is shutting down: after that, waits for the database are short. */
   readonly signal?: AbortSignal
+}
+
+async function upgrade(dialect: Dialect): Promise<void> {
+  // 0.2.0 knew an event without its type, action and record.
+  for (const table of model.state) await dialect.transaction((session) => growKey(dialect, session, table))
+  await dialect.transaction((session) => makeMissing(dialect, session, model.state, { isStrict: false }))
 }
 
 const model: Model = {
@@ -60,7 +66,9 @@ export class Inbox extends Warehouse implements BesideWarehouse {
     const open = async (): Promise<Dialect> => {
       const dialect = await warehouse.dialect.beside({ ...place, creates: true })
       if (!dialect) throw new Bug('The inbox was not created')
-      await dialect.transaction((session) => makeMissing(dialect, session, model.state, { isStrict: false }))
+      await upgrade(dialect).catch((error: unknown) => {
+        throw dialect.classify(error)
+      })
       return dialect
     }
     return new Inbox(await open(), warehouse, open, options)

@@ -7,6 +7,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../engine/base/clock.js'
 import { describeError, Stop, wordsOf } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
+import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { openDialect } from '../../engine/warehouse/openwarehouse.js'
 import { answerWithin } from '../../shell/intime.js'
 import { listenProblem, urlOf } from '../../shell/listenproblem.js'
@@ -14,7 +15,7 @@ import { Certificate, readPem } from './certificate.js'
 import { acceptRanges, EventCounts } from './counts.js'
 import { HttpReceiver } from './httpreceiver.js'
 import { Inbox } from './inbox.js'
-import { Intake } from './intake.js'
+import { Intake, Unwritable } from './intake.js'
 import { isDocumented, judge } from './judge.js'
 import { Presence, type Troubled } from './presence.js'
 import { SecretCheck } from './secretcheck.js'
@@ -36,7 +37,8 @@ export async function receive(call: ReceiverCall, port: MessagePort): Promise<vo
   try {
     const receiver = await Receiver.open(call, say)
     port.on('message', (message: ToThread) => {
-      if (message.kind === 'synced') receiver.synced = message.synced
+      if (message.kind === 'open') receiver.begin().catch((error) => say(failureOf(error, call)))
+      else if (message.kind === 'synced') receiver.synced = message.synced
       else if (message.kind === 'turns') receiver.turnsFail = message.isFailing
       else void receiver.close().finally(() => say({ kind: 'closed' }))
     })
@@ -59,13 +61,14 @@ function failureOf(error: unknown, call: ReceiverCall): FromThread {
 class Receiver {
   readonly #counts = new EventCounts()
   readonly #ended = new AbortController()
-  readonly #intake: Intake
-  readonly #presence: Presence
+  /** undefined until the inbox is open: bringing an earlier version's up to date may take a while. */
+  #store: { readonly inbox: Inbox; readonly intake: Intake; readonly presence: Presence } | undefined
   readonly #secrets: SecretCheck
   readonly #http: HttpReceiver
   readonly #log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
   synced: SyncedNow
   turnsFail = false
+  #port = 0
   #askedAt = Number.NEGATIVE_INFINITY
   #ready: { at: number; answer: Promise<unknown> } | undefined
   #toldCertificate = ''
@@ -73,16 +76,14 @@ class Receiver {
   private constructor(
     private readonly call: ReceiverCall,
     private readonly say: (message: FromThread) => void,
-    private readonly inbox: Inbox,
+    private readonly dialect: Dialect,
     private readonly certificate: Certificate | undefined,
   ) {
     this.synced = call.synced
     this.#log = (level, message, fields = {}) => say({ kind: 'log', level, message, fields })
-    this.#intake = new Intake(inbox, this.#counts, (error) => this.#wrote(error))
     this.#secrets = new SecretCheck(call.secretDigests, Date.now, (fields) =>
       this.#log('warn', 'Events with a wrong secret were refused', fields),
     )
-    this.#presence = new Presence(inbox, this.#intake, systemClock, () => this.#troubled)
     this.#http = new HttpReceiver(this.#behind(), certificate?.pem)
   }
 
@@ -90,10 +91,9 @@ class Receiver {
     const certificate = call.tls && new Certificate(call.tls, readPem(call.tls))
     const dialect = await openDialect(call.place)
     try {
-      const receiver = new Receiver(call, say, await Inbox.open({ dialect }), certificate)
-      receiver.#closeDialect = () => dialect.close()
-      receiver.#isGone = () => dialect.file.isGone()
-      await receiver.#begin()
+      const receiver = new Receiver(call, say, dialect, certificate)
+      receiver.#port = await receiver.#http.listen(call.host, call.port)
+      say({ kind: 'bound' })
       return receiver
     } catch (error) {
       await dialect.close()
@@ -101,16 +101,15 @@ class Receiver {
     }
   }
 
-  #closeDialect: () => Promise<void> = async () => {}
-  /** Whether the file of the warehouse was replaced or removed. */
-  #isGone: () => boolean = () => false
-
-  async #begin(): Promise<void> {
+  async begin(): Promise<void> {
     const { call } = this
-    const bound = await this.#http.listen(call.host, call.port)
-    const url = `${urlOf(call.tls ? 'https' : 'http', call.host, bound)}${call.path}`
-    await this.#presence.begin({ ...call, address: url })
-    void this.#presence.beat(call.listenerId, this.#ended.signal)
+    const inbox = await Inbox.open({ dialect: this.dialect })
+    const intake = new Intake(inbox, this.#counts, (error) => this.#wrote(error))
+    const presence = new Presence(inbox, intake, systemClock, () => this.#troubled)
+    this.#store = { inbox, intake, presence }
+    const url = `${urlOf(call.tls ? 'https' : 'http', call.host, this.#port)}${call.path}`
+    await presence.begin({ ...call, address: url })
+    void presence.beat(call.listenerId, this.#ended.signal)
     this.#lookAtCertificate()
     void this.#watchCertificate()
     this.say({ kind: 'listening', url })
@@ -119,10 +118,10 @@ class Receiver {
   async close(): Promise<void> {
     this.#ended.abort()
     await this.#http.close()
-    await this.#intake.drain()
-    await this.#presence.end(this.call.listenerId).catch(() => {})
-    await this.inbox.close()
-    await this.#closeDialect()
+    await this.#store?.intake.drain()
+    await this.#store?.presence.end(this.call.listenerId).catch(() => {})
+    await this.#store?.inbox.close()
+    await this.dialect.close()
   }
 
   #behind() {
@@ -133,7 +132,7 @@ class Receiver {
       maxBodyBytes: call.maxBodyBytes,
       isSecretRight: (given: string | undefined) => this.#secrets.isRight(given),
       get refusing() {
-        return receiver.#presence.refusing
+        return receiver.#store ? receiver.#store.presence.refusing : 'database'
       },
       take: (body: Buffer) => this.#take(body),
       ready: () => this.#isReady(),
@@ -145,7 +144,8 @@ class Receiver {
     const began = performance.now()
     const event = understand(body)
     const { rows, judgement } = judge(event, this.call, this.synced, fromMicros(systemClock.nowMicros()))
-    const earlier = rows.length > 0 ? await this.#intake.store(rows) : 0
+    if (!this.#store) throw new Unwritable('The inbox is not open yet')
+    const earlier = rows.length > 0 ? await this.#store.intake.store(rows) : 0
     // The tenant was forgotten after this thread was last told who is.
     const isForgotten = earlier === undefined
     const answer = isForgotten ? 'forgotten' : earlier > 0 ? 'double' : judgement
@@ -166,8 +166,8 @@ class Receiver {
   }
 
   #wrote(error: unknown): void {
-    const before = this.#presence.refusing
-    this.#presence.wrote(error)
+    const before = this.#store?.presence.refusing
+    this.#store?.presence.wrote(error)
     if (error !== undefined && before === undefined)
       this.#log('error', 'Events are refused: they cannot be stored', { error: describeError(error) })
     if (error === undefined && before === 'database') this.#log('info', 'Events are accepted again')
@@ -182,17 +182,19 @@ class Receiver {
 
   /** Tries an insert, once a second at most, and waits for it as long as for an event. */
   async #isReady(): Promise<{ ready: boolean; trouble: string | null }> {
+    if (!this.#store) return { ready: false, trouble: 'database' }
+    const { presence } = this.#store
     if (!this.#ready || Date.now() - this.#ready.at > readyFor)
-      this.#ready = { at: Date.now(), answer: this.#presence.say(this.call.listenerId) }
+      this.#ready = { at: Date.now(), answer: presence.say(this.call.listenerId) }
     const late = new AbortController()
     await Promise.race([
       this.#ready.answer,
       systemClock.sleep(answerWithin, late.signal).then(() => this.#tooLate(late)),
     ])
     late.abort()
-    const { refusing, trouble = null } = this.#presence
+    const { refusing, trouble = null } = presence
     // The program ends; until then, nothing that is received here reaches the file that is there now.
-    const isGone = this.#isGone()
+    const isGone = this.dialect.file.isGone()
     return { ready: refusing === undefined && trouble !== 'certificate' && !isGone, trouble }
   }
 

@@ -86,6 +86,8 @@ const stopOf = ({ message, hint, exitCode }: Extract<FromThread, { kind: 'failed
 export async function startReceiver(
   call: ReceiverCall,
   on: {
+    /** Brings the inbox up to date. Senders are told to come again meanwhile. */
+    bound(): Promise<void>
     /** An event that makes a cursor due was stored. */
     received(): void
     /** An event named a tenant that the warehouse doesn't know. */
@@ -107,7 +109,8 @@ export async function startReceiver(
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const listening = new Promise<string>((resolve, reject) => {
     worker.on('message', (message: FromThread) => {
-      if (message.kind === 'listening') resolve(message.url)
+      if (message.kind === 'bound') on.bound().then(() => say({ kind: 'open' }), reject)
+      else if (message.kind === 'listening') resolve(message.url)
       else if (message.kind === 'failed') reject(stopOf(message))
       else if (message.kind === 'received') on.received()
       else if (message.kind === 'unknownTenant') on.unknownTenant()

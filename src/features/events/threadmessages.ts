@@ -38,12 +38,16 @@ export interface ReceiverCall {
 }
 
 export type ToThread =
+  /** The inbox has been brought up to date. */
+  | { readonly kind: 'open' }
   | { readonly kind: 'synced'; readonly synced: SyncedNow }
   /** Whether the listener's turns fail now. */
   | { readonly kind: 'turns'; readonly isFailing: boolean }
   | { readonly kind: 'close' }
 
 export type FromThread =
+  /** It answers, and refuses events until it is told to open the inbox. */
+  | { readonly kind: 'bound' }
   | { readonly kind: 'listening'; readonly url: string }
   /** It could not listen. */
   | {

@@ -4,8 +4,7 @@ export const migrateCommand: Command = {
   name: 'migrate',
   summary: "bring the warehouse's tables up to date",
   help: `
-Adds tables, columns and indexes. Changes keys that another version created: it sends no request, keeps every row, and
-names what is in the way. Moves the values of fields that resources.NAME.columns names, or no longer names, between
+Adds tables, columns and indexes. Moves the values of fields that resources.NAME.columns names, or no longer names, between
 _extra and their columns. Recomputes derived tables, such as the totals of repair orders, if their rule or settings have
 changed. The next sync fills what was added to existing rows: it reads those lists in full once. Commands that write
 migrate automatically, unless warehouse.autoMigrate is false.
@@ -43,7 +42,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
       const warehouse = await context.warehouse({ makesFolder: true })
       const made = await shown(context, { what: 'looking at the tables' }, async ({ step }) => {
         const changes = await migrate(warehouse, ({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
-        return changes.map(({ table, what, size }) => ({ table, what, ...size }))
+        return changes.map(({ table, what }) => ({ table, what }))
       })
       const encoding = await warehouse.read(() => warehouse.dialect.catalog.narrowEncoding())
       if (encoding !== undefined) {

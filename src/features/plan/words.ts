@@ -1,4 +1,4 @@
-import { bytesText, count, firstOf, paragraphs, plural, span } from '../../engine/base/format.js'
+import { count, firstOf, paragraphs, plural, span } from '../../engine/base/format.js'
 import { modeText } from '../../engine/run/runreport.js'
 import { groupsText } from '../../shell/grouped.js'
 import { changeLine, viewChangesText } from '../../shell/tablechanges.js'
@@ -31,8 +31,6 @@ export function planText(
     cursorsText(made.cursors, terminal),
     refillsText(made.cursors),
     changesText(made.table_changes),
-    keysText(made.table_changes),
-    obstaclesText(made.table_changes),
     viewsText(views),
     more,
     `Nothing was written. This plan cost ${plural(made.asked, 'request')}.`,
@@ -103,35 +101,6 @@ function refillsText(cursors: RunPlan['cursors']): string {
   return `Of these, ${plural(sum('requests'), 'request')} and ${plural(sum('records'), 'record')} are for reading ${plural(lists.length, 'list')} in full once (${names}). That comes after everything else; if a run is cut short, a later one resumes it.`
 }
 
-/** The changing keys, largest tables first: nothing is fetched for them, and nobody can write meanwhile. */
-function keysText(changes: RunPlan['table_changes']): string {
-  const keys = changes
-    .flatMap(({ table, rows, bytes }) =>
-      rows === undefined || bytes === undefined ? [] : [{ table, rows, bytes }],
-    )
-    .toSorted((a, b) => b.bytes - a.bytes)
-  if (keys.length === 0) return ''
-  const sizeOf = (rows: number, bytes: number): string => `${plural(rows, 'row')}, ${bytesText(bytes)}`
-  const all = sizeOf(
-    keys.reduce((sum, { rows }) => sum + rows, 0),
-    keys.reduce((sum, { bytes }) => sum + bytes, 0),
-  )
-  const list = firstOf(
-    keys,
-    shownChanges,
-    ({ table, rows, bytes }) => `${table}: ${sizeOf(rows, bytes)}`,
-    (others) => `and ${plural(others, 'smaller table')}`,
-  )
-  return `The keys of ${plural(keys.length, 'table')} change, on this side only: ${all}. Make a backup first.\n${list}`
-}
-
-const obstaclesText = (changes: RunPlan['table_changes']): string =>
-  changes
-    .flatMap(({ table, in_the_way = [] }) =>
-      in_the_way.map(({ problem, hint }) => `✗ The key of ${table} cannot be changed: ${problem}. ${hint}`),
-    )
-    .join('\n')
-
 const viewsText = ({ made, troubles }: ViewsMade): string =>
   [
     ...(made.length > 0 ? [`${viewChangesText(made)}.`] : []),
@@ -144,11 +113,7 @@ const isNew = (changes: RunPlan['table_changes']): boolean =>
 const changesText = (changes: RunPlan['table_changes']): string =>
   isNew(changes) ? `There is no warehouse there yet; the run creates it. ${listOf(changes)}` : listOf(changes)
 
-/** Changing keys have their own list. */
-function listOf(all: RunPlan['table_changes']): string {
-  const changes = all.filter(({ rows }) => rows === undefined)
-  if (all.length === 0) return 'The tables are up to date.'
-  return changes.length === 0
-    ? ''
+const listOf = (changes: RunPlan['table_changes']): string =>
+  changes.length === 0
+    ? 'The tables are up to date.'
     : `Changes to the tables:\n${firstOf(changes, shownChanges, changeLine, (others) => `and ${count(others)} more`)}`
-}

@@ -10,7 +10,6 @@ import { minutesFor, type Rate, rateOf } from '../../engine/source/rate/knownrat
 import type { Change } from '../../engine/warehouse/change.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
-import type { Obstacle } from '../../engine/warehouse/dialect.js'
 import { plannedChanges } from '../../engine/warehouse/migrate.js'
 import { type PendingMove, pendingMoves } from '../../engine/warehouse/migratecolumns.js'
 import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
@@ -29,10 +28,7 @@ export interface RunPlan {
   readonly minutes: number
   readonly rate: Rate | null
   /** Changes to the tables that the run would make first. */
-  readonly table_changes: readonly (TableChange & {
-    /** What keeps the run from making the change, and what to do about it. */
-    readonly in_the_way?: readonly Obstacle[]
-  })[]
+  readonly table_changes: readonly TableChange[]
   readonly tenants: readonly {
     readonly tenant_id: Int64
     readonly requests: number
@@ -118,18 +114,11 @@ function moveText({ column, to, values, refills }: PendingMove): string {
   return refills ? `${what[to]}; then read the lists in full once` : what[to]
 }
 
-const tableChange = ({ table, what, size, obstacles = [] }: Change): RunPlan['table_changes'][number] => ({
-  table,
-  what,
-  ...size,
-  ...(obstacles.length > 0 && { in_the_way: obstacles }),
-})
-
 /** Shows what a run would cost. Sends at most one request per cursor, for a minute at most, and writes nothing. */
 export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
   const plannedAt = now(deps)
   const before = deps.clock.nowMicros()
-  const changes = await plannedChanges(deps.warehouse, { isMeasured: true })
+  const changes = await plannedChanges(deps.warehouse)
   const forecasts = new Map<string, Forecast>()
   const isNew = isNewWarehouse(changes)
   const recomputed = isNew ? [] : await recomputedTables(deps, changes)
@@ -178,7 +167,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     minutes: Math.ceil(minutesFor(requests, rate, seconds) * 10) / 10,
     rate,
     table_changes: [
-      ...changes.map(tableChange),
+      ...changes.map(({ table, what }) => ({ table, what })),
       ...moves.map((move) => ({ table: move.table, what: moveText(move) })),
       ...recomputed,
     ],

@@ -293,7 +293,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await names()).toEqual(['box 1', 'box 2'])
   })
 
-  it('the catalog shows each table, its key, its indexes and its size', async () => {
+  it('the catalog shows each table, its key and its indexes', async () => {
     const columns = await warehouse.dialect.catalog.liveColumns()
     const indexes = await warehouse.dialect.catalog.liveIndexes()
     for (const table of warehouse.tables) {
@@ -306,11 +306,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       expect(of.filter(({ isPrimary }) => isPrimary).map((index) => index.columns)).toEqual([table.key])
       for (const wanted of table.indexes) expect(of.map((index) => index.columns)).toContainEqual(wanted)
     }
-    await store(1, record(1, 1), record(2, 1))
-    await warehouse.dialect.bulk.optimize([root])
-    const size = await warehouse.dialect.catalog.sizeOf('boxes')
-    expect(size.rows).toBe(2)
-    expect(size.bytes).toBeGreaterThan(0)
   })
 
   it('moves members of _extra without parsing a number', async () => {

@@ -12,13 +12,12 @@ import { rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
 import type { Session } from '../transaction.js'
-import { changeKey } from './changekey.js'
 import { connecting, localSettings } from './connection.js'
 import { classify } from './drivererrors.js'
 import { vacuum } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences, narrowEncoding } from './interference.js'
-import { liveIndexes, sizeOf } from './liveindexes.js'
+import { keyStatement, liveIndexes } from './liveindexes.js'
 import { findHolder } from './lockholder.js'
 import { readAtOneInstant } from './oneinstant.js'
 import { queuePlace } from './queueview.js'
@@ -249,13 +248,12 @@ export function postgresDialect(
     catalog: {
       liveColumns: () => liveColumns(db, schema),
       liveIndexes: () => liveIndexes(db, schema),
-      sizeOf: (table) => sizeOf(db, schema, table),
       interferences: (tables) => interferences(db, names, tables),
       narrowEncoding: () => narrowEncoding(db),
       prepare: (session) => prepare(db, schema, session),
       tryRoom: (session, how) => tryRoom(db, schema, session, how),
       comments: (tables) => [comments(db, tables, schema)],
-      changeKey: (table, live) => changeKey(db, schema, table, live),
+      keyStatement: (table, live) => keyStatement(schema, table, live),
     },
     file: { isGone: () => false, atPath: () => '', refuseShards: () => {}, room: async () => undefined },
     deliveries: queuePlace(db, names, config),

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
-import type { Int64 } from '../../../../schema/resource.js'
+import pg from 'pg'
+import type { Table } from '../../model/table.js'
 import type { Db } from '../database.js'
-import type { LiveIndex, TableSize } from '../dialect.js'
+import type { LiveIndex } from '../dialect.js'
 
 /** An attribute number of 0 means an expression, which has no column. */
 export async function liveIndexes(db: Db, schema: string): Promise<LiveIndex[]> {
@@ -17,10 +18,8 @@ export async function liveIndexes(db: Db, schema: string): Promise<LiveIndex[]> 
   return rows
 }
 
-export async function sizeOf(db: Db, schema: string, table: string): Promise<TableSize> {
-  const name = sql.id(schema, table)
-  const { rows } = await sql<{ rows: Int64; bytes: Int64 }>`
-    select count(*) as rows, pg_total_relation_size(to_regclass(${`"${schema}"."${table}"`})) as bytes
-    from ${name}`.execute(db)
-  return { rows: Number(rows[0]?.rows ?? 0), bytes: Number(rows[0]?.bytes ?? 0) }
+export function keyStatement(schema: string, { name, key }: Table, live: LiveIndex | undefined): string {
+  const table = `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`
+  const drop = live ? ` drop constraint ${pg.escapeIdentifier(live.name)},` : ''
+  return `alter table ${table}${drop} add primary key (${key.map((column) => pg.escapeIdentifier(column)).join(', ')})`
 }

@@ -13,13 +13,12 @@ import { columnTypes } from '../../model/columntypes.js'
 import { rememberStatement } from '../classify.js'
 import type { Database } from '../database.js'
 import type { Catalog, Dialect, LiveColumn } from '../dialect.js'
-import { changeKey } from './changekey.js'
 import { Sqlite } from './driver.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences } from './interference.js'
-import { liveIndexes, sizeOf } from './liveindexes.js'
+import { keyStatement, liveIndexes } from './liveindexes.js'
 import { makeFile, makeFolder, NamedFile, refuseShards } from './namedfile.js'
 import { mayWrite, openReadOnly } from './readonlyfile.js'
 import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
@@ -172,18 +171,16 @@ const liveColumns = (raw: BetterSqlite3.Database): LiveColumn[] =>
 
 const catalogOf = (
   { raw, named }: Opened,
-  db: Kysely<Database>,
   { path, where }: { readonly path: string; readonly where: string },
 ): Catalog => ({
   liveColumns: async () => liveColumns(raw),
   liveIndexes: async () => liveIndexes(raw),
-  sizeOf: async (table) => sizeOf(raw, table),
   interferences: async (tables) => interferences(raw, tables),
   narrowEncoding: async () => undefined,
   prepare: async () => (named ? undefined : tryBeside(path, where, async () => {})),
   tryRoom: (_, { bytes }) => (named ? tryRoom(raw, bytes) : tryRoomBeside(path, where, bytes)),
   comments: () => [],
-  changeKey: async (table, live) => changeKey(raw, db, table, live),
+  keyStatement,
 })
 
 async function closeAll(db: Kysely<Database>, writer: WriterThread, named: NamedFile | undefined) {
@@ -270,7 +267,7 @@ export function sqliteDialect(
       scan: (_, table, rowsAtOnce) => scan(raw, table, rowsAtOnce),
       optimize: () => lock.own(async () => void raw.pragma('optimize')),
     },
-    catalog: catalogOf(opened, db, { path, where }),
+    catalog: catalogOf(opened, { path, where }),
     file: {
       isGone: () => named?.isGone() ?? false,
       atPath: () => (named ? named.atPath() : ''),

@@ -1,5 +1,6 @@
 import type BetterSqlite3 from 'better-sqlite3'
-import type { LiveIndex, TableSize } from '../dialect.js'
+import type { Table } from '../../model/table.js'
+import type { LiveIndex } from '../dialect.js'
 
 /**
  * The columns of an index come in order, which an aggregate preserves only from an ordered subquery. A key that is one
@@ -35,13 +36,5 @@ export const liveIndexes = (raw: BetterSqlite3.Database): LiveIndex[] =>
       isPrimary: is_primary === 1n,
     }))
 
-export function sizeOf(raw: BetterSqlite3.Database, table: string): TableSize {
-  const rows = raw.prepare<[], bigint>(`select count(*) from "${table}"`).pluck().get()
-  const bytes = raw
-    .prepare<[string], bigint | null>(
-      "select sum(pgsize) from dbstat('main', 1) where name in (select name from sqlite_schema where tbl_name = ?)",
-    )
-    .pluck()
-    .get(table)
-  return { rows: Number(rows ?? 0), bytes: Number(bytes ?? 0) }
-}
+/** SQLite can't change a key, so another table takes its place. */
+export const keyStatement = ({ name }: Table): string => `alter table "${name}" rename to "${name}_before"`
