@@ -8,7 +8,7 @@ export function sessionOf(session: Session, instead: Partial<Session>): Session 
   return {
     run: (query) => session.run(query),
     ask: (...given) => session.ask(...given),
-    countAlike: (...given) => session.countAlike(...given),
+    countSettled: (...given) => session.countSettled(...given),
     countOwned: (...given) => session.countOwned(...given),
     versions: (...given) => session.versions(...given),
     upsert: (...given) => session.upsert(...given),
@@ -44,7 +44,7 @@ export function watched(session: Session, moment: () => void): Session {
   return {
     run: (query) => around(() => session.run(query))(),
     ask: (text, parameters) => around(() => session.ask(text, parameters))() as never,
-    countAlike: around((...given) => session.countAlike(...given)),
+    countSettled: around((...given) => session.countSettled(...given)),
     countOwned: around((...given) => session.countOwned(...given)),
     versions: around((...given) => session.versions(...given)),
     upsert: around((...given) => session.upsert(...given)),

@@ -5,7 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { allSettled } from '../base/allsettled.js'
-import { Bug, Retry } from '../base/errors.js'
+import { Bug } from '../base/errors.js'
 import type { Value } from '../model/flatten/batch.js'
 import type { Table } from '../model/table.js'
 import { type BatchTables, besideRoot } from './batchtables.js'
@@ -13,22 +13,16 @@ import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
 import { writeDrift } from './drift.js'
 import { checkFence, expectedGeneration } from './fence.js'
-import { checkStored, notStored } from './interference.js'
+import { checkStored } from './interference.js'
 import { quarantineStatements } from './quarantine.js'
 import { enterRows, keepsRegister, openRegister } from './register/register.js'
 import { requestStatement } from './requests.js'
 import type { Rows } from './rows.js'
 import type { Session } from './transaction.js'
 import { clearUnlisted } from './unlisted.js'
-import type { Applied, Batch, Version } from './versionbatch.js'
+import { type Applied, type Batch, supersedes, type Version } from './versionbatch.js'
 import { keepEmbedded, keepReplaced, type Looked, versionTables } from './versions.js'
 import { storedVersions } from './voidstamps.js'
-
-/** Whether a version fetched at `syncedAt` may overwrite the stored one: the guard of upsert.ts, in JavaScript. */
-export function supersedes(updatedAt: string, syncedAt: string, stored: Version): boolean {
-  if (stored.deletedAt !== null && syncedAt <= stored.syncedAt) return false
-  return updatedAt > stored.updatedAt || (updatedAt === stored.updatedAt && syncedAt >= stored.syncedAt)
-}
 
 /** The ids of a batch, by how their versions compare with the stored ones. */
 interface SortedIds {
@@ -109,34 +103,45 @@ interface Work<R extends Rows<R>> {
  * gets the statements together and works while this process parses the next page.
  */
 async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R>): Promise<number> {
-  const { session, batch, sorted, where } = work
-  const { changed: newer, same: equal, stale } = sorted
-  const records = newer.size + equal.size + stale.size
-  // A record may contain others of its own resource that aren't among the page's records: only the guard judges them.
-  // Rows without records are names of a bare list.
-  const hasOthers = records > 0 && rows.owners.length > records
-  const others = hasOthers ? rows.pick((id) => !newer.has(id) && !equal.has(id) && !stale.has(id)) : undefined
-  const all = equal.size === 0 && stale.size === 0 && !hasOthers
-  const changed = all ? rows : rows.pick((id) => newer.has(id))
+  const { session, batch, sorted } = work
+  const isAll = sorted.same.size === 0 && sorted.stale.size === 0
+  const changed = isAll ? rows : rows.pick((id) => sorted.changed.has(id))
   const expected = changed.owners.length
   const same = sorted.same.size === 0 ? undefined : rows.pick((id) => sorted.same.has(id))
   const ids = (same?.owners ?? []) as readonly Int64[]
-  const [written, rewritten, shown] = await allSettled([
+  const [written, rewritten] = await allSettled([
     expected > 0 ? session.upsert(table, changed, batch, false) : 0,
     same ? session.upsert(table, same, batch, true) : 0,
-    others && others.owners.length > 0 ? session.upsert(table, others, batch, true) : 0,
     ids.length > 0 ? session.confirm(table, ids, batch) : undefined,
   ])
-  // Another page of this run stored a newer version after `versions` had read: the next attempt reads again.
-  if (written < expected)
-    throw new Retry(`Other rows of ${table.name} were stored while this page was written`, {
-      resource: batch.resource,
-      after: 0,
-      cause: notStored(where, table.name, { stored: written, sent: expected }),
-    })
-  await checkStored(work, batch, table, changed)
-  if (same) await checkStored(work, batch, table, same)
-  return written + rewritten + shown
+  await checkStored(work, table, changed, { isShort: written < expected })
+  if (same) await checkStored(work, table, same)
+  return written + rewritten
+}
+
+/**
+ * The root rows of a table without a register. Where there is one, pages that write the same rows wait for each other at
+ * it. These rows may have been written by pages of other lists since the look, so only the guard decides: a record that
+ * lost to another page is stale. One statement locks all rows, in the order of their keys, so two pages that want the same
+ * rows can't wait for each other.
+ */
+async function writeContested<R extends Rows<R>>(
+  table: Table,
+  rows: R,
+  { sorted, ...work }: Work<R>,
+): Promise<{ readonly written: number; readonly sorted: SortedIds }> {
+  const { session, batch } = work
+  const sent = sorted.stale.size === 0 ? rows : rows.pick((id) => !sorted.stale.has(id))
+  const ids = batch.page.records.map(({ id }) => id)
+  // Rows without records are names of a bare list: each is written, for its stamp.
+  const isBare = ids.length === 0
+  const written = sent.owners.length > 0 ? await session.upsert(table, sent, batch, !isBare) : 0
+  const isShort = written < (isBare ? sent.owners.length : sorted.changed.size)
+  await checkStored(work, table, sent, { isShort })
+  const found = isShort ? await session.versions(table, batch.tenantId, ids, 'unlocked') : undefined
+  const after = found ? sortIds(batch, found) : sorted
+  if (after.same.size > 0) await session.confirm(table, [...after.same] as Int64[], batch)
+  return { written, sorted: after }
 }
 
 async function writeChildren<R extends Rows<R>>(
@@ -147,7 +152,7 @@ async function writeChildren<R extends Rows<R>>(
   const { session, batch, sorted, looked, isNew } = work
   if (isNew) {
     const inserted = all.owners.length > 0 ? await session.insert(table, all, batch) : 0
-    await checkStored(work, batch, table, all)
+    await checkStored(work, table, all)
     return { written: inserted, removed: 0 }
   }
   const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
@@ -155,7 +160,7 @@ async function writeChildren<R extends Rows<R>>(
   const seen = (): R => (sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id)))
   const asBefore =
     same.length > 0 &&
-    (looked?.matching.get(table.name) ?? (await session.childrenMatch(table, batch.tenantId, same, seen())))
+    (looked?.matching.get(table.name) ?? (await session.childrenMatch(table, same, seen(), batch)))
   const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
   const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
   const [removed, written] = await allSettled([
@@ -163,7 +168,7 @@ async function writeChildren<R extends Rows<R>>(
     fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
   const replaced = [...sorted.changed, ...(asBefore ? [] : same)] as Int64[]
-  await checkStored(work, batch, table, fresh, isOnePerRecord(table) ? [] : replaced)
+  await checkStored(work, table, fresh, { owners: isOnePerRecord(table) ? [] : replaced })
   return { written, removed }
 }
 
@@ -188,7 +193,7 @@ async function writeQuarantine<R extends Rows<R>>(
 async function look<R extends Rows<R>>(
   db: Db,
   root: Table,
-  isRegistered: boolean,
+  { isRegistered, locks }: { readonly isRegistered: boolean; readonly locks: 'locked' | 'unlocked' },
   session: Session<R>,
   batch: Batch,
 ) {
@@ -196,7 +201,7 @@ async function look<R extends Rows<R>>(
     return { register: undefined, versions: new Map<Int64, Version>(), lowered: 0 }
   const [register, stored] = await allSettled([
     isRegistered ? session.run(openRegister(db, batch, root)) : undefined,
-    storedVersions(db, root, session, batch),
+    storedVersions(db, root, session, batch, locks),
   ])
   return { register, ...stored }
 }
@@ -260,27 +265,32 @@ export async function applyBatch<R extends Rows<R>, E>(
   const rows = (table: Table): R => dialect.bulk.rows(batch.page.rows, table)
   const isEmpty = batch.page.records.length === 0 && rows(root).owners.length === 0
   const { children, embedded, derived } = besideRoot(to, isEmpty)
-  const {
-    register,
-    versions: previous,
-    lowered,
-  } = await look(db, root, keepsRegister(root, to.embedded), session, batch)
+  const isRegistered = keepsRegister(root, to.embedded)
+  // A page that locks some rows of a contested table and then waits for others may hold up one that waits for it.
+  const locks = isRegistered || isVersioned(to) ? 'locked' : 'unlocked'
+  const looked = await look(db, root, { isRegistered, locks }, session, batch)
+  const { register, versions: previous, lowered } = looked
   const sorted = sortIds(batch, previous)
   const { came, went } = liveRows(batch, sorted, previous)
   const replaced = went.map(({ id }) => id)
   const versions = isVersioned(to)
     ? await keepVersions(dialect, session, to, batch, { sorted, replaced })
     : undefined
-  const isNew = !isCautious && previous.size === 0
-  const work = { where: dialect.where, session, batch, sorted, looked: versions?.looked, isNew }
+  const isNew = isRegistered && !isCautious && previous.size === 0
+  const before = { where: dialect.where, session, batch, sorted, looked: versions?.looked, isNew }
   if (batch.forceOlder) await returnToOlder(db, root, session, batch)
+  const contested = isRegistered ? undefined : await writeContested(root, rows(root), before)
+  const work = { ...before, sorted: contested?.sorted ?? sorted }
   const entry = register && enterRows(db, batch, register.rows[0], { came, went })
   const writeEmbedded = async (table: Table): Promise<number> => {
     const found = table === root ? undefined : rows(table)
-    return found && found.owners.length > 0 ? session.upsert(table, found, batch, true) : 0
+    if (!found || found.owners.length === 0) return 0
+    const written = await session.upsert(table, found, batch, true)
+    await checkStored(work, table, found)
+    return written
   }
   const writes = allSettled([
-    writeRoots(root, rows(root), work),
+    contested?.written ?? writeRoots(root, rows(root), work),
     allSettled(children.map((table) => writeChildren(table, rows(table), work))),
     allSettled(embedded.map(writeEmbedded)),
     allSettled(derived.map((table) => writeChildren(table, rows(table), work))),
@@ -302,5 +312,5 @@ export async function applyBatch<R extends Rows<R>, E>(
   if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
   const removed = sum(ofChildren.map((child) => child.removed))
   if (batch.ifChanged && written + removed > 0) await session.run(batch.ifChanged)
-  return { written, changed: ofRoots, removed, stale: sorted.stale.size, lowered, previous, drift }
+  return { written, changed: ofRoots, removed, stale: work.sorted.stale.size, lowered, previous, drift }
 }

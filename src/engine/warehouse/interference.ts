@@ -53,7 +53,7 @@ const unlike = (where: string, table: string, did: string, hint: string): Skip =
   })
 
 /** Rows that the database left out, or holds differently than they were sent, without an error. */
-export const notStored = (
+const notStored = (
   where: string,
   table: string,
   { stored, sent }: { readonly stored: number; readonly sent: number },
@@ -92,21 +92,21 @@ const hiddenRows = (where: string, { table, problem, hint }: Interference): Skip
   })
 
 /**
- * Reads back what a batch wrote to a table that something interferes with. `owners`: the records that should have no other
- * child rows.
+ * Reads back what a batch wrote to a table that something interferes with, or of which less was stored than was sent. A row
+ * counts as stored if another page of ours wrote a newer version of it: the guard knows, by its version and stamp.
+ * `owners`: the records that should have no other child rows.
  */
 export async function checkStored<R extends Rows<R>>(
-  { where, session }: { readonly where: string; readonly session: Session<R> },
-  { tenantId, readBack }: Batch,
+  { where, session, batch }: { readonly where: string; readonly session: Session<R>; readonly batch: Batch },
   table: Table,
   rows: R,
-  owners: readonly Int64[] = [],
+  { owners = [], isShort = false }: { readonly owners?: readonly Int64[]; readonly isShort?: boolean } = {},
 ): Promise<void> {
-  if (!readBack?.has(table.name)) return
+  if (!isShort && !batch.readBack?.has(table.name)) return
   const sent = rows.owners.length
-  const stored = sent > 0 ? await session.countAlike(table, tenantId, rows) : 0
+  const stored = sent > 0 ? await session.countSettled(table, rows, batch) : 0
   if (stored < sent) throw notStored(where, table.name, { stored, sent })
-  const left = owners.length > 0 ? (await session.countOwned(table, tenantId, owners)) - sent : 0
+  const left = owners.length > 0 ? (await session.countOwned(table, batch.tenantId, owners)) - sent : 0
   if (left > 0) throw notRemoved(where, table.name, left)
 }
 

@@ -18,7 +18,7 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   abstract insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
   abstract load(table: Table, tuples: readonly Tuple[]): Promise<void>
   abstract prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
-  abstract countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
+  abstract countSettled(table: Table, rows: R, shared: BatchStamp): Promise<number>
   abstract ask<T extends unknown[]>(
     text: string,
     parameters: readonly Parameter[],
@@ -30,9 +30,14 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   /** The end of a `select` that locks the rows it finds. */
   protected abstract readonly locking: string
 
-  async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
+  async versions(
+    table: Table,
+    tenantId: Int64,
+    ids: readonly Int64[],
+    how: 'locked' | 'unlocked' = 'locked',
+  ): Promise<Map<Int64, Version>> {
     const { rows } = await this.ask<[Int64, string, string, string | null, string | null]>(
-      `select id, updated_at, _synced_at, _deleted_at, _unlisted_at from ${this.from(table.name)} where tenant_id = $1 and id ${this.within('$2', 'bigint')} ${this.locking}`,
+      `select id, updated_at, _synced_at, _deleted_at, _unlisted_at from ${this.from(table.name)} where tenant_id = $1 and id ${this.within('$2', 'bigint')} ${how === 'locked' ? this.locking : ''}`,
       [tenantId, ids],
     )
     return new Map(
@@ -50,10 +55,10 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
     )
   }
 
-  async childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean> {
+  async childrenMatch(table: Table, owners: readonly Int64[], rows: R, shared: BatchStamp): Promise<boolean> {
     const [stored, alike] = await allSettled([
-      this.countOwned(table, tenantId, owners),
-      this.countAlike(table, tenantId, rows),
+      this.countOwned(table, shared.tenantId, owners),
+      this.countSettled(table, rows, shared),
     ])
     return stored === rows.owners.length && alike === rows.owners.length
   }

@@ -18,8 +18,13 @@ export interface Session<R extends Rows<R> = AnyRows> {
     text: string,
     parameters: readonly Parameter[],
   ): Promise<{ rows: T[]; affected: number }>
-  /** The stored versions of root rows, locked against other writers until the transaction ends. */
-  versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>>
+  /** The stored versions of root rows; `locked`: against other writers until the transaction ends. */
+  versions(
+    table: Table,
+    tenantId: Int64,
+    ids: readonly Int64[],
+    how?: 'locked' | 'unlocked',
+  ): Promise<Map<Int64, Version>>
   /**
    * Writes rows if the guard of upsert.ts allows it; with `differing`, only rows whose content differs from the stored
    * one. Returns the number of rows that changed.
@@ -37,10 +42,10 @@ export interface Session<R extends Rows<R> = AnyRows> {
   load(table: Table, tuples: readonly Tuple[]): Promise<void>
   /** Updates the stamp of root rows that a response showed unchanged. */
   confirm(table: Table, ids: readonly Int64[], shared: BatchStamp): Promise<void>
-  /** How many of the rows are already stored exactly like this. */
-  countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
+  /** How many of the rows an upsert would leave as they are: stored exactly like this, or in a version that it keeps. */
+  countSettled(table: Table, rows: R, shared: BatchStamp): Promise<number>
   /** Whether the stored child rows of these owners are exactly these. */
-  childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean>
+  childrenMatch(table: Table, owners: readonly Int64[], rows: R, shared: BatchStamp): Promise<boolean>
   /** How many child rows these owners have. */
   countOwned(table: Table, tenantId: Int64, owners: readonly Int64[]): Promise<number>
   /** Removes quarantine entries of these records that were last seen before the batch's request. */

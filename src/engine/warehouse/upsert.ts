@@ -13,16 +13,16 @@ type Qualify = (name: string) => Expression<unknown>
  * tombstone yields only to a request that was sent after the request that found the record gone: a page that was under
  * way meanwhile must not bring the record back. Equal stamps pass, so a repeated batch writes the same again.
  */
-const rootGuard = (table: string): Expression<SqlBool> => {
-  const mine = sql.id(table)
-  return sql<SqlBool>`(${mine}.updated_at, ${mine}._synced_at) <= (excluded.updated_at, excluded._synced_at) and (${mine}._deleted_at is null or ${mine}._synced_at < excluded._synced_at)`
+const rootGuard = (of: string, by: string): Expression<SqlBool> => {
+  const [stored, sent] = [sql.id(of), sql.id(by)]
+  return sql<SqlBool>`(${stored}.updated_at, ${stored}._synced_at) <= (${sent}.updated_at, ${sent}._synced_at) and (${stored}._deleted_at is null or ${stored}._synced_at < ${sent}._synced_at)`
 }
 
 /** Rows without a version: the list that was requested later wins, unless the stored stamp is void (voidstamps.ts). */
-function unversionedGuard(table: string, qualify: Qualify): Expression<SqlBool> {
-  const stamp = sql`${sql.id(table)}._synced_at`
+function unversionedGuard(of: string, by: string, qualify: Qualify): Expression<SqlBool> {
+  const stamp = sql`${sql.id(of)}._synced_at`
   const end = sql`select max(stamps_until) from ${qualify('sync_lease')}`
-  return sql<SqlBool>`(${stamp} <= excluded._synced_at or ${stamp} > (${end}))`
+  return sql<SqlBool>`(${stamp} <= ${sql.id(by)}._synced_at or ${stamp} > (${end}))`
 }
 
 /** Stamps: rows that differ only in these have the same content. */
@@ -38,12 +38,13 @@ function differs(table: Table): Expression<SqlBool> {
   return sql<SqlBool>`(${stored}) is distinct from (${brought})`
 }
 
-function guard(table: Table, qualify: Qualify): Expression<SqlBool> {
+/** Whether a row may be replaced: `of` and `by` are the names of the stored row and of the one that was sent. */
+function guard(table: Table, of: string, by: string, qualify: Qualify): Expression<SqlBool> {
   // Apply writes the rows of a record only together with the record.
   if (table.role === 'child' || table.role === 'derived') return sql<SqlBool>`true`
   return table.columns.some((c) => c.name === 'updated_at')
-    ? rootGuard(table.name)
-    : unversionedGuard(table.name, qualify)
+    ? rootGuard(of, by)
+    : unversionedGuard(of, by, qualify)
 }
 
 /** Of two concurrent requests, the later one may show the older version. No two versions share an instant. */
@@ -89,7 +90,7 @@ export function upsertSql<DB>(
       .filter((c) => !table.key.includes(c.name) && c.name !== '_unlisted_at')
       .map((c) => sql`${sql.id(c.name)} = ${newValue(table, c.name)}`),
   )
-  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table, qualify)} ${differing ? sql`and ${differs(table)}` : sql``}`.compile(
+  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table, table.name, 'excluded', qualify)} ${differing ? sql`and ${differs(table)}` : sql``}`.compile(
     db,
   ).sql
 }
@@ -107,22 +108,26 @@ export const tupleIndex = (table: Table, column: string): number =>
   tupleColumns(table).findIndex(({ name }) => name === column)
 
 /**
- * The `select` that counts those rows of a source that are already stored exactly like this. `source` returns the
- * table's tuple columns. Only a `select` doesn't lock: an upsert with nothing to change still locks its rows.
+ * The `select` that counts those rows of a source that an upsert would leave as they are: stored exactly like this, or in
+ * a version that another request brought and the guard protects from them. `source` returns the table's tuple columns, and `_synced_at`. Only a
+ * `select` doesn't lock: an upsert with nothing to change still locks its rows.
  */
-export function alikeSql<DB>(
+export function settledSql<DB>(
   db: Kysely<DB>,
   table: Table,
   source: Expression<unknown>,
   tenant: Expression<unknown>,
-  qualify: (name: string) => Expression<unknown> = (name) => sql.id(name),
+  qualify: Qualify = (name) => sql.id(name),
 ): string {
   const names = tupleColumns(table).map(({ name }) => name)
   const pair = (name: string) => sql`s.${sql.id(name)} = v.${sql.id(name)}`
   const keys = sql.join(table.key.slice(1).map(pair), sql` and `)
   const stored = sql.join(names.map((name) => sql`s.${sql.id(name)}`))
   const brought = sql.join(names.map((name) => sql`v.${sql.id(name)}`))
+  const yields = guard(table, 's', 'v', qualify)
+  const others =
+    table.owner === undefined ? sql` or (s._synced_at <> v._synced_at and not (${yields}))` : sql``
   // `offset 0` keeps Postgres from making this a join, for which it would read a whole table without statistics.
-  const found = sql`select 1 as found from ${qualify(table.name)} as s where s.tenant_id = ${tenant} and ${keys} and (${stored}) is not distinct from (${brought}) limit 1 offset 0`
+  const found = sql`select 1 as found from ${qualify(table.name)} as s where s.tenant_id = ${tenant} and ${keys} and ((${stored}) is not distinct from (${brought})${others}) limit 1 offset 0`
   return sql`select count(*) as n from (${source}) as v where exists (${found})`.compile(db).sql
 }

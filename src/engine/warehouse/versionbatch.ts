@@ -83,6 +83,12 @@ export interface Version {
   readonly unlistedAt: string | null
 }
 
+/** Whether a version fetched at `syncedAt` may overwrite the stored one: the guard of upsert.ts, in JavaScript. */
+export function supersedes(updatedAt: string, syncedAt: string, stored: Version): boolean {
+  if (stored.deletedAt !== null && syncedAt <= stored.syncedAt) return false
+  return updatedAt > stored.updatedAt || (updatedAt === stored.updatedAt && syncedAt >= stored.syncedAt)
+}
+
 /** What was taken out of a batch because the database can't hold it. */
 export interface SetAside {
   readonly entries: readonly QuarantineEntry[]

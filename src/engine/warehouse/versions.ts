@@ -63,14 +63,14 @@ export interface Looked {
  */
 async function compare<R extends Rows<R>>(
   { session, tables: { root, children } }: Keeping<R>,
-  { same, tenantId, rows }: Replacing<R>,
+  { same, rows, ...by }: Replacing<R>,
 ): Promise<{ equal: boolean; matching: Map<string, boolean> }> {
   if (same.length === 0) return { equal: true, matching: new Map() }
   const ids = new Set<unknown>(same)
   const picked = (table: Table): R => rows(table).pick((owner) => ids.has(owner))
   const [alike, matches] = await allSettled([
-    session.countAlike(root, tenantId, picked(root)),
-    allSettled(children.map((table) => session.childrenMatch(table, tenantId, same, picked(table)))),
+    session.countSettled(root, picked(root), by),
+    allSettled(children.map((table) => session.childrenMatch(table, same, picked(table), by))),
   ])
   const matching = new Map(children.map(({ name }, i) => [name, matches[i] ?? false]))
   return { equal: alike === same.length && matches.every(Boolean), matching }
@@ -120,7 +120,7 @@ export async function keepEmbedded<R extends Rows<R>>(
   const live = [...stored].flatMap(([id, { deletedAt }]) => (deletedAt === null ? id : []))
   const ids = new Set<unknown>(live)
   const met = rows.pick((id) => ids.has(id))
-  const alike = live.length === 0 ? 0 : await session.countAlike(tables.root, by.tenantId, met)
+  const alike = live.length === 0 ? 0 : await session.countSettled(tables.root, met, by)
   if (alike === live.length) return async () => {}
   await keep(keeping, live, by)
   return () => dropUnchanged(keeping, live, by)

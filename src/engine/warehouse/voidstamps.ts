@@ -57,16 +57,17 @@ export async function storedVersions<R extends Rows<R>>(
   root: Table,
   session: Session<R>,
   { page, tenantId, syncedAt: askedAt, fence }: Batch,
+  how: 'locked' | 'unlocked',
 ): Promise<{ readonly versions: Map<Int64, Version>; readonly lowered: number }> {
   const ids = page.records.map(({ id }) => id)
-  const versions = await session.versions(root, tenantId, ids)
+  const versions = await session.versions(root, tenantId, ids, how)
   const until = fence?.stampedUntil
   const ahead =
     until === undefined ? [] : [...versions].flatMap(([id, { syncedAt }]) => (syncedAt > until ? id : []))
   if (ahead.length === 0) return { versions, lowered: 0 }
   const { affected } = await session.run(lowerVoidStamps(db, root, { tenantId, ids: ahead, askedAt }))
   return {
-    versions: affected > 0 ? await session.versions(root, tenantId, ids) : versions,
+    versions: affected > 0 ? await session.versions(root, tenantId, ids, how) : versions,
     lowered: affected,
   }
 }

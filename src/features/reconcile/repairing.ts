@@ -9,11 +9,10 @@ import { followBack } from '../../engine/run/sourceregression.js'
 import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { type GoneRow, markDeleted } from '../../engine/run/tombstone.js'
-import { supersedes } from '../../engine/warehouse/apply.js'
 import { moveCursor } from '../../engine/warehouse/cursors.js'
 import { addLateness } from '../../engine/warehouse/latenessrows.js'
 import { isListedAfter, listedVersion, markUnlisted } from '../../engine/warehouse/unlisted.js'
-import type { Fetched } from '../../engine/warehouse/versionbatch.js'
+import { type Fetched, supersedes } from '../../engine/warehouse/versionbatch.js'
 import type { Repair } from './deciding.js'
 
 /** Writes differences into the warehouse. */

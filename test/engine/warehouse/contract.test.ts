@@ -129,6 +129,18 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await rowsOf(warehouse, 'boxes')).map((row) => row._synced_at)).toEqual([at(3), at(4)])
   })
 
+  it('counts the rows that an upsert would leave as they are', async () => {
+    await store(2, record(1, 2), record(2, 2))
+    const settled = (second: number, ...records: readonly object[]): Promise<number> =>
+      within((session) => session.countSettled(root, rows(root, ...records), stamp(second)))
+    const other = { name: 'other' }
+    expect(await settled(3, record(1, 2), record(2, 2))).toBe(2)
+    expect(await settled(3, record(1, 2, other), record(2, 3, other), record(3, 1))).toBe(0)
+    // Those that would lose to what is stored.
+    expect(await settled(1, record(1, 2, other))).toBe(1)
+    expect(await settled(3, record(2, 1, other))).toBe(1)
+  })
+
   it('compares and removes the rows of a record, and of no other', async () => {
     const of = (n: number, ...some: readonly object[]) => record(n, 1, { parts: some })
     const first = of(1, { id: 1, name: 'bolt', count: 1 }, { id: far, name: 'nut', count: 2 })
@@ -136,8 +148,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await storeParts(1, first, second)).toBe(3)
     const ask = (...records: readonly object[]) =>
       within(async (session) => ({
-        alike: await session.countAlike(child, 7, rows(child, ...records)),
-        match: await session.childrenMatch(child, 7, [1, 2], rows(child, ...records)),
+        alike: await session.countSettled(child, rows(child, ...records), stamp(4)),
+        match: await session.childrenMatch(child, [1, 2], rows(child, ...records), stamp(4)),
       }))
     expect(await ask(first, second)).toEqual({ alike: 3, match: true })
     expect(await ask(first)).toEqual({ alike: 2, match: false })

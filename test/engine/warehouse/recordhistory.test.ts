@@ -410,8 +410,8 @@ describe('a wrong way of keeping is caught:', () => {
 
   it('a record whose own values differ under the same updated_at counts as unchanged', async () => {
     const alike = (session: Session): Partial<Session> => ({
-      countAlike: async (of, tenantId, rows) =>
-        of.role === 'root' ? rows.owners.length : session.countAlike(of, tenantId, rows),
+      countSettled: async (of, rows, shared) =>
+        of.role === 'root' ? rows.owners.length : session.countSettled(of, rows, shared),
     })
     expect(await isCaught(alike)).toBe(true)
   })

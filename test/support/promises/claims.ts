@@ -2,7 +2,9 @@
 import type * as format from '../../../src/engine/base/format.js'
 import type * as verdict from '../../../src/engine/list/verdict.js'
 import type * as askshared from '../../../src/engine/run/askshared.js'
+import type * as interference from '../../../src/engine/warehouse/interference.js'
 import type * as postgres from '../../../src/engine/warehouse/postgres/dialect.js'
+import type * as upsert from '../../../src/engine/warehouse/upsert.js'
 import type * as figuresql from '../../../src/features/analytics/figuresql.js'
 import type * as openincidents from '../../../src/features/health/openincidents.js'
 import type * as fold from '../../../src/features/report/read/fold.js'
@@ -88,10 +90,40 @@ export const claims: readonly Promised[] = [
     breakage: breaking<typeof postgres>('src/engine/warehouse/postgres/dialect.ts').function(
       'postgresDialect',
       (sound) =>
-        (...given) => ({ ...sound(...given), isTaken: () => false }),
+        (...given) => {
+          const dialect = sound(...given)
+          return { ...dialect, bulk: { ...dialect.bulk, isTaken: () => false } }
+        },
     ),
     test: 'test/engine/warehouse/contract.test.ts',
     name: 'a record is stored whose nested rows are there without it',
     on: ['postgres'],
+  },
+  {
+    promise: 'lists that show the same rows do not fail each other',
+    broken: 'blames the database for rows that another page wrote meanwhile',
+    breakage: breaking<typeof upsert>('src/engine/warehouse/upsert.ts').function(
+      'settledSql',
+      (sound) =>
+        (...given) =>
+          sound(...given).replace('s._synced_at <> v._synced_at', '1 = 0'),
+    ),
+    test: 'test/laws/embedded.test.ts',
+    name: 'no first load fails because several lists show the same tags',
+    on: ['postgres'],
+  },
+  {
+    promise: 'lists that show the same rows do not fail each other',
+    broken: "doesn't look at what became of tags inside other records",
+    breakage: breaking<typeof interference>('src/engine/warehouse/interference.ts').function(
+      'checkStored',
+      (sound) => async (work, table, rows, how) =>
+        table.name === 'integrator_tags' && work.batch.resource !== 'integrator_tags'
+          ? undefined
+          : sound(work, table, rows, how),
+    ),
+    test: 'test/laws/embedded.test.ts',
+    name: 'a trigger that leaves out a tag is found by each list that shows it',
+    on: both,
   },
 ]

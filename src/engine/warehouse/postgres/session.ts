@@ -12,7 +12,7 @@ import { ofStatement } from '../classify.js'
 import type { Db } from '../database.js'
 import { SharedSession } from '../session.js'
 import type { Parameter } from '../transaction.js'
-import { alikeSql, insertSql, slots, tupleIndex, upsertSql } from '../upsert.js'
+import { insertSql, settledSql, slots, tupleIndex, upsertSql } from '../upsert.js'
 import type { BatchStamp } from '../versionbatch.js'
 import { binaryArrays } from './arrays.js'
 import type { BinaryRows } from './rows.js'
@@ -47,11 +47,13 @@ function loadText(db: Db, table: Table, schema: string): string {
   return insertSql(db, table, source, { qualify: (name) => sql.id(schema, name), skips: true })
 }
 
-/** Counts the rows that are already stored exactly like this. $1: tenant, then one array per column. */
-function alikeText(db: Db, table: Table, schema: string): string {
+/** Counts the rows that an upsert would leave as they are. $1: tenant, $2: stamp, then one array per column. */
+function settledText(db: Db, table: Table, schema: string): string {
   const names = tupleColumns(table).map((column) => pg.escapeIdentifier(column.name))
-  const source = sql.raw(`select * from ${unnested(kindsOf(table), 2)} as u(${names.join(', ')})`)
-  return alikeSql(db, table, source, sql.raw('$1::bigint'), (name) => sql.id(schema, name))
+  const source = sql.raw(
+    `select *, $2::timestamptz as _synced_at from ${unnested(kindsOf(table), 3)} as u(${names.join(', ')})`,
+  )
+  return settledSql(db, table, source, sql.raw('$1::bigint'), (name) => sql.id(schema, name))
 }
 
 /** Shared by all sessions of one warehouse: compiled statements, and the rows written so far. */
@@ -145,10 +147,10 @@ export class PostgresSession extends SharedSession<BinaryRows> {
     return affected
   }
 
-  async countAlike(table: Table, tenantId: Int64, rows: BinaryRows): Promise<number> {
-    const name = `alike ${table.name}`
-    const text = this.cache.text(name, (db, schema) => alikeText(db, table, schema))
-    const values = [String(tenantId), ...rows.columns]
+  async countSettled(table: Table, rows: BinaryRows, stamp: BatchStamp): Promise<number> {
+    const name = `settled ${table.name}`
+    const text = this.cache.text(name, (db, schema) => settledText(db, table, schema))
+    const values = [String(stamp.tenantId), stamp.syncedAt, ...rows.columns]
     const found = await this.#query<[Int64]>({ text, values, rowMode: 'array' })
     return Number(found.rows[0]?.[0] ?? 0)
   }

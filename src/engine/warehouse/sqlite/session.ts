@@ -12,7 +12,7 @@ import { ofStatement } from '../classify.js'
 import type { Db } from '../database.js'
 import { SharedSession } from '../session.js'
 import type { Parameter } from '../transaction.js'
-import { alikeSql, insertSql, type Slot, slots, tupleIndex, upsertSql } from '../upsert.js'
+import { insertSql, type Slot, settledSql, slots, tupleIndex, upsertSql } from '../upsert.js'
 import type { BatchStamp } from '../versionbatch.js'
 import { TupleRows } from './rows.js'
 
@@ -135,7 +135,7 @@ export class SqliteSession extends SharedSession<TupleRows> {
     return this.#tried(text, () => this.#prepare(text).run(values).changes)
   }
 
-  async countAlike(table: Table, tenantId: Int64, rows: TupleRows): Promise<number> {
+  async countSettled(table: Table, rows: TupleRows, { tenantId, syncedAt }: BatchStamp): Promise<number> {
     const names = tupleColumns(table).map((column) => column.name)
     const textOf = (count: number): string => {
       const picked = sql.join(names.map((name, i) => sql`${sql.ref(`column${i + 1}`)} as ${sql.id(name)}`))
@@ -143,10 +143,11 @@ export class SqliteSession extends SharedSession<TupleRows> {
         count,
         names.map(() => bound),
       )
-      return alikeSql(this.db, table, sql`select ${picked} from (${values})`, tenant)
+      const source = sql`select ${picked}, ${shares._synced_at} as _synced_at from (${values})`
+      return settledSql(this.db, table, source, tenant)
     }
-    return this.#sum(`alike ${table.name}`, textOf, rows, (statement, values) =>
-      Number(statement.pluck(true).get(...values, { tenantId })),
+    return this.#sum(`settled ${table.name}`, textOf, rows, (statement, values) =>
+      Number(statement.pluck(true).get(...values, { tenantId, syncedAt })),
     )
   }
 

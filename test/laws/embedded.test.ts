@@ -1,0 +1,84 @@
+/**
+ * Pages of several lists store the same rows at the same moment: tags have a list of their own, and come inside other
+ * records, too. The database's guard decides between them. No load fails for it, and none needs a second attempt.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Session } from '../../src/engine/warehouse/transaction.js'
+import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { randomFrom } from '../support/random.js'
+import { known, sync } from '../support/run.js'
+import { sized } from '../support/size.js'
+import { sessionOf, wipe } from '../support/through.js'
+import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
+
+const embedding = ['customers', 'notes', 'repair_orders', 'vehicles']
+const resources = ['integrator_tags', ...embedding]
+const ids = Array.from({ length: 12 }, (_, i) => i + 1)
+const at = (second: number): string => `2026-03-01T00:00:${String(second).padStart(2, '0')}.000000Z`
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await createSandbox({ data: 'none' })
+  sandbox.store.addTenant({ id: 1 })
+  const tag = (id: number, version: number) => ({
+    ...template('integrator_tags', id, at(id + version)),
+    name: `version ${version}`,
+  })
+  for (const id of ids) sandbox.store.put(1, 'integrator_tags', tag(id, 1))
+  for (const [turn, resource] of embedding.entries())
+    for (const id of ids) {
+      // Each list shows the tags in another order. Their own shows an earlier version than some, and a later one than others.
+      const shown = [0, 1, 2].map((more) => ((id * (turn + 5) + more * 5) % ids.length) + 1)
+      const integrator_tags = shown.map((of) => tag(of, turn < 2 ? 0 : 2))
+      sandbox.store.put(1, resource, { ...template(resource, id, at(id)), integrator_tags })
+    }
+})
+afterAll(() => sandbox.close())
+
+/** The same warehouse, which waits before it writes tags. It makes one attempt only. */
+function slow({ dialect }: Warehouse, random: () => number): Warehouse {
+  const delayed = (session: Session): Session =>
+    sessionOf(session, {
+      upsert: async (table, ...given) => {
+        if (table.name === 'integrator_tags') await sleep(Math.floor(random() * 4))
+        return session.upsert(table, ...given)
+      },
+    })
+  return new Warehouse({
+    dialect: { ...dialect, transaction: (work) => dialect.transaction((session) => work(delayed(session))) },
+    model: known,
+    retryWaits: [],
+  })
+}
+
+describe.each(bothWarehouses())('$name', (kind) => {
+  it('no first load fails because several lists show the same tags', { timeout: 600_000 }, async () => {
+    const warehouse = await open(kind)
+    for (let seed = 1; seed <= sized(8, 200); seed++) {
+      await wipe(warehouse)
+      const report = await sync(sandbox, slow(warehouse, randomFrom(seed)), { resources, pageSizes: [3] })
+      expect(report.cursors.filter(({ status }) => status !== 'ok')).toEqual([])
+      const stored = await rowsOf(warehouse, 'integrator_tags')
+      expect(stored.map(({ id, name }) => [id, name])).toEqual(ids.map((id) => [id, 'version 2']))
+    }
+    await warehouse.close()
+  })
+
+  it('a trigger that leaves out a tag is found by each list that shows it', async () => {
+    const warehouse = await open(kind)
+    const plant =
+      kind.name === 'sqlite'
+        ? 'create trigger troubled before insert on integrator_tags when new.id = 5 begin select raise(ignore); end'
+        : `create function shopsync.troubled() returns trigger language plpgsql as $$ begin return null; end $$;
+           create trigger troubled before insert on shopsync.integrator_tags for each row when (new.id = 5) execute function shopsync.troubled()`
+    await sql.raw(plant).execute(warehouse.db)
+    const { cursors } = await sync(sandbox, slow(warehouse, Math.random), { resources })
+    for (const { error } of cursors)
+      expect(error).toMatch(/left out 1 row of integrator_tags.*trigger troubled/)
+    expect(cursors).toHaveLength(resources.length)
+    await warehouse.close()
+  })
+})
