@@ -1,11 +1,24 @@
-/* Rounds: the runs of one job for one planned instant, one for each shard and one for what they leave out. */
+/*
+ * Rounds: the runs of one job for one planned instant, one for each shard and one for what they leave out. A run that was
+ * planned is of the round of its instant, whenever it began by the clock of its own machine, which may be wrong.
+ */
+import type { ExpressionBuilder } from 'kysely'
 import { type Shard, shardName } from '../base/shard.js'
 import type { Reader } from './cursors.js'
+import type { Database } from './database.js'
 import { bySeq } from './runs.js'
 
+/** Runs of the round of that instant. Of those that nobody planned, such as by hand: those that began since then. */
+const isOf =
+  (plannedAt: string) =>
+  ({ and, eb, or }: ExpressionBuilder<Database, 'sync_runs'>) =>
+    or([
+      eb('planned_at', '=', plannedAt),
+      and([eb('planned_at', 'is', null), eb('started_at', '>=', plannedAt)]),
+    ])
+
 /**
- * Whether the slot's run for that instant began between then and now, or was planned for it, and ended, however it ended.
- * A shard whose work a limit or an error cut short goes on in the same round.
+ * Whether the slot's run of that instant's round has ended, however it ended. A shard whose work a limit or an error cut short goes on in the same round.
  */
 export async function hasRunSince(
   warehouse: Reader,
@@ -18,13 +31,9 @@ export async function hasRunSince(
       .select('run_id')
       .where('job', '=', job)
       .where('mode', '=', mode)
-      .where((eb) =>
-        eb.or([
-          // A run that began later than now was recorded under a wrong clock.
-          eb.and([eb('started_at', '>=', since), eb('started_at', '<=', now)]),
-          eb('planned_at', '=', since),
-        ]),
-      )
+      .where(isOf(since))
+      // One by hand that began later than now was recorded under a wrong clock.
+      .where((eb) => eb.or([eb('planned_at', 'is not', null), eb('started_at', '<=', now)]))
       .where('status', 'not in', ['running', 'interrupted'])
     const its = shard
       ? ended
@@ -38,8 +47,7 @@ export async function hasRunSince(
 }
 
 /**
- * The last runs of a job's shards: of those planned for an instant or begun since then, as in `hasRunSince`; or of those
- * that began since some moment. N is that of the newest of them. Null in place of what is known of a run: none has begun.
+ * The last runs of a job's shards: of an instant's round, or of those that began since some moment. N is that of the newest of them. Null in place of what is known of a run: none has begun.
  * Empty if none of any shard has.
  */
 export async function shardsOfRound(
@@ -53,10 +61,7 @@ export async function shardsOfRound(
       .select(['run_id', 'status', 'started_at', 'shard'])
       .where('job', '=', job)
       .where('shard', 'is not', null)
-    const its =
-      plannedAt === undefined
-        ? runs.where('started_at', '>=', since)
-        : runs.where((eb) => eb.or([eb('planned_at', '=', plannedAt), eb('started_at', '>=', plannedAt)]))
+    const its = plannedAt === undefined ? runs.where('started_at', '>=', since) : runs.where(isOf(plannedAt))
     return its.orderBy(bySeq, 'desc').execute()
   })
   const of = Number(rows[0]?.shard?.split('/')[1] ?? 0)

@@ -120,7 +120,8 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('does nothing for an instant that another program has covered, and everything if that run was cut short', async () => {
     const turns: string[] = []
-    const plannedAt = (await run(warehouse, [quiet(turns)])).started_at
+    const plannedAt = fromMicros(systemClock.nowMicros())
+    await run(warehouse, [quiet(turns)], { plannedAt })
     const again = await refusal(run(warehouse, [quiet(turns)], { plannedAt }))
     expect(again).toMatchObject({
       exitCode: 4,
@@ -134,6 +135,27 @@ describe.each(warehouses())('$name', (kind) => {
     await run(warehouse, [quiet(turns)], { plannedAt: later })
     expect(turns.length).toBe(3)
   })
+
+  it.each([-1, 0, 1])(
+    'makes each planned round once on machines whose clocks are %s hours ahead',
+    async (hours) => {
+      const turns: string[] = []
+      const clock = {
+        ...systemClock,
+        nowMicros: () => systemClock.nowMicros() + BigInt(hours) * 3_600_000_000n,
+      }
+      const round = (minutes: number) => ({
+        options: { clock },
+        plannedAt: fromMicros(systemClock.nowMicros() + BigInt(minutes) * 60_000_000n),
+      })
+      const rounds = [round(-60), round(0), round(30)]
+      for (const one of rounds) await run(warehouse, [quiet(turns)], one)
+      expect(turns.length).toBe(3)
+      for (const one of rounds)
+        expect(await refusal(run(warehouse, [quiet(turns)], one))).toMatchObject({ exitCode: 4 })
+      expect(turns.length).toBe(3)
+    },
+  )
 
   it('runs a step that does not query the source even when the source is away, and fails as the source does', async () => {
     const away = new Stop('away', { exitCode: 3 })

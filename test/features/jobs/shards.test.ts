@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { shardIndex } from '../../../src/engine/base/shard.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { hasRunSince } from '../../../src/engine/warehouse/rounds.js'
+import { hasRunSince, shardsOfRound } from '../../../src/engine/warehouse/rounds.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { driftMark, isUntold } from '../../../src/features/health/driftmark.js'
 import type { AlertMark } from '../../../src/features/health/sql.js'
@@ -264,4 +264,7 @@ test('a round has a slot for each shard and one for what they leave out', async 
     false,
   ])
   expect([await isDone('job'), await isDone('whole')]).toEqual([false, false])
+  // Begun later than another instant, by a clock that may be wrong, they still aren't of its round.
+  const other = { plannedAt: '2026-11-01T09:00:00.000000Z', since: at }
+  expect(await shardsOfRound(warehouse, 'slots', other)).toEqual([])
 })
