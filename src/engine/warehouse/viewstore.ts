@@ -9,6 +9,13 @@ import type { ViewRows } from '../../../schema/views/index.js'
 import type { Table } from '../model/table.js'
 import type { ViewSql } from './viewsql.js'
 
+/**
+ * Part of the digests of views, those of readers too: another one makes all of them again, though their texts are the
+ * same. 1: a database binds functions and operators when it makes a view, and up to 0.3.0 Postgres looked for them in every
+ * schema of the session's path.
+ */
+export const viewEdition = 1
+
 /** A view as it should be. */
 export interface WantedView {
   readonly name: string

@@ -9,7 +9,13 @@ import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { hasPendingMoves } from '../../engine/warehouse/migratecolumns.js'
 import { isHalfComputed } from '../../engine/warehouse/recompute.js'
-import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../engine/warehouse/viewstore.js'
+import {
+  type RunStatement,
+  type ViewStore,
+  type ViewTrouble,
+  viewEdition,
+  type WantedView,
+} from '../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isOutdatedCalendar } from './calendar.js'
 import type { ViewSettings } from './viewwords.js'
@@ -41,6 +47,8 @@ const inputsName = ' inputs'
 
 const digestOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 20)
+
+const digestOfView = (view: WantedView): string => digestOf([viewEdition, view])
 
 /** What is remembered of the views themselves: a program that knows no inputs may have made them again. */
 const digestOfAll = (known: Remembered): string =>
@@ -127,7 +135,7 @@ const areAsMade = ({ known, live }: ViewsFound, { inputs }: ViewsWanted): boolea
 function survey({ known, live }: ViewsFound, wanted: readonly WantedView[]): ViewSurvey {
   const stale = wanted.filter((view) => {
     const last = known[view.name]
-    return last === undefined || last.wanted !== digestOf(view) || live.get(view.name) !== last.made
+    return last === undefined || last.wanted !== digestOfView(view) || live.get(view.name) !== last.made
   })
   return { known, live, stale }
 }
@@ -147,7 +155,7 @@ async function makeStale(
     const { name } = view
     const trouble = isOurs(found, name) ? await store.make(run, view) : inTheWay(name, store)
     if (trouble) troubles.push(trouble)
-    else made.push({ name, what: whatOf(found, name), digest: digestOf(view) })
+    else made.push({ name, what: whatOf(found, name), digest: digestOfView(view) })
   }
   if (made.length > 0) {
     const after = await store.live(run)

@@ -2,6 +2,7 @@
  * Makes the views once, makes them again if something has changed, and never at the cost of a user's own relations. On
  * Postgres: who may make them and who may read them.
  */
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -11,7 +12,9 @@ import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { moveColumns } from '../../../src/engine/warehouse/migratecolumns.js'
 import type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { declaredViews } from '../../../src/features/analytics/declaredviews.js'
 import { model } from '../../support/model.js'
+import { known } from '../../support/run.js'
 import { ask, make, prepareViews, query } from '../../support/views.js'
 import { bothWarehouses, type Kind, open, openAt, postgresUrl, warehouses } from '../../support/warehouse.js'
 
@@ -45,6 +48,35 @@ describe.each(bothWarehouses())('in $name, the views', (kind) => {
     const { made } = await make(warehouse, { unlisted: 'leave out' })
     expect(made).toContainEqual({ table: 'purchases', what: 'replace view' })
     expect(made).not.toContainEqual({ table: 'dim_staffs', what: 'replace view' })
+  })
+
+  it('of 0.3.0 are all made again, with equal texts: what they call was bound when they were made', async () => {
+    const warehouse = await fresh(kind)
+    const store = warehouse.dialect.views()
+    const { made } = await make(warehouse)
+    const meta = JSON.parse((await readMeta(warehouse, store.memory)) ?? '{}')
+    // 0.3.0 remembered a digest of the view alone.
+    const wanted = [
+      ...declaredViews(store, { model: known, unlisted: 'keep' }),
+      ...store.published(warehouse.tables),
+    ]
+    for (const view of wanted)
+      meta[view.name].wanted = createHash('sha256').update(JSON.stringify(view)).digest('hex').slice(0, 20)
+    await warehouse.write([storeMeta(warehouse.db, store.memory, JSON.stringify(meta))])
+    const bound = async () =>
+      kind.name === 'postgres'
+        ? await query(
+            warehouse,
+            `select min(xmin::text::bigint) as oldest from pg_rewrite r
+            where ev_class in (select oid from pg_class where relnamespace = to_regnamespace('"${store.where}"'))`,
+          )
+        : [{ oldest: 0 }]
+    const [before] = await bound()
+    const again = await make(warehouse)
+    expect(again.made).toHaveLength(made.length)
+    if (kind.name === 'postgres')
+      expect(Number((await bound())[0]?.oldest)).toBeGreaterThan(Number(before?.oldest))
+    expect(await make(warehouse)).toEqual({ made: [], troubles: [] })
   })
 
   test('are compared with their declarations again if what they are made from has changed, or one is gone', async () => {

@@ -11,7 +11,13 @@ import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import { Stop } from '../../base/errors.js'
 import type { Db } from '../database.js'
-import type { LiveReader, ReaderStore, ReaderView, RunStatement } from '../viewstore.js'
+import {
+  type LiveReader,
+  type ReaderStore,
+  type ReaderView,
+  type RunStatement,
+  viewEdition,
+} from '../viewstore.js'
 import { markedWith, readerMark, readerObstacle, roleTrouble, strangeSchema } from './readerrights.js'
 
 const quote = pg.escapeIdentifier
@@ -120,7 +126,14 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
     const made = shown.map(([name, columns]) =>
       viewText(views, name, columns, { ...reader, views: declared }),
     )
-    return { shown, made, digest: createHash('sha256').update(made.join('\n')).digest('hex').slice(0, 12) }
+    return {
+      shown,
+      made,
+      digest: createHash('sha256')
+        .update([viewEdition, ...made].join('\n'))
+        .digest('hex')
+        .slice(0, 12),
+    }
   }
   return {
     obstacle: (run, role) => readerObstacle(db, { tables, views }, run, role),
