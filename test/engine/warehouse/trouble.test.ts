@@ -607,11 +607,19 @@ describe('a role that only runs', () => {
     )
     const config = configure(sandbox, { ...address, url }, resources)
     const { code, stdout } = await shopsync(['check', '--json', '--config', config])
-    const { checks } = JSON.parse(stdout) as { checks: { what: string; ok: boolean; found: string }[] }
+    const { checks } = JSON.parse(stdout) as {
+      checks: { what: string; ok: boolean; found: string; hint: string | null }[]
+    }
     const found = new Map(checks.map((check) => [check.what, [check.ok, check.found]]))
     expect(found.get('table notes')).toEqual([false, `found ${role} lacks the right to update, delete`])
     expect(found.get('table vehicles')).toMatchObject([false, expect.stringContaining('row-level security')])
     expect(found.get('table customers')).toEqual([true, 'found the trigger stamps'])
+    const settle = `alter function ${schema}."any"() set search_path = pg_catalog, ${schema}, pg_temp`
+    expect(checks.find(({ what }) => what === 'table customers')?.hint).toContain(settle)
+    await onServer(address.url, settle)
+    const settled = await shopsync(['check', '--json', '--config', config])
+    expect(settled.stdout).toContain('found the trigger stamps')
+    expect(settled.stdout).not.toContain('set search_path')
     expect(stdout).toContain('found a view in place of the table')
     // The role may not create tables either, which is what runs do unless they are told not to.
     expect(code).toBe(3)

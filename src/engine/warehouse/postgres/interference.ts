@@ -9,7 +9,8 @@ interface Found {
   /** The rights that the role lacks. */
   readonly lacks: readonly string[]
   readonly hides: boolean
-  readonly triggers: readonly string[]
+  /** `settle` gives the trigger's function a path of its own; null if it has one, or looks nothing up. */
+  readonly triggers: readonly { readonly name: string; readonly settle: string | null }[]
   readonly rules: readonly string[]
 }
 
@@ -21,6 +22,14 @@ const isMine = sql.raw(
 /** Whether a policy's condition holds for every row. Of any other, nothing can be known without reading all rows. */
 const isAlways = (condition: 'polqual' | 'polwithcheck') =>
   sql.raw(`coalesce(pg_get_expr(p.${condition}, p.polrelid), 'true') = 'true'`)
+
+/**
+ * What a trigger's function calls without a schema is looked for in our session's path, which is pg_catalog, unless the
+ * function sets its own.
+ */
+const settled = sql.raw(`case when not exists (select from unnest(f.proconfig) s where s like 'search_path=%')
+      and f.prolang not in (select oid from pg_language where lanname in ('c', 'internal'))
+    then format('alter function %s set search_path = pg_catalog, %I, pg_temp', f.oid::regprocedure, h.nspname) end`)
 
 /** One statement that reads the catalog, and no row of any table. */
 export async function interferences(
@@ -38,8 +47,9 @@ export async function interferences(
       ) as hides,
       array(select r from unnest(array['select', 'insert', 'update', 'delete']) r
         where not has_table_privilege(c.oid, r)) as lacks,
-      array(select t.tgname::text from pg_trigger t
-        where t.tgrelid = c.oid and not t.tgisinternal and t.tgenabled <> 'D' order by 1) as triggers,
+      coalesce((select jsonb_agg(jsonb_build_object('name', t.tgname, 'settle', ${settled}) order by t.tgname)
+        from pg_trigger t join pg_proc f on f.oid = t.tgfoid join pg_namespace h on h.oid = f.pronamespace
+        where t.tgrelid = c.oid and not t.tgisinternal and t.tgenabled <> 'D'), '[]') as triggers,
       array(select r.rulename::text from pg_rewrite r
         where r.ev_class = c.oid and r.rulename <> '_RETURN' order by 1) as rules
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -53,8 +63,11 @@ function interferenceOf({ table, ...found }: Found, names: Names): Interference[
   const { schema, role } = names
   const name = `${plain(schema)}.${plain(table)}`
   const harm = (problem: string, hint: string): Interference => ({ table, problem, hint, isHarmful: true })
-  const added = (kind: string) => (each: string) => ({
-    ...harm(`the ${kind} ${each}`, `Type: drop ${kind} ${plain(each)} on ${name}`),
+  const added = (kind: string, each: string, settle: string | null = null) => ({
+    ...harm(
+      `the ${kind} ${each}`,
+      `Type: drop ${kind} ${plain(each)} on ${name}${settle === null ? '' : `; or keep it, and name the schemas that its function uses, since in our sessions it finds only what is in pg_catalog: ${settle}`}`,
+    ),
     isHarmful: false,
   })
   return [
@@ -80,8 +93,8 @@ function interferenceOf({ table, ...found }: Found, names: Names): Interference[
           },
         ]
       : []),
-    ...found.triggers.map(added('trigger')),
-    ...found.rules.map(added('rule')),
+    ...found.triggers.map((trigger) => added('trigger', trigger.name, trigger.settle)),
+    ...found.rules.map((rule) => added('rule', rule)),
   ]
 }
 
