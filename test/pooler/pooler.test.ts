@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Place, place } from '../support/place.js'
+import { Planted } from '../support/planted.js'
 import { freePort } from '../support/postgres.js'
 import { postgresUrl } from '../support/warehouse.js'
 
@@ -42,7 +43,7 @@ async function startBouncer(server: string): Promise<Bouncer> {
   const port = await freePort()
   const lines = [
     '[databases]',
-    `postgres = host=${hostname} port=${serverPort} dbname=postgres user=postgres`,
+    `* = host=${hostname} port=${serverPort} user=postgres`,
     '[pgbouncer]',
     'listen_addr = 127.0.0.1',
     `listen_port = ${port}`,
@@ -122,6 +123,31 @@ describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
     }
     const side = await Promise.all([here.run('sync'), here.run('reconcile')])
     expect(side.map(({ code }) => code).sort()).toEqual([0, 4])
+  })
+
+  test('calls nothing that a stranger planted under a name that we use', async () => {
+    const planted = await Planted.start(postgresUrl(), 'planted_behind_pooler')
+    await planted.plant()
+    const through = new URL(bouncer.url)
+    through.pathname = new URL(planted.url).pathname
+    here.configure({ warehouse: { url: through.href, schema, pooler: true }, workers: { listen: false } })
+    for (const line of [
+      'check',
+      'sync',
+      'sync',
+      'reconcile',
+      'status',
+      'run hourly --enqueue 2',
+      'worker --once',
+      'migrate',
+    ])
+      expect([line, await here.run(...line.split(' ')), await planted.wasCalled()]).toMatchObject([
+        line,
+        { code: 0 },
+        false,
+      ])
+    here.configure({ warehouse: { url: bouncer.url, schema, pooler: true } })
+    await planted.stop()
   })
 
   test('keeps nothing of ours in a session', async () => {

@@ -48,7 +48,7 @@ it('keeps the options of the address, and puts ours after them', () => {
   )
   expect(config).toMatchObject({ user: 'me', password: 'p@', host: 'host', database: 'db', ssl: false })
   expect(config.options).toBe(
-    '-c statement_timeout=5s -c timezone=Europe/Berlin -c TimeZone=UTC -c DateStyle=ISO',
+    '-c statement_timeout=5s -c timezone=Europe/Berlin -c search_path=pg_catalog,pg_temp -c TimeZone=UTC -c DateStyle=ISO,YMD',
   )
 })
 

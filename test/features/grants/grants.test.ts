@@ -151,7 +151,7 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
     await owner.query(`create role ${other}`)
     expect((await grantTo(`${role} other`, second)).code).toBe(0)
     await owner.query(`create table ${drops} (at bigint, schema text);
-      create function ${drops}() returns event_trigger language plpgsql as $$ begin
+      create function ${drops}() returns event_trigger language plpgsql set search_path = public as $$ begin
         insert into ${drops} select txid_current(), schema_name from pg_event_trigger_dropped_objects()
           where object_type = 'view' and schema_name like 'Reader %';
       end $$;

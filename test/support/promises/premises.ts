@@ -48,10 +48,11 @@ import type * as learnedrules from '../../../src/engine/warehouse/learnedrules.j
 import type * as lease from '../../../src/engine/warehouse/leaserows.js'
 import type * as columns from '../../../src/engine/warehouse/migratecolumns.js'
 import type * as oneconfiguration from '../../../src/engine/warehouse/oneconfiguration.js'
+import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
+import type * as connectionpool from '../../../src/engine/warehouse/postgres/connectionpool.js'
 import type * as postgreserrors from '../../../src/engine/warehouse/postgres/drivererrors.js'
 import type * as postgreserase from '../../../src/engine/warehouse/postgres/erase.js'
 import type * as sessiontime from '../../../src/engine/warehouse/postgres/sessiontime.js'
-import type * as silence from '../../../src/engine/warehouse/postgres/silence.js'
 import type * as quarantine from '../../../src/engine/warehouse/quarantine.js'
 import type * as setaside from '../../../src/engine/warehouse/setaside.js'
 import type * as belonging from '../../../src/engine/warehouse/sourceidentity.js'
@@ -348,6 +349,32 @@ export const premises: readonly Promised[] = [
     on: [],
   },
   {
+    promise: "a name means the server's own (Postgres)",
+    broken: 'leaves the search path to the role and the database',
+    breakage: breaking<typeof connection>('src/engine/warehouse/postgres/connection.ts').function(
+      'connecting',
+      (sound) =>
+        (...given) => {
+          const { config, ...more } = sound(...given)
+          return { config: { ...config, options: '-c DateStyle=ISO' }, ...more }
+        },
+    ),
+    test: 'test/laws/strangernames.test.ts',
+    name: 'is called by no command and no view, through a session of its own',
+    on: [],
+  },
+  {
+    promise: "a name means the server's own (Postgres)",
+    broken: 'sends statements that need no transaction without one, behind a pooler too',
+    breakage: breaking<typeof connectionpool>('src/engine/warehouse/postgres/connectionpool.ts').function(
+      'settledPool',
+      (sound) => (of) => sound(of, false),
+    ),
+    test: 'test/laws/strangernames.test.ts',
+    name: 'is called by no command and no view, through a pooler',
+    on: [],
+  },
+  {
     promise: 'a lease expires on time, whatever the clocks show',
     broken: 'believes every expiry, however far away',
     breakage: breaking<typeof lease>('src/engine/warehouse/leaserows.ts').function(
@@ -620,7 +647,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'Postgres responds',
     broken: 'waits forever on a connection that has gone silent',
-    breakage: breaking<typeof silence>('src/engine/warehouse/postgres/silence.ts').function(
+    breakage: breaking<typeof connectionpool>('src/engine/warehouse/postgres/connectionpool.ts').function(
       'endSilentConnections',
       (sound) => (pool, options) => sound(pool, options, 2 ** 30),
     ),

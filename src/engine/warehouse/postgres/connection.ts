@@ -17,7 +17,13 @@ import {
   type TlsMode,
   tlsMode,
 } from '../../config/postgresaddress.js'
-import { jitOffLocally, sessionOptions, utcLocally } from './sessiontime.js'
+
+/**
+ * What every session has, whatever the server, the role, or the address sets. Names resolve in pg_catalog only: anyone who
+ * may create something in a schema of the path could otherwise have it run as our role, since a function whose argument
+ * types fit exactly is preferred to the server's own. So every name of ours has its schema.
+ */
+const settings = { search_path: 'pg_catalog,pg_temp', TimeZone: 'UTC', DateStyle: 'ISO,YMD' }
 
 /** What ended a connection, or kept it from opening: errors of the socket and of TLS, not what the server answered. */
 const ofConnections = new WeakSet<object>()
@@ -69,9 +75,51 @@ function refuseUnbound(connection: NodeJS.EventEmitter & { readonly stream: Sock
 /** In milliseconds. A process that is stopped in the middle of a transaction must not hold the lease's row forever. */
 const limits = { idle_in_transaction_session_timeout: 30_000, lock_timeout: 30_000 }
 
-const limitsLocally = Object.entries(limits)
-  .map(([name, value]) => `set local ${name} = ${value}`)
-  .join('; ')
+/** Startup options of a session: the address's options come first and ours follow, so ours win. */
+const sessionOptions = (theirs: string | undefined): string =>
+  [
+    ...(theirs ? [theirs] : []),
+    ...Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`),
+  ].join(' ')
+
+const locally = (values: Readonly<Record<string, string | number>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `set local ${name} = ${value}`)
+    .join('; ')
+
+/** What a session has from its start on, for one transaction: behind a pooler nothing else lasts. */
+const sessionLocally = locally({
+  search_path: 'pg_catalog, pg_temp',
+  timezone: "'UTC'",
+  datestyle: "'ISO, YMD'",
+  ...limits,
+})
+
+/**
+ * The settings of each transaction that isn't a single statement, as statements. A commit is on disk before it is
+ * confirmed, whatever the server's setting: what was fetched isn't fetched again. Compiling a view's query takes longer
+ * than running it, and servers do so by default; as a startup option, that would keep `check` from seeing what other
+ * sessions of the role get.
+ */
+export const transactionLocally = `${sessionLocally}; ${locally({ synchronous_commit: 'on', jit: 'off' })}`
+
+/**
+ * Sends a statement that belongs to no transaction. A pooler lends a session for one transaction, so behind one it gets a
+ * transaction of its own, which begins with the session's settings.
+ */
+export async function sendAlone(
+  client: pg.ClientBase,
+  pooler: boolean,
+  text: string,
+  values?: readonly unknown[],
+): Promise<pg.QueryResult> {
+  const send = () => client.query(text, values ? [...values] : undefined)
+  // These run in no transaction. They look no name up: a table has its schema, and what its indexes call is bound.
+  if (!pooler || /^\s*vacuum\b|\bconcurrently\b/i.test(text)) return send()
+  // Sent together. If the statement fails, the commit ends the transaction all the same.
+  const sent = [client.query(`begin; ${sessionLocally}`), send(), client.query('commit')] as const
+  return (await Promise.all(sent))[1]
+}
 
 /**
  * How to connect to an address that was checked. Behind a pooler, nothing is set when a session starts: PgBouncer refuses
@@ -128,13 +176,6 @@ function tlsModeOf({ tls }: PostgresAddress, { PGSSLMODE }: Environment) {
   if (typeof mode === 'object') throw refused('The environment', mode)
   return { mode, from: 'PGSSLMODE' }
 }
-
-/** A commit is on disk before it is confirmed, whatever the server's setting: what was fetched isn't fetched again. */
-const durably = 'set local synchronous_commit = on'
-
-/** The settings of each transaction, as statements. */
-export const localSettings = (pooler: boolean): string =>
-  [...(pooler ? [limitsLocally] : []), durably, jitOffLocally, utcLocally].join('; ')
 
 function tlsOf(mode: TlsMode, { tls: { rootCert, cert, key } }: PostgresAddress): ConnectionOptions {
   // "system": libpq's word for the certificate authorities that the system trusts.

@@ -8,8 +8,7 @@
  * What the queue holds may be dropped at any time: every call makes it again, and a delivery that ends sends what its
  * round now lacks. What has run for the round's instant already ends at once, because the warehouse knows it.
  */
-import { sql } from 'kysely'
-import type pg from 'pg'
+import { type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
 import { type JobWithMetadata, PgBoss } from 'pg-boss'
 import manifest from 'pg-boss/package.json' with { type: 'json' }
 import { Stop } from '../../base/errors.js'
@@ -41,8 +40,29 @@ const queueOptions = {
 /** Seconds between two looks for deliveries whose workers are silent. */
 const watching = { superviseIntervalSeconds: 5, monitorIntervalSeconds: 5, instanceHeartbeatSeconds: 5 }
 
-/** A connection in a transaction. */
+/** What a statement is sent with: pg-boss's connection, or ours within a transaction. */
 type Connection = ReturnType<PgBoss['getDb']>
+
+const statementsOf = (client: PostgresPoolClient): Connection => ({
+  // Several statements in a text have several results, which pg-boss expects.
+  executeSql: (text, values = []) => client.query(text, values) as Promise<{ rows: unknown[] }>,
+})
+
+/** pg-boss's statements, on connections like those of the warehouse. */
+const statementsOn = (pool: PostgresPool): Connection => ({
+  executeSql: async (text, values) => {
+    const client = await pool.connect()
+    try {
+      return await statementsOf(client).executeSql(text, values)
+    } catch (error) {
+      // A text may have begun a transaction.
+      await client.query('rollback', []).catch(() => {})
+      throw error
+    } finally {
+      client.release()
+    }
+  },
+})
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
@@ -63,7 +83,7 @@ class PostgresDeliveries implements Deliveries {
   #boss: Promise<PgBoss> | undefined
 
   constructor(
-    private readonly config: pg.ClientConfig,
+    private readonly pool: PostgresPool,
     private readonly db: Db,
     private readonly names: Names,
     private readonly options: QueueOptions,
@@ -96,12 +116,18 @@ class PostgresDeliveries implements Deliveries {
     const boss = await this.#boss?.catch(() => undefined)
     this.#boss = undefined
     await boss?.stop({ graceful: false })
+    await this.pool.end()
   }
 
   /** Opens the queue now: what is wrong with it is known before anything rests on it. */
   async open(): Promise<this> {
-    await this.#open()
-    return this
+    try {
+      await this.#open()
+      return this
+    } catch (error) {
+      await this.pool.end()
+      throw error
+    }
   }
 
   #taken({ id, retryCount, data }: JobWithMetadata<Carried>, deaths: number): Taken {
@@ -170,15 +196,17 @@ class PostgresDeliveries implements Deliveries {
 
   #transact<T>(work: (boss: PgBoss, db: Connection) => Promise<T>): Promise<T> {
     return this.#using(async (boss) => {
-      const transaction = await boss.getDb().beginTransaction?.()
-      if (!transaction) throw strange(this.names.schema, 'has no transactions')
+      const client = await this.pool.connect()
       try {
-        const result = await work(boss, transaction.db)
-        await transaction.commit()
+        await client.query('begin', [])
+        const result = await work(boss, statementsOf(client))
+        await client.query('commit', [])
         return result
       } catch (error) {
-        await transaction.rollback()
+        await client.query('rollback', []).catch(() => {})
         throw error
+      } finally {
+        client.release()
       }
     })
   }
@@ -220,8 +248,7 @@ class PostgresDeliveries implements Deliveries {
     if (!isThere) await sql`create schema if not exists ${sql.id(queueSchema(schema))}`.execute(this.db)
     await this.#refuseNewer()
     const boss = new PgBoss({
-      ...(this.config as object),
-      max: 3,
+      db: statementsOn(this.pool),
       schema: queueSchema(schema),
       createSchema: false,
       supervise: true,
@@ -267,9 +294,9 @@ class PostgresDeliveries implements Deliveries {
   }
 }
 
-export const openDeliveries = (
-  config: pg.ClientConfig,
+export const openDeliveries = async (
+  pool: PostgresPool,
   db: Db,
   names: Names,
   options: QueueOptions,
-): Promise<Deliveries> => new PostgresDeliveries(config, db, names, options).open()
+): Promise<Deliveries> => new PostgresDeliveries(pool, db, names, options).open()

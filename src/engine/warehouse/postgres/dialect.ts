@@ -12,7 +12,8 @@ import { rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
 import type { Session } from '../transaction.js'
-import { connecting, localSettings } from './connection.js'
+import { connecting, sendAlone, transactionLocally } from './connection.js'
+import { connect, lastOf, settledPool } from './connectionpool.js'
 import { classify } from './drivererrors.js'
 import { vacuum } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
@@ -25,7 +26,6 @@ import { type BinaryRows, encode, rowsOf } from './rows.js'
 import { scan } from './scan.js'
 import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, timestampOf } from './sessiontime.js'
-import { endPool, endSilentConnections } from './silence.js'
 import { analyze } from './statistics.js'
 import { viewStore } from './viewstore.js'
 
@@ -45,28 +45,11 @@ const connections = 4
 /** The server's code. */
 const uniqueViolation = '23505'
 
-function connect(config: pg.PoolConfig, silentMs: number | undefined): pg.Pool {
-  const pool = new pg.Pool({
-    ...config,
-    max: connections,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    // Statements that don't wait for each other's results are sent together.
-    pipeline: true,
-    types: typeParsers,
-  })
-  // Of connections that nobody has borrowed: nothing is lost.
-  pool.on('error', () => {})
-  endSilentConnections(pool, config, silentMs)
-  return pool
-}
-
 /**
  * For a table without statistics, the planner expects a hundred owners to hold half of the rows, and reads the whole
  * table for one page: forty times the work of using the index.
  */
-const beginning = (pooler: boolean): string =>
-  `begin; set local enable_seqscan = off; ${localSettings(pooler)}; ${askZone}`
+const beginning = `begin; set local enable_seqscan = off; ${transactionLocally}; ${askZone}`
 
 /**
  * A server that crashed, or was replaced by one of its replicas, has started since. A database that was restored under
@@ -74,22 +57,17 @@ const beginning = (pooler: boolean): string =>
  */
 const server = sql<string>`concat_ws(' ', extract(epoch from pg_postmaster_start_time()), (select oid from pg_database where datname = current_database()), tableoid)`
 
-/** The driver returns a list if a text contains several statements, but its types don't include that. */
-const lastOf = (answers: pg.QueryResult | readonly pg.QueryResult[]): pg.QueryResult | undefined =>
-  Array.isArray(answers) ? answers.at(-1) : (answers as pg.QueryResult)
-
 async function transact<T>(
   {
     pool,
     cache,
     where,
-    begin,
+    pooler,
   }: {
     readonly pool: pg.Pool
     readonly cache: StatementCache
     readonly where: string
-    /** The statements that each of them begins with. */
-    readonly begin: string
+    readonly pooler: boolean
   },
   work: (session: PostgresSession) => Promise<T>,
 ): Promise<T> {
@@ -101,7 +79,7 @@ async function transact<T>(
   client.on('error', onError)
   const session = new PostgresSession(client, cache)
   try {
-    const begun = client.query(begin)
+    const begun = client.query(beginning)
     // The work's first statement is sent without waiting for `begun`; a failure of `begun` is thrown below.
     begun.catch(() => {})
     const result = await work(session)
@@ -110,7 +88,10 @@ async function transact<T>(
     return result
   } catch (error) {
     await client.query('rollback').catch(onError)
-    if (session.failure && !broken) await findHolder(client, session.failure)
+    if (session.failure && !broken) {
+      const ask = (text: string, values: readonly string[]) => sendAlone(client, pooler, text, values)
+      await findHolder(ask, session.failure)
+    }
     // Statements sent after the one that failed only report that the transaction has failed.
     throw session.failure?.error ?? error
   } finally {
@@ -213,14 +194,15 @@ export function postgresDialect(
 ): Dialect<BinaryRows, ReadonlyMap<string, BinaryRows>> {
   const { config, place, tlsFrom } = connecting(url, pooler)
   const where = `postgres://${place} (schema ${schema})`
-  const pool = connect(config, silentMs)
+  const pool = connect({ ...config, max: connections, types: typeParsers }, silentMs)
+  const settled = settledPool(pool, pooler)
   const db = new Kysely<Database>({
-    dialect: new PostgresDialect({ pool }),
+    dialect: new PostgresDialect({ pool: settled }),
     log: rememberStatement,
   }).withSchema(schema)
   const names = { schema, role: new pg.Client(config).user ?? '', tlsFrom }
   const cache = new StatementCache(db, schema)
-  const shared = { pool, cache, where, begin: beginning(pooler) }
+  const shared = { pool, cache, where, pooler }
   const dialect: Dialect<BinaryRows, ReadonlyMap<string, BinaryRows>> = {
     db,
     where,
@@ -256,7 +238,7 @@ export function postgresDialect(
       keyStatement: (table, live) => keyStatement(schema, table, live),
     },
     file: { isGone: () => false, atPath: () => '', refuseShards: () => {}, room: async () => undefined },
-    deliveries: queuePlace(db, names, config),
+    deliveries: queuePlace(db, names, () => settledPool(connect({ ...config, max: 3 }, silentMs), pooler)),
     transaction: (work) => transact(shared, work),
     atOneInstant: (work) => readAtOneInstant({ db, schema, views: viewsOf(schema), where }, work),
     views: (name = viewsOf(schema)) => viewStore(db, schema, name),
@@ -271,7 +253,7 @@ export function postgresDialect(
       await work()
       return vacuum(db, schema, tables, columns)
     },
-    close: () => endPool(pool),
+    close: () => settled.end(),
   }
   return dialect
 }

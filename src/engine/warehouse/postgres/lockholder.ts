@@ -2,7 +2,6 @@
  * Who keeps a statement from its table's lock: found when it has waited for too long, so that a person knows which session
  * to end. Never what that session runs: its text may contain anybody's data. Used by postgres/dialect.ts.
  */
-import type pg from 'pg'
 import { atSecond } from '../../base/format.js'
 import { canonical } from '../../base/timestamp.js'
 
@@ -35,7 +34,7 @@ interface Holder {
  * transaction is over. Never throws: the error itself is what has to be told.
  */
 export async function findHolder(
-  client: pg.ClientBase,
+  ask: (text: string, values: readonly string[]) => Promise<{ readonly rows: readonly unknown[] }>,
   { error, statement }: { readonly error: unknown; readonly statement: string },
 ): Promise<void> {
   const relation = firstRelation.exec(statement)?.[0]
@@ -46,8 +45,8 @@ export async function findHolder(
       where l.granted and l.locktype = 'relation' and l.relation = to_regclass($1) and l.pid <> pg_backend_pid()
         and l.database = (select oid from pg_database where datname = current_database()) and ${blocking(statement)}
       group by l.pid order by min(a.xact_start) limit 1`
-    const { rows } = await client.query<Holder>(asked, [relation])
-    if (rows[0]) holders.set(error, holderText(rows[0]))
+    const [found] = (await ask(asked, [relation])).rows as Holder[]
+    if (found) holders.set(error, holderText(found))
   } catch {
     // The server may have gone meanwhile, or tell this role nothing about others.
   }

@@ -1,5 +1,4 @@
 /** Reads a Postgres warehouse as of one instant, and reports what a role that may not read it should be granted. */
-import { sql } from 'kysely'
 import { Stop } from '../../base/errors.js'
 import type { Db } from '../database.js'
 import type { OneInstant } from '../dialect.js'
@@ -25,7 +24,7 @@ const deniedReading = (
   })
 }
 
-/** All queries of the work see the rows of one instant. The settings are those of every transaction. */
+/** All queries of the work see the rows of one instant. */
 export async function readAtOneInstant<T>(
   place: {
     readonly db: Db
@@ -41,8 +40,6 @@ export async function readAtOneInstant<T>(
   const begin = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   try {
     return await begin.execute(async (held) => {
-      await sql`select set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO, YMD', true),
-        set_config('jit', 'off', true)`.execute(held)
       const views = (name = place.views) => {
         asked = name
         return viewStore(held, schema, name)

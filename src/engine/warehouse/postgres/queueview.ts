@@ -2,8 +2,7 @@
  * How the queue of deliveries looks to those who only look: no library is loaded for that. Used by postgres/dialect.ts;
  * deliveryqueue.ts fills and empties the queue.
  */
-import { type RawBuilder, sql } from 'kysely'
-import type pg from 'pg'
+import { type PostgresPool, type RawBuilder, sql } from 'kysely'
 import type { Db } from '../database.js'
 import type { DeliveryPlace, SeenDelivery, SeenQueue } from '../deliveries.js'
 import type { Names } from './drivererrors.js'
@@ -57,12 +56,12 @@ async function seenQueue(db: Db, schema: string): Promise<SeenQueue | undefined>
 const isRefused = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '42501'
 
-export const queuePlace = (db: Db, names: Names, config: pg.ClientConfig): DeliveryPlace => ({
+export const queuePlace = (db: Db, names: Names, connect: () => PostgresPool): DeliveryPlace => ({
   seen: () =>
     seenQueue(db, names.schema).catch((error: unknown) => {
       if (isRefused(error)) return undefined
       throw error
     }),
   obstacle: async () => (await queueRights(db, names)).obstacle,
-  open: async (options) => (await import('./deliveryqueue.js')).openDeliveries(config, db, names, options),
+  open: async (options) => (await import('./deliveryqueue.js')).openDeliveries(connect(), db, names, options),
 })

@@ -1,25 +1,11 @@
 /**
- * Time on a Postgres session: every session works in UTC, whatever the server, the role, the address or a pooler sets,
- * and a timestamp is read correctly with any offset. Used by postgres/dialect.ts.
+ * Time on a Postgres session: a run works in UTC (connection.ts sets it) or not at all, and a timestamp is read correctly
+ * with any offset. Used by postgres/dialect.ts.
  */
 import { Stop } from '../../base/errors.js'
 import { canonical, fromMicros, toMicros } from '../../base/timestamp.js'
 
-const ours = '-c TimeZone=UTC -c DateStyle=ISO'
-
-/** Startup options of a session: the address's options come first and ours follow, so ours win. */
-export const sessionOptions = (theirs: string | undefined): string => (theirs ? `${theirs} ${ours}` : ours)
-
-/** Sent at the beginning of every transaction: a pooler may have dropped the startup options. */
-export const utcLocally = "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'"
-
-/**
- * Sent with it: compiling a view's query takes longer than running it, and servers do so by default. Not a startup
- * option, so that `check` can see what other sessions of the role get.
- */
-export const jitOffLocally = 'set local jit = off'
-
-/** Queries the time zone, after `utcLocally`. */
+/** Queries the time zone, after the settings of a transaction. */
 export const askZone = 'show timezone'
 
 const hint =

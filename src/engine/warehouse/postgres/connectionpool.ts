@@ -1,12 +1,54 @@
 /**
- * Detects connections that have gone silent: a firewall forgot them, a server was stopped, a cable was pulled. Then
- * nothing arrives, not even an error, and a statement would wait forever. Used by postgres/dialect.ts.
+ * Pools of connections to Postgres, for the warehouse (postgres/dialect.ts) and for the queue (queueview.ts). Every
+ * transaction begins with our settings, and connections that have gone silent are detected: a firewall forgot them, a server
+ * was stopped, a cable was pulled. Then nothing arrives, not even an error, and a statement would wait forever.
  *
  * A slow statement is silent too. So if a connection is waiting for an answer and hasn't moved a byte for some time,
  * another connection asks the server whether the statement is still running.
  */
 import type { Socket } from 'node:net'
+import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import pg from 'pg'
+import { sendAlone, transactionLocally } from './connection.js'
+
+export function connect(config: pg.PoolConfig, silentMs?: number): pg.Pool {
+  const pool = new pg.Pool({
+    ...config,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    // Statements that don't wait for each other's results are sent together.
+    pipeline: true,
+  })
+  // Of connections that nobody has borrowed: nothing is lost.
+  pool.on('error', () => {})
+  endSilentConnections(pool, config, silentMs)
+  return pool
+}
+
+/** The driver returns a list if a text contains several statements, but its types don't include that. */
+export const lastOf = (answers: pg.QueryResult | readonly pg.QueryResult[]): pg.QueryResult | undefined =>
+  Array.isArray(answers) ? answers.at(-1) : (answers as pg.QueryResult)
+
+const isBegin = (text: string): boolean => /^(begin|start transaction)\b[^;]*$/.test(text)
+
+/** A pool whose transactions begin with our settings, and behind a pooler, whose single statements do, too. */
+export const settledPool = (pool: pg.Pool, pooler: boolean): PostgresPool => ({
+  connect: async () => {
+    const client = await pool.connect()
+    let isOpen = false
+    const query = async (text: string, values: readonly unknown[]) => {
+      if (isBegin(text)) {
+        isOpen = true
+        return client.query(`${text}; ${transactionLocally}`)
+      }
+      if (!isOpen) return sendAlone(client, pooler, text, values)
+      isOpen = text !== 'commit' && text !== 'rollback'
+      return client.query(text, [...values])
+    }
+    return { query, release: () => client.release() } as unknown as PostgresPoolClient
+  },
+  end: () => endPool(pool),
+})
 
 /** In milliseconds: how long a connection may be silent before it is checked, and how long the check may take. */
 const silentAfter = 30_000
@@ -28,7 +70,8 @@ const inside = (client: pg.ClientBase) =>
 const sockets = new WeakMap<pg.Pool, Set<Socket>>()
 
 /** Ends a pool: gracefully, or by closing the sockets if the server doesn't answer. */
-export async function endPool(pool: pg.Pool): Promise<void> {
+async function endPool(pool: pg.Pool): Promise<void> {
+  if (pool.ending) return
   const open = sockets.get(pool) ?? new Set()
   const timer = setTimeout(() => {
     for (const socket of open) socket.destroy()
@@ -84,13 +127,13 @@ async function stateOf(processId: number, options: pg.PoolConfig): Promise<'work
     ...how,
     connectionTimeoutMillis: answerWithin,
     query_timeout: answerWithin,
+    pipeline: true,
   })
   client.on('error', () => {})
   try {
     await client.connect()
     const text = 'select state from pg_stat_activity where pid = $1'
-    const { rows } = await client.query<{ state: string | null }>(text, [processId])
-    const [found] = rows
+    const [found] = (await sendAlone(client, true, text, [processId])).rows as { state: string | null }[]
     return !found ? 'unknown' : found.state === 'active' ? 'working' : 'lost'
   } catch {
     return 'lost'
