@@ -10,9 +10,6 @@ import { eventsMode } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Rung } from './told.js'
 
-/** Which runs: those that may have rows stamped since an instant (null: all runs), or these. */
-export type Range = { readonly from: string | null } | { readonly runs: readonly string[] }
-
 /** One list of one tenant that has changed. */
 interface ChangedList {
   readonly tenant_id: Int64
@@ -34,10 +31,10 @@ export interface Changes {
 /** The last hour in which events rang, with what it has counted so far. */
 export async function lastRung(
   warehouse: Warehouse,
-  range: Range = { from: null },
+  from: string | null = null,
 ): Promise<(Rung & { readonly stampedUntil: string | null }) | undefined> {
   const row = await warehouse.read((db) =>
-    runsIn(db, range)
+    runsSince(db, from)
       .select(['rows_upserted', 'rows_deleted', 'stamped_until'])
       .where('mode', '=', eventsMode)
       .orderBy('seq', 'desc')
@@ -49,10 +46,10 @@ export async function lastRung(
   return { run_id, stampedUntil, rows: Number(row.rows_upserted ?? 0) + Number(row.rows_deleted ?? 0) }
 }
 
-const runsIn = (db: Db, range: Range) => {
+/** The runs that may have rows stamped since an instant; null: all runs. */
+const runsSince = (db: Db, from: string | null) => {
   const runs = db.selectFrom('sync_runs').select('run_id')
-  if ('runs' in range) return runs.where('run_id', 'in', [...range.runs, ''])
-  return range.from === null ? runs : runs.where('stamped_until', '>=', range.from)
+  return from === null ? runs : runs.where('stamped_until', '>=', from)
 }
 
 /** A run that threw, or was killed, has not recorded all of its lists. */
@@ -68,18 +65,18 @@ const endedBefore =
   ({ or, eb }: ExpressionBuilder<Database, 'sync_runs'>) =>
     or([eb('stamped_until', 'is', null), eb('stamped_until', '<', through), eb('mode', '=', eventsMode)])
 
-/** `through`: where the range ends. `known`: what rings were told before. */
+/** `from` (null: the beginning), `through`: the range. `known`: what rings were told before. */
 export async function readChanges(
   warehouse: Warehouse,
-  range: Range,
-  { through, known }: { readonly through: string; readonly known: Rung | undefined },
+  {
+    from,
+    through,
+    known,
+  }: { readonly from: string | null; readonly through: string; readonly known: Rung | undefined },
 ): Promise<Changes> {
-  const rung = await lastRung(warehouse, range)
+  const rung = await lastRung(warehouse, from)
   const told = rung && rung.run_id === known?.run_id && rung.rows === known.rows ? rung.run_id : ''
-  const fresh = (db: Db) => {
-    const runs = runsIn(db, range).where('run_id', '!=', told)
-    return 'runs' in range ? runs : runs.where(endedBefore(through))
-  }
+  const fresh = (db: Db) => runsSince(db, from).where('run_id', '!=', told).where(endedBefore(through))
   const found = new Map<string, ChangedList>()
   const add = (list: ChangedList): void => {
     const before = found.get(`${list.tenant_id} ${list.resource}`)
@@ -113,7 +110,7 @@ export async function readChanges(
   }))
   for (const { upserted, deleted, ...list } of rows)
     add({ ...list, rows_upserted: Number(upserted ?? 0), rows_deleted: Number(deleted ?? 0) })
-  if (isAnyUnsure) for (const list of await unsureLists(warehouse, range, fresh)) add(list)
+  if (isAnyUnsure) for (const list of await unsureLists(warehouse, from, fresh)) add(list)
   const lists = [...found.values()]
   const given = new Set(verdicts.map(({ completeness }) => completeness))
   return {
@@ -127,8 +124,8 @@ export async function readChanges(
 /** What runs stored that couldn't record it: from their requests, and from the stamps of tombstones. */
 async function unsureLists(
   warehouse: Warehouse,
-  range: Range,
-  fresh: (db: Db) => ReturnType<typeof runsIn>,
+  from: string | null,
+  fresh: (db: Db) => ReturnType<typeof runsSince>,
 ): Promise<ChangedList[]> {
   const stored = await warehouse.read((db) =>
     db
@@ -142,7 +139,6 @@ async function unsureLists(
   const lists = stored.map(({ rows, tenant_id, resource }) => ({
     ...{ tenant_id, resource: String(resource), rows_upserted: Number(rows ?? 0), rows_deleted: 0 },
   }))
-  const from = 'from' in range ? range.from : null
   if (from === null) return lists
   for (const { name: resource, tables } of warehouse.model.list) {
     const [root] = tables

@@ -33,7 +33,6 @@ export async function followWork(context: CommandContext, ended: FinishedWork): 
         scope: following ? ended.job : null,
         run: await toldRun(context, warehouse, ended, code),
       },
-      first: isWhole ? { from: null } : { runs: reports.map(({ run_id }) => run_id) },
       isFor: (on, { lists }) => on === 'finished' || (on === 'ok' ? code === 0 : lists.length > 0),
     }
     return await tellEntries(context, warehouse, occasion)

@@ -9,8 +9,6 @@ import { type Rung, readTold } from './told.js'
 
 /** What one program that listens remembers. */
 interface Listening {
-  /** What had been rung before it came up: no news for an entry that was never told anything. */
-  readonly before: Rung | undefined
   /** In ms since the epoch. */
   toldAt: number
   /** The telling that is under way. It may take as long as a command does, and alerts must not wait for it. */
@@ -30,7 +28,7 @@ export async function followRings(context: CommandContext): Promise<void> {
   const warehouse = await context.warehouseThere()
   if (!warehouse) return
   const rung = await lastRung(warehouse)
-  const own = listening.get(context) ?? { before: rung, toldAt: 0, underWay: undefined }
+  const own = listening.get(context) ?? { toldAt: 0, underWay: undefined }
   if (!listening.has(context)) {
     listening.set(context, own)
     context.onClose(async () => void (await own.underWay))
@@ -40,12 +38,12 @@ export async function followRings(context: CommandContext): Promise<void> {
   const isEarly = now >= own.toldAt && now < own.toldAt + thenEvery(config)
   if (own.underWay || isEarly || !rung || rung.rows === 0) return
   const told = await readTold(warehouse)
-  if (receiverIds(entries).every((id) => isSame(told[id] ? told[id].rung : own.before, rung))) return
+  if (receiverIds(entries).every((id) => isSame(told[id]?.rung, rung))) return
   own.toldAt = now
   const at = fromMicros(clock.nowMicros())
   const run = { run_id: rung.run_id, job: null, started_at: at, finished_at: at, status: 'ok' as const }
   own.underWay = tellEntries(context, warehouse, {
-    ...{ run, entries, scope: null, first: { runs: [rung.run_id] } },
+    ...{ run, entries, scope: null },
     isFor: (_on, { lists }) => lists.length > 0,
   })
     .catch((error: unknown) => tellTrouble(context, error))

@@ -12,7 +12,7 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { deliverTo, messageId, receiverIds } from '../../shell/deliverto.js'
 import { secretsOf } from '../../shell/log.js'
-import { type Changes, type Range, readChanges } from './changes.js'
+import { type Changes, readChanges } from './changes.js'
 import { inTurn } from './tellingturn.js'
 import { dropFailures, type Rung, readTold, storeAccepted, storeFailed } from './told.js'
 
@@ -40,8 +40,6 @@ export interface Occasion {
   readonly entries: readonly ThenEntry[]
   /** Whose own entries they are; null: the configuration's. */
   readonly scope: string | null
-  /** What is told to an entry that has accepted nothing so far. */
-  readonly first: Range
   /** Whether an entry is told. */
   readonly isFor: (on: ThenEntry['on'], changes: Changes) => boolean
 }
@@ -107,15 +105,15 @@ async function tellAll(
 /** undefined: the entry need not be told. */
 async function newsFor(
   warehouse: Warehouse,
-  { isFor, first }: Pick<Occasion, 'isFor' | 'first'>,
+  { isFor }: Pick<Occasion, 'isFor'>,
   { id, entry }: Named,
 ): Promise<News | undefined> {
   const told = (await readTold(warehouse))[id]
+  // Whoever has accepted nothing so far is told everything: runs may have been killed before it could be told.
   const from = told?.through ?? null
   // First the end, then the runs: one that ends in between is left for the next range.
   const [through = ''] = [await changesThrough(warehouse), from ?? ''].sort().reverse()
-  const range = told ? { from } : first
-  const changes = await readChanges(warehouse, range, { through, known: told?.rung })
+  const changes = await readChanges(warehouse, { from, through, known: told?.rung })
   return isFor(entry.on, changes) ? { changes, from, through, rung: changes.rung ?? told?.rung } : undefined
 }
 

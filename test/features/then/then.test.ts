@@ -62,6 +62,13 @@ describe.each(warehouses())('$name', (kind) => {
       then,
       ...more,
     })
+  /** Sets entries, and lets them know everything so far. */
+  const begin = async (then: readonly object[], more: Record<string, unknown> = {}): Promise<Told> => {
+    set(then, more)
+    const { code, stderr } = await here.run('sync')
+    expect(code, stderr).toBe(0)
+    return [...told(), ...(hook.take() as unknown as Told[])][0]!
+  }
   /** What was told since the last call. */
   const told = (): Told[] => {
     const file = join(here.folder, 'told.jsonl')
@@ -117,7 +124,7 @@ describe.each(warehouses())('$name', (kind) => {
         .at(-1)!
     }
     const tenantsIn = async (from: string, through: string): Promise<unknown[]> => {
-      const { lists } = await readChanges(warehouse, { from }, { through, known: undefined })
+      const { lists } = await readChanges(warehouse, { from, through, known: undefined })
       return [...new Set(lists.map(({ tenant_id }) => Number(tenant_id)))]
     }
     const before = await endOfRun()
@@ -131,7 +138,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('is told what changed, and only that', async () => {
-    set([keeping])
+    const everything = await begin([keeping])
     expect((await here.run('sync')).code).toBe(0)
     expect(told()).toEqual([])
     change('a word that nobody is told')
@@ -146,7 +153,7 @@ describe.each(warehouses())('$name', (kind) => {
         status: 'ok',
         worst: 'proven',
         tenants: [tenant],
-        changes_from: null,
+        changes_from: everything.changes_through,
       },
       tables: [{ name: 'notes', rows_upserted: 1, rows_deleted: 0 }],
       complete_through: expect.stringMatching(/^20.*Z$/),
@@ -168,7 +175,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('is told after the runs that it names, by a job’s own entries, and not by runs that it starts', async () => {
-    set([
+    await begin([
       { ...keeping, on: 'finished' },
       { ...keeping, on: 'ok' },
     ])
@@ -195,7 +202,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('one that fails changes no row and no verdict, is a failed work, and is told the whole range next', async () => {
-    set([{ webhook: hook.url, secret: signingKey, timeout: 'PT0.5S' }, keeping])
+    await begin([{ webhook: hook.url, secret: signingKey, timeout: 'PT0.5S' }, keeping])
     change('accepted')
     expect((await here.run('sync')).code).toBe(0)
     const [before] = hook.take() as unknown as Told[]
@@ -285,7 +292,6 @@ describe.each(warehouses())('$name', (kind) => {
     const alerts = { rules: [{ on: ['failed'], webhook: alarm.url }] }
     const telling = (timeout: string): void => set([{ webhook: hook.url, timeout }], { alerts })
     telling('PT1M')
-    change('accepted')
     expect((await here.run('sync')).code).toBe(0)
     const [before] = hook.take() as unknown as Told[]
     hook.status = 500
@@ -367,7 +373,11 @@ describe.each(warehouses())('$name', (kind) => {
   it('of two runs that end at once, the second one waits, and each change is told once', async () => {
     const [began, go] = ['first-began', 'first-go'].map((name) => join(here.folder, name)) as [string, string]
     const wait = '[ -e first-began ] && exit; touch first-began; while [ ! -e first-go ]; do sleep 0.02; done'
-    set([{ command: ['sh', '-c', `cat >> told.jsonl; echo >> told.jsonl; ${wait}`], timeout: 'PT1M' }])
+    writeFileSync(began, '')
+    await begin([
+      { command: ['sh', '-c', `cat >> told.jsonl; echo >> told.jsonl; ${wait}`], timeout: 'PT1M' },
+    ])
+    rmSync(began)
     for (const [name, of] of Object.entries({ a: tenant, b: other }))
       writeJob(here.folder, name, { steps: [{ command: 'sync', tenants: [of] }], wait: 'PT1M' })
     const start = (job: string): Program => {
@@ -416,6 +426,37 @@ describe.each(warehouses())('$name', (kind) => {
     expect(rows.reduce((sum, count) => sum + count, 0)).toBe(2)
     const through = [after, ...last].map(({ changes_through }) => changes_through)
     expect(last.map(({ changes_from }) => changes_from)).toEqual(through.slice(0, -1))
+  })
+
+  it('is told everything if it has accepted nothing, however often it was killed meanwhile', async () => {
+    const hanging = [
+      'sh',
+      '-c',
+      'if [ -e hang ]; then touch began; exec sleep 5; fi; cat >> told.jsonl; echo >> told.jsonl',
+    ]
+    const [hang, began] = ['hang', 'began'].map((name) => join(here.folder, name)) as [string, string]
+    const { PATH = '' } = process.env
+    const env = { PATH, API_SECRET: here.sandbox.secret }
+    const all = { tenants: [tenant, other], changes_from: null }
+    set([{ command: hanging, timeout: 'PT2M' }])
+    writeFileSync(hang, '')
+    change('stored, and never told')
+    for (const _ of ['first', 'second']) {
+      const run = new Program(program, ['sync'], { cwd: here.folder, env })
+      await until(() => existsSync(began))
+      run.kill('SIGKILL')
+      await run.ended
+      rmSync(began)
+    }
+    rmSync(hang)
+    expect((await here.run('sync')).code).toBe(0)
+    const [first, ...more] = told()
+    expect([first, more]).toMatchObject([all, []])
+    // Another timeout makes no other entry; another command does.
+    set([{ command: hanging, timeout: 'PT3M' }])
+    expect((await here.run('sync')).code).toBe(0)
+    expect(told()).toEqual([])
+    expect(await begin([{ command: [...hanging, 'again'] }])).toMatchObject({ ...all, tables: first!.tables })
   })
 
   it('the next run tells what a killed one stored', async () => {
@@ -484,9 +525,8 @@ describe.each(warehouses())('$name', (kind) => {
 
   // The last one: later stamps of this warehouse are an hour ahead.
   it('ranges join, and hold what they tell, whatever the clock does between two runs', async () => {
-    set([keeping])
     const { PATH = '' } = process.env
-    let last: string | null = null
+    let last = (await begin([keeping])).changes_through
     for (const ahead of [0, hourMs, -hourMs, 0]) {
       const detail = `${ahead} after ${last}`
       change(detail)
@@ -501,7 +541,7 @@ describe.each(warehouses())('$name', (kind) => {
       expect([document, more]).toMatchObject([{ changes_from: last, tenants: [tenant] }, []])
       const row = (await rowsOf(warehouse, 'notes')).find(({ description }) => description === detail)
       const stamp = String(row?.['_synced_at'])
-      expect(stamp >= (last ?? '') && stamp < document!.changes_through, `${stamp} of ${detail}`).toBe(true)
+      expect(stamp >= last && stamp < document!.changes_through, `${stamp} of ${detail}`).toBe(true)
       last = document!.changes_through
     }
   })

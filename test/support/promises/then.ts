@@ -30,9 +30,9 @@ export const following: readonly Promised[] = [
     broken: 'looks only at what the run itself reports',
     breakage: breaking<typeof changes>('src/features/then/changes.ts').function(
       'readChanges',
-      (sound) => async (warehouse, range, more) => {
-        const found = await sound(warehouse, range, more)
-        return found.worst === null ? found : { ...found, lists: 'from' in range ? [] : found.lists }
+      (sound) => async (warehouse, range) => {
+        const found = await sound(warehouse, range)
+        return found.worst === null || range.from === null ? found : { ...found, lists: [] }
       },
     ),
     test,
@@ -41,12 +41,23 @@ export const following: readonly Promised[] = [
   },
   {
     promise: 'what runs after a run misses no change',
+    broken: 'tells an entry that has accepted nothing only what comes from now on',
+    breakage: breaking<typeof changes>('src/features/then/changes.ts').function(
+      'readChanges',
+      (sound) => (warehouse, range) => sound(warehouse, { ...range, from: range.from ?? range.through }),
+    ),
+    test,
+    name: 'is told everything if it has accepted nothing',
+    on: both,
+  },
+  {
+    promise: 'what runs after a run misses no change',
     broken: 'takes rings that are told for covered, wherever the range ends',
     breakage: breaking<typeof changes>('src/features/then/changes.ts').function(
       'readChanges',
-      (sound) => async (warehouse, range, more) => {
-        const { rung } = await sound(warehouse, range, { ...more, through: '9' })
-        return { ...(await sound(warehouse, range, more)), rung }
+      (sound) => async (warehouse, range) => {
+        const { rung } = await sound(warehouse, { ...range, through: '9' })
+        return { ...(await sound(warehouse, range)), rung }
       },
     ),
     test: 'test/features/then/rings.test.ts',
@@ -58,8 +69,8 @@ export const following: readonly Promised[] = [
     broken: 'takes what the overlap shows again for a change',
     breakage: breaking<typeof changes>('src/features/then/changes.ts').function(
       'readChanges',
-      (sound) => async (warehouse, range, more) => {
-        const found = await sound(warehouse, range, more)
+      (sound) => async (warehouse, range) => {
+        const found = await sound(warehouse, range)
         const read = { tenant_id: 101, resource: 'notes', rows_upserted: 1, rows_deleted: 0 }
         return found.lists.length > 0 ? found : { ...found, lists: [read] }
       },
