@@ -1,4 +1,6 @@
 /** Text from the source and the database on its way to a terminal: none of its control characters get there. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { visible } from '../../src/engine/base/escape.js'
@@ -9,11 +11,12 @@ import { type Place, viewedPlace } from '../support/place.js'
 import { sample } from '../support/size.js'
 import { type OnTerminal, onTerminal } from '../support/terminal.js'
 
-/** A one-byte CSI, an end of OSC, a bell, and the same in two bytes. */
-const evil = 'A\u009b31mB\u0090C\u009c\u0007D\u001b]0;title\u001b\\E\r\u007fF'
-const shown = 'A\\u009b31mB\\u0090C\\u009c\\u0007D\\u001b]0;title\\u001b\\E\\u000d\\u007fF'
-const control = /(?![\n\t])\p{Cc}/u
-const colour: Terminal = { columns: 80, colours: true }
+/** A one-byte CSI, an end of OSC, a bell, the same in two bytes, a change of direction, and a separator of lines. */
+const evil = 'A\u009b31mB\u0090C\u009c\u0007D\u001b]0;title\u001b\\E\r\u007fF\u202eG\u2067H\u2028I'
+const shown =
+  'A\\u009b31mB\\u0090C\\u009c\\u0007D\\u001b]0;title\\u001b\\E\\u000d\\u007fF\\u202eG\\u2067H\\u2028I'
+const control = /(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u
+const colour: Terminal = { columns: 120, colours: true }
 
 test('every control character becomes visible, and nothing else changes', () => {
   expect(visible(evil)).toBe(shown)
@@ -104,6 +107,11 @@ test.each(commands.map((words) => [words]))('%j', async (words) => {
 test.each(sample(commands, 2).map((words) => [words]))('%j on a real terminal', async (words) => {
   const { raw } = await atTerminal(words)
   expect(foreign(raw)).not.toMatch(control)
+})
+
+test.each([[['report']], [['report', '--operations']]])('the page of %j', async (words) => {
+  expect((await here.run(...words, '--out', 'page.html')).code).toBe(0)
+  expect(readFileSync(join(here.folder, 'page.html'), 'utf8')).not.toMatch(control)
 })
 
 test('the name is still there', async () => {

@@ -66,14 +66,7 @@ export class Watch {
       return (await metricsOf(warehouse, { nowMicros: now, resources: ['notes'] })).text
     }
     const ready = async () => ({ ready: true })
-    const pages = {
-      page: nothing,
-      operations: nothing,
-      runsPage: nothing,
-      runs: nothing,
-      dictionary: nothing,
-    }
-    const others = { health: () => ({}), ready, ...pages }
+    const others = { health: () => ({}), ready, pages: {}, runs: nothing }
     watch.#server = await serve({ host: '127.0.0.1', port: 0 }, { ...others, metrics })
     return watch
   }

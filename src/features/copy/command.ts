@@ -61,6 +61,7 @@ whole.`,
       { openWarehouse },
       { variablesOf },
       { shown },
+      { reportSettings },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
@@ -69,13 +70,15 @@ whole.`,
       import('../../engine/warehouse/openwarehouse.js'),
       import('../../shell/configuration.js'),
       import('../../shell/progress.js'),
+      import('../../engine/config/reportsection.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, signals, io } = invocation
       const { url, schema, pooler } = context.config.warehouse
       const { signal } = signals
       const around = { ...io, environment: variablesOf(invocation) }
-      const to = copyPlace({ to: options.to, schema: options.toSchema }, schema, around)
+      const views = reportSettings(context.config).schema ?? `${schema}_analytics`
+      const to = copyPlace({ to: options.to, schema: options.toSchema }, { schema, views }, around)
       const { model, clock } = context
       const part = await partOf(context)
       const file = part && (await import('./partfile.js')).partFile(to.url.reveal())

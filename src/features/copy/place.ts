@@ -23,10 +23,10 @@ function refuseMissingFolder(typed: string, url: string): void {
   })
 }
 
-/** `usual`: the default schema. `${NAME}` in the text is filled in from the environment. */
+/** `usual`: the schemas of this warehouse; the first is the default. `${NAME}` in the text is filled in from the environment. */
 export function copyPlace(
   { to, schema }: { readonly to: unknown; readonly schema: unknown },
-  usual: string,
+  usual: { readonly schema: string; readonly views: string },
   { environment, workingDirectory }: { readonly environment: Environment; readonly workingDirectory: string },
 ): { readonly url: Secret; readonly schema: string } {
   if (typeof to !== 'string')
@@ -47,10 +47,12 @@ export function copyPlace(
   if (problem)
     throw refuse('--to', {
       ...problem,
-      hint: problem.hint?.replace('"url": "sqlite:./warehouse.db"', '--to sqlite:./copy.db') ?? '',
+      hint: (problem.hint ?? '')
+        .replace('"url": "sqlite:./warehouse.db"', '--to sqlite:./copy.db')
+        .replace(/"url": "(postgres[^"]*)"/, "--to '$1'"),
     })
   refuseMissingFolder(typed, url)
-  if (schema === undefined) return { url: new Secret(url), schema: usual }
+  if (schema === undefined) return { url: new Secret(url), schema: usual.schema }
   if (url.startsWith('sqlite:'))
     throw refuse('--to-schema', { found: 'a schema', expected: 'none, because SQLite has no schemas' })
   if (!isSchemaName(String(schema)))
@@ -58,6 +60,12 @@ export function copyPlace(
       found: JSON.stringify(schema),
       expected: 'lower case letters, digits and _, no leading digit, not pg_…, at most 63 characters',
       hint: 'Type for example --to-schema shopsync',
+    })
+  if (schema === usual.views)
+    throw refuse('--to-schema', {
+      found: `${usual.views}, the schema of the views of this warehouse,`,
+      expected: 'another one: the views of the copy get a schema of their own',
+      hint: `Type for example --to-schema ${usual.schema}_copy`,
     })
   return { url: new Secret(url), schema: String(schema) }
 }

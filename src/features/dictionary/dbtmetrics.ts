@@ -11,6 +11,7 @@ import {
   type Measure,
   unitFactor,
 } from '../../../schema/figure.js'
+import { bothConditions } from './describefigures.js'
 import type { DictionaryColumn, DictionaryTable } from './dictionary.js'
 
 /** The table with the state at each moment. */
@@ -53,9 +54,6 @@ function foreignEntities({ columns }: DictionaryTable, by: ReadonlySet<string>):
   return [tenant, { name: 'shop', type: 'foreign', expr: "tenant_id || '-' || shop_id" }]
 }
 
-const both = (where: string | undefined, condition: string): string =>
-  where === undefined ? condition : `(${where}) and (${condition})`
-
 /** A measure with the figure's condition included, as an aggregate and its argument. */
 function measured(
   measure: Measure,
@@ -65,7 +63,7 @@ function measured(
     where === undefined ? value : `case when ${where} then ${value} end`
   if ('sum' in measure) return { agg: 'sum', expr: within(measure.sum) }
   if ('distinct' in measure) return { agg: 'count_distinct', expr: within(measure.distinct) }
-  return { agg: 'count', expr: `case when ${both(where, measure.count)} then 1 end` }
+  return { agg: 'count', expr: `case when ${bothConditions(where, measure.count)} then 1 end` }
 }
 
 /** A measure and its metric. */
@@ -199,14 +197,18 @@ export function semanticModels(
   })
 }
 
-const simple = ({ name, label, description }: Omit<Part, 'measure'>, unit: string) => ({
+const simple = ({ name, label, description }: Omit<Part, 'measure'>, unit: string | undefined) => ({
   name,
   label,
   description,
   type: 'simple',
   type_params: { measure: measureName(name) },
-  config: { meta: { unit } },
+  ...(unit !== undefined && { config: { meta: { unit } } }),
 })
+
+/** A half's own unit, which isn't that of its ratio. A column's name says it; undefined: it doesn't. */
+const unitOf = (measure: Measure): string | undefined =>
+  'sum' in measure ? /_?(cents|hours|minutes)\b/.exec(measure.sum)?.[1] : 'count'
 
 /** A share is a number from 0 to 1, as MetricFlow divides; other units are converted. */
 function ratio({ name, label, doc, unit }: DeclaredFigure): object {
@@ -239,7 +241,9 @@ export function dbtMetrics(figures: readonly DeclaredFigure[]): object[] {
     const { name, label, doc, unit } = figure
     if (!isAsked(figure))
       return [simple({ name, label, description: `${doc} As of the last snapshot.` }, unit)]
-    const parts = partsOf(figure).map((part) => simple(part, part.name === name ? unit : 'as declared'))
+    const parts = partsOf(figure).map((part) =>
+      simple(part, part.name === name ? unit : unitOf(part.measure)),
+    )
     return isRatio(figure) ? [...parts, ratio(figure)] : parts
   })
 }

@@ -57,14 +57,16 @@ const columnEntry = (column: DictionaryColumn, options: DbtOptions, isTested: bo
   ...(isTested && { data_tests: ['not_null'] }),
 })
 
+/**
+ * Only tables of a list have a freshness: dbt warns at each parse of every table that inherits one and that it can't ask
+ * for it.
+ */
 function tableEntry(table: DictionaryTable, shown: ReadonlySet<string>, options: DbtOptions) {
   const asked = table.resource === '' ? undefined : options.completeThrough?.(table.resource)
   return {
     name: table.name,
     description: sentences(table.description, `Grain: ${table.grain}.`),
-    ...(options.completeThrough && {
-      config: asked === undefined ? { freshness: null } : { loaded_at_query: asked },
-    }),
+    ...(asked !== undefined && { config: { loaded_at_query: asked, freshness: freshnessOf(options) } }),
     data_tests: [
       uniqueTest(table),
       ...table.joins.filter((join) => shown.has(join.table)).map((join) => relationshipsTest(table, join)),
@@ -74,6 +76,11 @@ function tableEntry(table: DictionaryTable, shown: ReadonlySet<string>, options:
 }
 
 const hours = (count: number) => ({ count, period: 'hour' })
+
+const freshnessOf = ({ staleHours }: DbtOptions) => ({
+  warn_after: hours(staleHours),
+  error_after: hours(3 * staleHours),
+})
 
 /**
  * The views have their own schema. Only their keys are tested. Each test reads a whole view; a view's references are
@@ -95,12 +102,10 @@ export const forAnalysts = ({ tables }: Dictionary): DictionaryTable[] => {
 export function toDbt(dictionary: Dictionary, options: DbtOptions): string {
   const tables = dataTables(dictionary)
   const shown = new Set(tables.map(({ name }) => name))
-  const freshness = { warn_after: hours(options.staleHours), error_after: hours(3 * options.staleHours) }
   const ofTables = {
     name: sourceName,
     description: 'The Repair-Shop Management API, as shopsync copies it.',
     schema: options.schema,
-    ...(options.completeThrough && { config: { freshness } }),
     tables: tables.map((table) => tableEntry(table, shown, options)),
   }
   const ofViews = {

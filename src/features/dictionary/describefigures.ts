@@ -17,6 +17,10 @@ function kindOf(figure: DeclaredFigure): FigureKind {
   return 'distinct' in figure.numerator ? 'distinct' : 'sum'
 }
 
+/** What is counted may be all that the figure is about. */
+export const bothConditions = (where: string | undefined, condition: string): string =>
+  where === undefined || where === condition ? condition : `(${where}) and (${condition})`
+
 /**
  * The aggregate of a measure with the figure's condition included, for tools that query several figures of one
  * relation.
@@ -25,7 +29,7 @@ export function conditional(measure: Measure, where: string | undefined): string
   if (where === undefined) return aggregateOf(measure)
   if ('sum' in measure) return `sum(case when ${where} then ${measure.sum} end)`
   if ('distinct' in measure) return `count(distinct case when ${where} then ${measure.distinct} end)`
-  return `count(case when (${where}) and (${measure.count}) then 1 end)`
+  return `count(case when ${bothConditions(where, measure.count)} then 1 end)`
 }
 
 /**

@@ -4,6 +4,7 @@ import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
+import { lastKnown } from '../../shell/intime.js'
 import { ReplacementWatch } from '../../shell/replaced.js'
 import type { ListeningServer } from '../../shell/statusserver.js'
 import type { Opening } from '../../shell/stayup.js'
@@ -11,6 +12,7 @@ import { describeModel } from '../dictionary/describe.js'
 import { toHtml } from '../dictionary/page/dictionarypage.js'
 import { Hearing } from '../events/hearing.js'
 import { eventSettings } from '../events/settings.js'
+import { openIncidents } from '../health/openincidents.js'
 import { watchedBy } from '../health/watched.js'
 import { aroundJobs, jobFolders } from '../jobs/jobfile.js'
 import { runWithin } from '../jobs/within.js'
@@ -146,24 +148,28 @@ function served(
       ...{ warehouse, last: runsTold, onlyFailed: false, tenants: null, resources: null },
       nowMicros: clock.nowMicros(),
     })
-  let dictionary: string | undefined
+  const reach = (): Promise<unknown> => warehouse.read((db) => openIncidents(warehouse, db))
+  let drawn: string | undefined
+  const dictionary = (): string => {
+    drawn ??= toHtml(
+      describeModel(
+        model.list.map(({ resource }) => resource),
+        model.state,
+      ),
+    )
+    return drawn
+  }
   return {
     ...watchedBy(context, {
       ...{ warehouse, signal: watch.signal },
       ready: () => ({ running: schedule.running, jobs: schedule.rows }),
     }),
-    page: () => pages.report.page(),
-    operations: () => pages.operations.page(),
-    runsPage: async () => runsPage(await readLastRuns(), clock.nowMicros()),
-    runs: async () => ({ runs: await readLastRuns() }),
-    dictionary: async () => {
-      dictionary ??= toHtml(
-        describeModel(
-          model.list.map(({ resource }) => resource),
-          model.state,
-        ),
-      )
-      return dictionary
+    pages: {
+      '/': lastKnown(() => pages.report.page(), reach),
+      '/operations': lastKnown(() => pages.operations.page(), reach),
+      '/runs': lastKnown(async () => runsPage(await readLastRuns(), clock.nowMicros()), reach),
+      '/dictionary': async () => ({ value: dictionary() }),
     },
+    runs: lastKnown(async () => ({ runs: await readLastRuns() }), reach),
   }
 }

@@ -5,7 +5,11 @@ import { copyPlace } from '../../../src/features/copy/place.js'
 
 const environment = { PGPASSWORD: 'geheim', EMPTY: '' }
 const placed = (to: unknown, schema?: unknown) => {
-  const { url, schema: name } = copyPlace({ to, schema }, 'usual', { environment, workingDirectory: '/srv' })
+  const { url, schema: name } = copyPlace(
+    { to, schema },
+    { schema: 'usual', views: 'usual_analytics' },
+    { environment, workingDirectory: '/srv' },
+  )
   return [url.reveal(), name]
 }
 
@@ -40,6 +44,18 @@ test.each([
     '',
   ],
   ['postgres://db/x', 'No', 'Found "No" as --to-schema', '--to-schema shopsync'],
+  [
+    'postgres://db/x',
+    'usual_analytics',
+    'Found usual_analytics, the schema of the views',
+    '--to-schema usual_copy',
+  ],
+  [
+    'jdbc:postgresql:x',
+    undefined,
+    'begins with "jdbc:"',
+    "--to 'postgres://USER:PASSWORD@HOST:PORT/DATABASE'",
+  ],
 ])('%s, %s is refused with what to type, and without any secret', (to, schema, message, hint) => {
   let refused: unknown
   try {

@@ -22,7 +22,7 @@ interface Test {
 }
 interface SourceTable {
   readonly name: string
-  readonly config?: { readonly loaded_at_query?: string; readonly freshness?: null }
+  readonly config?: { readonly loaded_at_query?: string; readonly freshness?: object }
   readonly data_tests?: readonly Test[]
   readonly columns: readonly {
     readonly name: string
@@ -113,6 +113,16 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it.runIf(kind.name === 'sqlite')('claims no freshness for a text, which dbt could not query', () => {
     expect(JSON.stringify(sources)).not.toMatch(/freshness":|loaded_at/)
     expect(sources.map(({ schema }) => schema)).toEqual(['main', 'main'])
+  })
+
+  it.runIf(kind.name === 'postgres')('claims a freshness where dbt can ask for it, and nowhere else', () => {
+    for (const { config, tables } of sources) {
+      expect(config).toBeUndefined()
+      for (const { name, config: own } of tables)
+        expect(own && Object.keys(own).sort(), name).toEqual(own && ['freshness', 'loaded_at_query'])
+    }
+    expect(sources[0]?.tables.find(({ name }) => name === 'notes')?.config?.freshness).toBeDefined()
+    expect(sources[0]?.tables.find(({ name }) => name === 'tenants')?.config).toBeUndefined()
   })
 
   it.runIf(kind.name === 'postgres')('is as fresh as the cursor that is furthest behind', async () => {

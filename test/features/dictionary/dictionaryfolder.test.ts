@@ -79,3 +79,13 @@ it("a folder that can't be written to is reported by name", async () => {
   const { code, stderr } = await shopsync(['dictionary', '--out', 'file'], { cwd })
   expect([code, stderr]).toEqual([2, expect.stringMatching(/Could not write the folder .*file/)])
 })
+
+it('has no condition twice in an expression of dbt, and no unit that is none', async () => {
+  const cwd = scratch()
+  expect((await shopsync(['dictionary', '--format', 'dbt', '--out', 'written'], { cwd })).code).toBe(0)
+  const files = written(join(cwd, 'written')).filter((name) => /\.(ya?ml|sql)$/.test(name))
+  const all = files.map((name) => textOf(cwd, 'written', name)).join('\n')
+  expect(all).toMatch(/case when state = 'invoice' then/i)
+  expect(all).not.toMatch(/\(([^()]+)\) and \(\1\)/i)
+  expect(all).not.toContain('as declared')
+})

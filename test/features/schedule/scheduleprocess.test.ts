@@ -6,6 +6,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Place, viewedPlace } from '../../support/place.js'
+import { startPostgres } from '../../support/postgres.js'
 import { onlyJob, type RunningScheduler, startScheduler, until, writeJob } from '../../support/scheduler.js'
 import { scratch } from '../../support/scratch.js'
 
@@ -189,3 +190,33 @@ test('reports what is wrong, what it expected and what to type, and exits with 2
     stderr: expect.stringMatching(/Found no job with a schedule.*jobs\/NAME\.json/s),
   })
 }, 60_000)
+
+test('with a silent Postgres, what was known is answered within seconds, and called that', async () => {
+  const server = await startPostgres()
+  const url = `postgres://postgres@127.0.0.1:${server.port}/postgres`
+  here.configure({ ...settings, warehouse: { url } })
+  const scheduler = await here.run('sync').then(() => start())
+  try {
+    const ask = async (path: string): Promise<readonly [status: number, text: string]> => {
+      const answer = await fetch(`${scheduler.url}${path}`, { signal: AbortSignal.timeout(8000) })
+      return [answer.status, await answer.text()]
+    }
+    expect((await ask('/runs'))[0]).toBe(200)
+    const [, before] = await ask('/runs.json')
+    server.pause()
+    const [runs, never, page] = await Promise.all(['/runs.json', '/operations', '/runs'].map(ask))
+    expect(runs?.[0]).toBe(503)
+    expect(JSON.parse(runs?.[1] ?? '')).toEqual({
+      ...(JSON.parse(before) as object),
+      error: expect.stringContaining('The warehouse does not answer'),
+    })
+    expect(page).toEqual([503, expect.stringContaining('Last runs')])
+    expect(never).toEqual([503, expect.stringContaining('does not answer')])
+  } finally {
+    server.resume()
+    scheduler.run.child.kill('SIGKILL')
+    await scheduler.run.ended
+    here.configure(settings)
+    await server.stop()
+  }
+})
