@@ -158,6 +158,8 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly names?: readonly string[]
   /** Columns of its own table that `privacy` hides: no name is made of them. Set by the configuration. */
   readonly hidden?: readonly string[]
+  /** Columns of its own table that the configuration once added, with their kinds. No record fills them any more. */
+  readonly left?: Readonly<Record<string, Kind>>
   readonly computed?: Computed
   /** What fields may hold that the document doesn't show: `_extra`, and columns that the configuration makes of it. */
   readonly undeclared?: Personal

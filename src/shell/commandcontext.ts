@@ -3,15 +3,12 @@
  * first uses it. withContext always closes all of them, the last one first.
  */
 import type { Logger } from 'pino'
-import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, Stop } from '../engine/base/errors.js'
 import { shortRequests, span } from '../engine/base/format.js'
 import { type Shard, shardName } from '../engine/base/shard.js'
 import type { Config } from '../engine/config/config.js'
-import { privacyKey } from '../engine/config/privacysection.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
-import { model, type Settings } from '../engine/model/registry.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice } from '../engine/run/runreport.js'
@@ -21,9 +18,9 @@ import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
 import type { OpenOptions } from '../engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
-import type { CommandContext, Feature, Invocation, SourceUse } from './command.js'
+import type { CommandContext, Invocation, SourceUse } from './command.js'
 import { loadConfiguration, warnOfOpen } from './configuration.js'
-import { stateTablesOf } from './features.js'
+import { modelOf } from './configuredmodel.js'
 import { shardNamed } from './flags.js'
 import { createLog, levelOf, secretsOf } from './log.js'
 import { packageVersion } from './package.js'
@@ -41,7 +38,7 @@ export class OpenContext implements CommandContext {
   constructor(
     readonly invocation: Invocation,
     readonly config: Config,
-    readonly model: Model,
+    private readonly configured: Model,
     readonly clock: Clock = systemClock,
     rowSettings?: RowSettings,
   ) {
@@ -55,6 +52,11 @@ export class OpenContext implements CommandContext {
       write: (text) => this.writeLog(text),
     })
     this.log = shard ? log.child({ shard: shardName(shard) }) : log
+  }
+
+  /** As configured; once the warehouse is open, with what earlier configurations have left in it. */
+  get model(): Model {
+    return (this.#warehouse ?? this.#reading)?.model ?? this.configured
   }
 
   get choice(): CursorChoice {
@@ -92,7 +94,7 @@ export class OpenContext implements CommandContext {
     const found: Record<string, unknown> = {}
     for (const feature of this.invocation.features)
       Object.assign(found, await feature.shapesRows?.(this.config))
-    this.#rowSettings ??= new RowSettings(rowSettingsText(this.model, found), this.model)
+    this.#rowSettings ??= new RowSettings(rowSettingsText(this.configured, found), () => this.model)
     return this.#rowSettings
   }
 
@@ -121,7 +123,7 @@ export class OpenContext implements CommandContext {
       url: url.reveal(),
       schema,
       pooler,
-      model: this.model,
+      model: this.configured,
       clock: this.clock,
       signal: this.invocation.signals.signal,
       rowSettings: await this.rowSettings(),
@@ -178,7 +180,7 @@ export class OpenContext implements CommandContext {
     warehouse: Warehouse,
     { stamps, observer, siblings }: Parameters<CommandContext['dependencies']>[1] = {},
   ): Promise<Dependencies> {
-    const { config, model, clock, log, invocation, shard } = this
+    const { config, clock, log, invocation, shard } = this
     const { newestStamp } = await import('../engine/warehouse/runs.js')
     const given = stamps ?? new Stamps(clock, await newestStamp(warehouse))
     const ofShard = shard && shard.of > 1 ? 'there' : undefined
@@ -191,7 +193,10 @@ export class OpenContext implements CommandContext {
       ...(arrived && { arrived }),
       ...(shard && { shard }),
       config,
-      model,
+      // What earlier configurations have left is known once the tables are compared.
+      get model() {
+        return warehouse.model
+      },
       warehouse,
       source: (await this.source(given, { siblings: siblings ?? ofShard, warehouse })).tagged(),
       clock,
@@ -266,16 +271,6 @@ export async function withContext<T>(
     warnOfOpen(context, openFiles)
     return use(context)
   })
-}
-
-async function modelOf(features: readonly Feature[], config: Config): Promise<Model> {
-  const settings: Record<string, Settings[string]> = { ...config.resources }
-  for (const feature of features)
-    for (const [name, names] of Object.entries((await feature.names?.(config)) ?? {}))
-      settings[name] = { ...settings[name], names }
-  const { key, ...privacy } = config.privacy
-  const bytes = (key && privacyKey(key.reveal())) ?? null
-  return model(resources, settings, await stateTablesOf(features), { ...privacy, key: bytes })
 }
 
 /** `rowSettings`: those of the program that has read the configuration, if that was earlier. */

@@ -1,8 +1,8 @@
 /* Changes to the tables of a warehouse, in words. */
 import { plural } from '../engine/base/format.js'
 import type { HiddenRows, LoosenedColumn } from '../engine/warehouse/hiding.js'
-import type { MovedColumn } from '../engine/warehouse/migratecolumns.js'
 import type { Recomputed } from '../engine/warehouse/recompute.js'
+import type { RewrittenRows } from '../engine/warehouse/rewrites.js'
 
 /** A change to a table, as documents and messages show it. */
 export interface TableChange {
@@ -24,14 +24,10 @@ export function viewChangesText(changes: readonly TableChange[]): string {
   return `${plural(changes.length, 'view')} for analysts to create or replace${shown}`
 }
 
-export const movedWhat = ({ column, to, values }: MovedColumn): string => {
+export const rewrittenWhat = ({ to, values }: RewrittenRows): string => {
   if (to === 'history') return 'ended versions are kept from now on'
   if (to === 'no history') return 'ended versions are no longer kept; the existing history stays'
-  if (to === 'name') return `made the names again from the stored records; ${plural(values, 'name')} changed`
-  const count = `${values} ${values === 1 ? 'value' : 'values'}`
-  return to === 'column'
-    ? `moved ${count} from _extra into ${column}`
-    : `moved ${count} of ${column} back into _extra; the column stays, empty`
+  return `made the names again from the stored records; ${plural(values, 'name')} changed`
 }
 
 export const hiddenWhat = ({ columns, rows }: HiddenRows): string =>

@@ -95,7 +95,9 @@ export async function depsOf(
       },
       ...(options.historyKeepMs !== undefined && { history: { keep: options.historyKeepMs } }),
     },
-    model: options.known ?? known,
+    get model() {
+      return warehouse.model
+    },
     warehouse,
     source: options.around ? options.around(source) : source,
     clock,

@@ -21,7 +21,7 @@ export type TableLister = (resource: Resource) => readonly {
     readonly name: string
     readonly kind: string
     readonly references?: string
-    readonly personal?: Personal
+    readonly personal?: Personal | undefined
   }[]
   readonly key: readonly string[]
 }[]

@@ -218,7 +218,7 @@ const resource = (of: Resource, tablesOf: TableLister) => {
         })
         .prefault({})
         .describe(
-          'Fields that the API sends but its documentation does not show, by name and type. Each gets a column of its own and is no longer part of _extra.',
+          'Fields that the API sends but its documentation does not show, by name and type. Each gets a column of its own and is no longer part of _extra; the list is read in full once for it.',
         ),
       history: of.list === 'records' ? history : noHistory,
     })

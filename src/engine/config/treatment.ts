@@ -23,7 +23,7 @@ export const noPrivacy: Privacy = { preset: 'none', columns: {}, key: null, keyV
 export function treatmentOf(
   { preset, columns }: Pick<Privacy, 'preset' | 'columns'>,
   table: string,
-  { name, personal }: { readonly name: string; readonly personal?: Personal },
+  { name, personal }: { readonly name: string; readonly personal?: Personal | undefined },
 ): Treatment {
   const chosen = columns[table]?.[name]
   if (chosen !== undefined) return chosen

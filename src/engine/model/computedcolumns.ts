@@ -16,7 +16,7 @@ export const computedColumns = ({ computed }: Resource, array: string) =>
   }))
 
 /** The name of a record, and other fields, for views: made when the record is stored, of fields that may be in `_extra`. */
-export const computedNames = (resource: Resource) =>
+const computedNames = (resource: Resource) =>
   madeColumns(resource).map(({ name, kind, doc }) => ({
     name,
     kind,
@@ -24,3 +24,17 @@ export const computedNames = (resource: Resource) =>
     doc,
     computedBy: nameColumn,
   }))
+
+/** In a tuple they come last, empty: their fields are part of `_extra`. Rows that no list shows keep their values. */
+const leftColumns = ({ left = {}, undeclared: personal }: Resource) =>
+  Object.entries(left).map(([name, kind]) => ({
+    name,
+    kind,
+    nullable: true,
+    doc: 'Not in the API documentation, and no longer a column by configuration: read again, a record leaves it empty.',
+    personal,
+    isLeft: true as const,
+  }))
+
+/** The columns of a resource's own table that no page of the source fills (`computedBy`, `isLeft`). */
+export const addedColumns = (resource: Resource) => [...computedNames(resource), ...leftColumns(resource)]

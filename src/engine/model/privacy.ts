@@ -20,7 +20,8 @@ export interface HiddenColumn {
 /** The hidden columns of a table. */
 export const hiddenColumnsOf = (privacy: Privacy, { name: table, columns }: Table): HiddenColumn[] =>
   columns.flatMap((column) => {
-    const treatment = treatmentOf(privacy, table, column)
+    // Its field is part of `_extra`: it is hidden where that is.
+    const treatment = treatmentOf(privacy, table, column.isLeft ? { ...column, name: '_extra' } : column)
     const domain = column.personal?.domain ?? `${table}.${column.name}`
     return treatment === 'keep' ? [] : [{ name: column.name, treatment, domain }]
   })

@@ -18,7 +18,7 @@ import {
 } from './forgotten.js'
 import { historyName, historyTable } from './historytable.js'
 import { type HiddenColumn, HiddenPlaces, hiddenColumnsOf, hidePage } from './privacy.js'
-import type { Model, ResourceModel } from './resourcemodel.js'
+import type { LeftColumns, Model, ResourceModel } from './resourcemodel.js'
 import { stateTableList } from './state.js'
 import type { StateTables } from './statetable.js'
 import { derivedTable, placeOf, type Table, tablesOf } from './table.js'
@@ -59,12 +59,14 @@ const configured = (
   resources: Readonly<Record<string, Resource>>,
   settings: Settings,
   privacy: Privacy,
+  left: LeftColumns,
 ): Resource[] =>
   Object.values(resources).map((resource) => {
     const { columns = {}, history = false, names } = settings[resource.name] ?? {}
     const more = {
       ...(history && resource.list === 'records' && { history }),
       ...(names && { names }),
+      ...(left[resource.name] && { left: left[resource.name] ?? {} }),
     }
     const promoted = withColumns(resource, columns)
     const whole = Object.keys(more).length > 0 ? { ...promoted, ...more } : promoted
@@ -91,15 +93,16 @@ const hiddenColumns = (declared: readonly Resource[], privacy: Privacy): Map<str
     }),
   )
 
-/** `features`: the features' state tables, for opening a warehouse. */
+/** `features`: the features' state tables, for opening a warehouse. `left`: what `withLeft` adds. */
 export function model(
   resources: Readonly<Record<string, Resource>>,
   settings: Settings = {},
   features: readonly StateTables[] = [],
   privacy: Privacy = noPrivacy,
+  left: LeftColumns = {},
 ): Model {
   checkNames(resources, settings)
-  const declared = configured(resources, settings, privacy)
+  const declared = configured(resources, settings, privacy, left)
   const hidden = hiddenColumns(declared, privacy)
   const [embedded, ...more] = declared.filter((resource) => resource.embeddedAs !== undefined)
   if (more.length > 0) throw new Bug('Only one resource can be embedded in others')
@@ -109,7 +112,7 @@ export function model(
       .map((derived) => ({ declared: derived, table: derivedTable(derived) }))
   const plans = forgetPlans(
     declared,
-    (name) => Object.keys(settings[name]?.columns ?? {}),
+    (name) => Object.keys({ ...settings[name]?.columns, ...left[name] }),
     (name) => derivedOf(name).map(({ table }) => table),
   )
   const forgotten = noneForgotten()
@@ -142,6 +145,8 @@ export function model(
     privacy,
     hidden,
     forgotten,
+    left,
+    withLeft: (columns) => model(resources, settings, features, privacy, columns),
   }
 }
 

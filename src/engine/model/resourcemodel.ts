@@ -39,6 +39,9 @@ export interface ResourceModel {
   readonly promoted: Readonly<Record<string, Kind>>
 }
 
+/** Columns that the configuration once had, with their kinds, by resource. */
+export type LeftColumns = Readonly<Record<string, Readonly<Record<string, Kind>>>>
+
 /** Every resource, and every table. */
 export interface Model {
   /** In the order of the declarations. */
@@ -57,4 +60,7 @@ export interface Model {
   /** The columns that it hides, by table: those of the histories too. */
   readonly hidden: ReadonlyMap<string, readonly HiddenColumn[]>
   readonly forgotten: ForgottenSets
+  readonly left: LeftColumns
+  /** The same for a warehouse whose tables have these columns: they are hidden, forgotten and copied like others. */
+  withLeft(columns: LeftColumns): Model
 }

@@ -167,14 +167,14 @@ export const stateTables = {
     },
   }),
   sync_columns: define({
-    doc: 'Columns that the configuration adds for unknown fields, including those still being filled or emptied, and `_seen_from` of resources whose history is kept.',
+    doc: 'Columns that the configuration adds, or once added, for unknown fields, and `_seen_from` of resources whose history is kept.',
     key: ['resource', 'name'],
     fields: {
       resource: text('Resource.'),
       name: text('The column, and the `_extra` field its values come from.'),
       kind: text('Its kind, such as `text`.'),
       state: text(
-        '`column`: the values are in the column. `filling`: they are moving there from `_extra`. `emptying`: they are moving back.',
+        '`column`: it is configured. `left`: it was, and stays; only records that no list shows still have values in it.',
       ),
     },
   }),

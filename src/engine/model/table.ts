@@ -2,7 +2,7 @@ import type { Derived } from '../../../schema/derive.js'
 import type { Children, Field, Kind, Personal, Resource, Scalars, Shape } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { singularOf, withArticle } from '../base/format.js'
-import { computedColumns, computedNames } from './computedcolumns.js'
+import { addedColumns, computedColumns } from './computedcolumns.js'
 
 /** The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary. */
 
@@ -20,7 +20,8 @@ export interface Column {
   /** The table whose id this is. */
   readonly references?: string
   /** Whose data it is. Absent if it says nothing about a person. */
-  readonly personal?: Personal
+  readonly personal?: Personal | undefined
+  readonly isLeft?: true
   /** The derived table whose rule computes it from the whole record, or `_name` (recordname.ts). No page of the source contains it. */
   readonly computedBy?: string
 }
@@ -143,7 +144,7 @@ const rootTable = (resource: Resource): Table => {
       deletedAt,
       unlistedAt,
       resource.undeclared ? { ...extra, personal: resource.undeclared } : extra,
-      ...computedNames(resource),
+      ...addedColumns(resource),
       ...(resource.history ? [seenFrom] : []),
     ],
     key: ['tenant_id', key],
@@ -301,5 +302,5 @@ export const tupleColumns = (table: Table): readonly Column[] =>
   table.columns.filter((c) => !stampColumns.has(c.name))
 
 /** The position of a column's value in the tuples of a table. -1 if it isn't there. */
-export const placeOf = (table: Table, column: string): number =>
-  tupleColumns(table).findIndex((c) => c.name === column)
+export const placeOf = (table: Table, name: string): number =>
+  tupleColumns(table).findIndex((c) => c.name === name)

@@ -1,5 +1,5 @@
 /*
- * What a run brings up to date in addition to the rows of its cursors: values that the configuration wants elsewhere,
+ * What a run brings up to date in addition to the rows of its cursors: rows that the configuration wants otherwise,
  * rows that follow from stored records, and what features keep alongside the rows. This happens when the run begins,
  * since the configuration may have changed, and when it ends, since shops may have been added.
  */
@@ -10,37 +10,31 @@ import type { Change } from '../warehouse/change.js'
 import { isNewWarehouse } from '../warehouse/ddl.js'
 import { type Hidden, isUnhidden, type LoosenedColumn, loosen } from '../warehouse/hiding.js'
 import { migrate, plannedChanges } from '../warehouse/migrate.js'
-import { hasPendingMoves, type MovedColumn, moveColumns } from '../warehouse/migratecolumns.js'
 import { openLease } from '../warehouse/openlease.js'
-import type { Transact } from '../warehouse/pendingmoves.js'
 import { storedPrivacy } from '../warehouse/privacystate.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
+import { hasPendingRewrites, type RewrittenRows, rewriteRows } from '../warehouse/rewrites.js'
+import type { Transact } from '../warehouse/transaction.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Dependencies, Writing } from './runcontext.js'
 import { now } from './tenant.js'
 
-const words: Readonly<Record<MovedColumn['to'], string>> = {
-  column: 'Values of a field moved from _extra into its column',
-  _extra: 'A column is no longer configured: its values moved back into _extra; the column stays, empty',
+const words: Readonly<Record<RewrittenRows['to'], string>> = {
   name: 'Names were made again from the stored records, because report.names or the program changed',
   history: 'Ended versions are kept from now on; existing rows count as seen since their last request',
   'no history': 'Ended versions are no longer kept; the existing history stays',
 }
 
-/**
- * Moves values to where the configuration wants them, before a run stores anything. Otherwise it would be random
- * whether a record that arrives during the move is moved.
- */
-export async function migrateColumns(run: Writing): Promise<readonly MovedColumn[]> {
+/** Rewrites rows as the configuration wants them, before a run stores anything: it stores them in that form. */
+export async function rewriteStored(run: Writing): Promise<void> {
   const { warehouse, observer, signal } = run
-  const moved = await moveColumns(warehouse, signal)
-  for (const { table, column, to, values } of moved) observer.notice?.(words[to], { table, column, values })
+  const done = await rewriteRows(warehouse, signal)
+  for (const { table, column, to, values } of done) observer.notice?.(words[to], { table, column, values })
   // Views have waited for what they read, and perhaps for the calendar.
-  if (moved.length > 0) {
+  if (done.length > 0) {
     await run.besideRows?.(run)
     await run.afterRecompute?.()
   }
-  return moved
 }
 
 /** Recomputes what a changed rule, or changed settings, made stale (src/engine/warehouse/recompute.ts). */
@@ -80,14 +74,11 @@ async function recomputeDerived({
   return done
 }
 
-/**
- * What only the holder of the whole warehouse may do, before a shard begins: values move to where the configuration wants
- * them.
- */
+/** What only the holder of the whole warehouse may do, before a shard begins: rows of all tenants are rewritten. */
 export async function migrateWhole(deps: Dependencies, command: string): Promise<void> {
-  if (!deps.shard || !(await hasPendingMoves(deps.warehouse))) return
+  if (!deps.shard || !(await hasPendingRewrites(deps.warehouse))) return
   await using lease = await openLease({ ...deps, shard: undefined }, command)
-  await migrateColumns({ ...deps, ...lease, shard: undefined })
+  await rewriteStored({ ...deps, ...lease, shard: undefined })
   lease.throwIfLost()
 }
 
@@ -116,11 +107,11 @@ export async function loosenPrivacy(
   return loose
 }
 
-/** Like `migrateColumns`, but without a run. Claims the warehouse only if there is something to move. */
+/** Brings rows up to date without a run. Claims the warehouse only if there is something to do. */
 export async function migrateStored(
   deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal' | 'observer' | 'afterRecompute'>,
 ): Promise<{
-  readonly moved: readonly MovedColumn[]
+  readonly rewritten: readonly RewrittenRows[]
   readonly recomputed: readonly Recomputed[]
   readonly hidden: Hidden
 }> {
@@ -130,13 +121,13 @@ export async function migrateStored(
   const hidden = await warehouse.read((db) => storedPrivacy(db).execute())
   warehouse.rowSettings?.checkPrivacy(hidden, warehouse.where)
   const waits =
-    (await hasPendingMoves(warehouse)) ||
+    (await hasPendingRewrites(warehouse)) ||
     (await warehouse.trying(() => isUnhidden(warehouse.dialect, model))) ||
     (await readOutdated(warehouse, model)).length > 0
-  if (!waits) return { moved: [], recomputed: [], hidden: { done: [], left: null } }
+  if (!waits) return { rewritten: [], recomputed: [], hidden: { done: [], left: null } }
   await using lease = await openLease(deps, 'migrate')
   const done = {
-    moved: await moveColumns(lease.warehouse, lease.signal),
+    rewritten: await rewriteRows(lease.warehouse, lease.signal),
     recomputed: await recomputeDerived({ ...deps, ...lease }),
     hidden: lease.hidden,
   }

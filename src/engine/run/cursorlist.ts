@@ -21,7 +21,7 @@ interface ListedCursor {
   readonly resource: ResourceModel
   readonly source: Source
   readonly signal: AbortSignal
-  readonly warehouse: { readonly numbers: NumberForm }
+  readonly warehouse: { readonly dialect: { readonly sql: { readonly numbers: NumberForm } } }
   readonly run?: { readonly pageSizes?: readonly number[] }
   readonly state?: { readonly remembered?: unknown } | undefined
 }
@@ -180,7 +180,7 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     this.#isCounted ||= !isUncounted
     this.#total = total
     const { resource, tenantId } = this.cursor
-    const numbers = { ...answer, form: this.cursor.warehouse.numbers }
+    const numbers = { ...answer, form: this.cursor.warehouse.dialect.sql.numbers }
     const flattened = resource.flatten(tenantId, records, careful, numbers)
     this.probeId = flattened.records[0]?.id
     this.records += records.length
@@ -223,7 +223,11 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     if (other) return other
     const { value, careful, startedAt, requestId } = item
     const { resource, tenantId } = this.cursor
-    const numbers = { ...item, form: this.cursor.warehouse.numbers, tokens: () => [item.tokens()] }
+    const numbers = {
+      ...item,
+      form: this.cursor.warehouse.dialect.sql.numbers,
+      tokens: () => [item.tokens()],
+    }
     const flattened = this.form(resource.flatten(tenantId, [value], careful, numbers))
     return { kind: 'record', fetched: { flattened, records: 1, startedAt, requestId, page: undefined } }
   }

@@ -24,7 +24,7 @@ import {
   firstAuthorizations,
   recordAuthorizations,
 } from './askauthorizations.js'
-import { afterCursors, beforeCursors, learnZones, migrateColumns, migrateWhole } from './catchup.js'
+import { afterCursors, beforeCursors, learnZones, migrateWhole, rewriteStored } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
 import {
   type ChooseRound,
@@ -78,7 +78,7 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   const resources = chooseResources(recorded, request)
   // Every request under way listens to the signal.
   setMaxListeners(0, signal)
-  if (!shard) await migrateColumns(recorded)
+  if (!shard) await rewriteStored(recorded)
   const { round } = request
   const cursors = round ? new Map<string, CursorState>() : await readCursors(warehouse, shard)
   const { run, ask } = await openRun(recorded, cursors)

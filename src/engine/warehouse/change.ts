@@ -9,7 +9,8 @@ export interface Change {
   readonly table: string
   /** For people, such as `create table` or `add column vin text`. */
   readonly what: string
-  readonly kind: 'table' | 'column' | 'index'
+  /** `field`: nothing of the table changes, but what its columns get from then on (trackedcolumns.ts). */
+  readonly kind: 'table' | 'column' | 'index' | 'field'
   /** The column that is added. */
   readonly column?: Column
   readonly statements: readonly CompiledQuery[]

@@ -23,10 +23,6 @@ export interface ExtraSql {
   has(name: string): Expression<SqlBool>
   /** The member's value as JSON text. */
   member(name: string): Expression<string>
-  /** `_extra` without the member. null if nothing is left. */
-  without(name: string): Expression<unknown>
-  /** `_extra` with the member set to a value, which is JSON text. */
-  with(name: string, value: string): Expression<unknown>
   /** A column of numbers or JSON, read without losing a digit. */
   exact(column: string): Expression<unknown>
 }

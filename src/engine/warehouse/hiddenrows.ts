@@ -12,9 +12,8 @@ import type { Column, Table } from '../model/table.js'
 import { rootTable } from './database.js'
 import { updateListed } from './derivedlines.js'
 import type { Dialect } from './dialect.js'
-import type { Transact } from './pendingmoves.js'
 import type { Hides, Hiding } from './privacystate.js'
-import type { Session } from './transaction.js'
+import type { Session, Transact } from './transaction.js'
 
 /** How stored rows are hidden: in transactions of the lease's holder. */
 export interface HidingWork {
@@ -51,16 +50,15 @@ function tableOf(
   const promoted = Object.entries(isExtraHidden ? {} : (list?.promoted ?? {})).filter(([field]) =>
     columns.some((column) => column.name === field),
   )
-  const others = columns.flatMap(({ name: other, kind }) => (kind ? [field(other, kind)] : []))
   const known = hides.tableByName.get(name)
-  if (known) return { table: { ...known, columns: [...known.columns, ...others] }, columns, promoted }
+  if (known) return { table: known, columns, promoted }
   const root = list?.tables[0]
   if (!root) throw new Bug(`There is no table ${name}`)
   const stamps = ['_seen_from', '_valid_from']
   const own = stamps.map((stamp) => field(stamp, 'timestamp'))
   const key = [...root.key, ...stamps]
   return {
-    table: { ...root, name, role: 'history', key, columns: [...root.columns, ...own, ...others] },
+    table: { ...root, name, role: 'history', key, columns: [...root.columns, ...own] },
     columns,
     promoted,
   }

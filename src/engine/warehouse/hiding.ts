@@ -3,7 +3,7 @@
  * do so under their lease, before their first request; flatten hides what comes after. Nothing is requested.
  */
 import { sql } from 'kysely'
-import { type Int64, kinds } from '../../../schema/resource.js'
+import type { Int64 } from '../../../schema/resource.js'
 import { historyName } from '../model/historytable.js'
 import type { Model } from '../model/resourcemodel.js'
 import { rootTable } from './database.js'
@@ -18,7 +18,6 @@ import {
   loosened,
   nameOf,
   note,
-  recordTable,
   storedPrivacy,
   unhidden,
   wantedOf,
@@ -36,34 +35,7 @@ export interface HiddenRows {
 
 /** The columns whose stored rows aren't hidden yet. */
 export const waitingToHide = async (dialect: HidingWork['dialect'], hides: HidingWork['hides']) =>
-  toHide(dialect, hides, await storedPrivacy(dialect.db).execute())
-
-/** Columns that are configured no longer were fields of `_extra`: where that is hidden, they are, too. */
-async function toHide(
-  { db, catalog, sql: { columnType } }: HidingWork['dialect'],
-  hides: HidingWork['hides'],
-  known: readonly Known[],
-): Promise<Hiding[]> {
-  const wanted = wantedOf(hides)
-  const waiting = unhidden(known, wanted)
-  const withoutExtra = new Set(wanted.flatMap(({ table, name }) => (name === '_extra' ? [table] : [])))
-  if (withoutExtra.size === 0) return waiting
-  const tracked = await db.selectFrom('sync_columns').select(['resource', 'name']).execute()
-  const isLeft = (resource: string, name: string): boolean =>
-    !name.startsWith('_') && !Object.hasOwn(hides.byName.get(resource)?.promoted ?? {}, name)
-  const left = tracked.filter(({ resource, name }) => withoutExtra.has(resource) && isLeft(resource, name))
-  if (left.length === 0 && !waiting.some(({ name }) => name === '_extra')) return waiting
-  const live = await catalog.liveColumns()
-  const others = live.flatMap(({ table, name, type }) => {
-    const root = recordTable(hides, table)
-    if (!root || !withoutExtra.has(table) || name.startsWith('_')) return []
-    if (root.columns.some((column) => column.name === name)) return []
-    const isOurs = root.name !== table || left.some((one) => one.resource === table && one.name === name)
-    const kind = kinds.find((one) => columnType(one).toLowerCase() === type.toLowerCase()) ?? 'text'
-    return isOurs ? [{ table, name, kind, treatment: 'drop' as const, domain: '' }] : []
-  })
-  return [...waiting, ...unhidden(known, others)]
-}
+  unhidden(await storedPrivacy(dialect.db).execute(), wantedOf(hides))
 
 /** What `hideStored` did. */
 export interface Hidden {
@@ -79,7 +51,7 @@ export async function isUnhidden(
 ): Promise<boolean> {
   const known = await storedPrivacy(dialect.db).execute()
   if (isNewKey(known, hides) || known.some(({ state }) => /^(reading|traces)$/.test(state ?? ''))) return true
-  return (await toHide(dialect, hides, known)).length > 0
+  return unhidden(known, wantedOf(hides)).length > 0
 }
 
 /** Whether it has rows to hide, or lists to read for a new key: what only the holder of the whole warehouse does. */
@@ -88,7 +60,7 @@ export const mustHide = async (
   hides: HidingWork['hides'],
 ): Promise<boolean> => {
   const known = await storedPrivacy(dialect.db).execute()
-  return isNewKey(known, hides) || (await toHide(dialect, hides, known)).length > 0
+  return isNewKey(known, hides) || unhidden(known, wantedOf(hides)).length > 0
 }
 
 /** Hides what is stored, and what is left of it in the database's files. Returns the tables that had something. */
@@ -96,7 +68,7 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   const { dialect, transact, hides, at } = work
   const known = await storedPrivacy(dialect.db).execute()
   await beginReading(work, known)
-  const waiting = await toHide(dialect, hides, known)
+  const waiting = unhidden(known, wantedOf(hides))
   if (waiting.length === 0) {
     await endReading(work)
     return { done: [], left: null }

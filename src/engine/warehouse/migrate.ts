@@ -7,9 +7,10 @@ import { ofTable } from './classify.js'
 import type { Db } from './database.js'
 import { isNewWarehouse, missing } from './ddl.js'
 import type { Dialect, LiveColumn } from './dialect.js'
-import { consequencesOf, type Layout, layoutText, readLayout, recordConsequences } from './layout.js'
+import { consequencesOf, recordConsequences } from './layout.js'
 import { rowSettingsName } from './oneconfiguration.js'
 import { namesAfter, namesMemory } from './recordnames.js'
+import { leftColumns, trackedChanges, trackedColumns, trackPromoted } from './trackedcolumns.js'
 import type { Session } from './transaction.js'
 import type { Warehouse } from './warehouse.js'
 
@@ -122,12 +123,10 @@ async function writeMeta(dialect: Dialect, session: Session, values: Record<stri
 
 /** Compares all tables and columns with what exists: one may have been dropped since the last run. */
 async function survey(
-  { dialect, tables, rowSettings }: Warehouse,
-  ask: Ask = (query) => dialect.db.executeQuery(query),
+  warehouse: Warehouse,
+  ask: Ask = (query) => warehouse.db.executeQuery(query),
 ): Promise<{
   readonly changes: readonly Change[]
-  /** The layout for which the warehouse was made last. */
-  readonly layout: Layout | undefined
   /** Whether the warehouse was made for exactly these tables. */
   readonly isKnown: boolean
   /** The settings that shaped the rows last; null if none are stored. */
@@ -137,17 +136,25 @@ async function survey(
   /** The mark of a copy of some tenants; null if it is none. */
   readonly part: string | null
 }> {
+  const { dialect, rowSettings } = warehouse
   const live = await dialect.catalog.liveColumns()
   const meta = await readAllMeta(dialect, live, ask)
   refuseOtherVersions(meta, dialect.where)
   refuseUnfinished(meta, dialect.where)
   const stored = meta.get(rowSettingsName) ?? null
   rowSettings?.look(stored)
-  const isKnown = meta.get('model') === digest(tables) && meta.has('columns')
-  const changes = await missing({ dialect, live, isStrict: !isKnown }, tables)
+  const isTracked = live.some(({ table }) => table === 'sync_columns')
+  const tracked = isTracked ? (await ask(trackedColumns(dialect.db))).rows : []
+  warehouse.left = leftColumns(dialect, warehouse.model, tracked, live)
+  const { model, tables } = warehouse
+  const isKnown = meta.get('model') === digest(tables)
+  const changes = [
+    ...(await missing({ dialect, live, isStrict: !isKnown }, tables)),
+    ...trackedChanges(dialect.db, model, tracked, live),
+  ]
   const names = meta.get(namesMemory) ?? null
   const part = meta.get(partMark) ?? null
-  return { changes, layout: readLayout(meta.get('columns')), isKnown, stored, names, part }
+  return { changes, isKnown, stored, names, part }
 }
 
 /** The changes that `migrate` would make now. Writes nothing. */
@@ -157,10 +164,10 @@ export function plannedChanges(warehouse: Warehouse): Promise<
     readonly refills: boolean
   })[]
 > {
-  const { model } = warehouse
   return warehouse.trying(async () => {
-    const { changes, layout } = await survey(warehouse)
-    const consequences = consequencesOf(model, layout, changes)
+    const { changes } = await survey(warehouse)
+    const { model } = warehouse
+    const consequences = consequencesOf(model, changes)
     const refills = (table: string): boolean =>
       consequences.refills.has(model.tableByName.get(table)?.resource ?? '')
     return changes.map((change) => ({ ...change, refills: refills(change.table) }))
@@ -233,7 +240,7 @@ async function migrateOthers(
   warehouse: Warehouse,
   onChange?: (change: Change) => void,
 ): Promise<readonly Change[]> {
-  const { clock, dialect, interfered, model, rowSettings, tables } = warehouse
+  const { clock, dialect, interfered, rowSettings } = warehouse
   const { unchanged } = interfered
   const { changes: all, isKnown, stored, part } = await survey(warehouse)
   refusePart(part, dialect.where)
@@ -246,7 +253,8 @@ async function migrateOthers(
     // Compared again after taking the lock: another process may have migrated meanwhile.
     const again = await survey(warehouse, (query) => session.run(query))
     const changes = except(unchanged, again.changes)
-    const consequences = consequencesOf(model, again.layout, changes)
+    const { model, tables } = warehouse
+    const consequences = consequencesOf(model, changes)
     for (const change of changes) {
       onChange?.(change)
       for (const statement of change.statements)
@@ -257,13 +265,15 @@ async function migrateOthers(
     const changed = tables.filter(({ name }) => !unchanged.has(name))
     for (const comment of dialect.catalog.comments(changed)) await session.run(comment)
     const at = await dialect.now(session, clock)
-    for (const statement of recordConsequences(dialect.db, consequences, at)) await session.run(statement)
-    // A table that could not be changed is compared strictly again, with the columns that it had.
-    const columns = layoutText(model.tables, again.layout, unchanged)
+    const following = [
+      ...recordConsequences(dialect.db, consequences, at),
+      ...trackPromoted(dialect.db, model, (table) => !unchanged.has(table)),
+    ]
+    for (const statement of following) await session.run(statement)
+    // While a table could not be changed, all are compared strictly again.
     await writeMeta(dialect, session, {
       schema_version: String(schemaVersion),
       ...(unchanged.size === 0 && { model: digest(tables) }),
-      columns,
       [namesMemory]: namesAfter(again.names, model, changes),
     })
     return changes

@@ -81,8 +81,8 @@ export class RowSettings {
 
   constructor(
     readonly text: string,
-    /** What the process hides. Default: nothing. */
-    private readonly hides?: Hides,
+    /** What the process hides, once it knows the warehouse's columns. Default: nothing. */
+    private readonly hides: () => Hides = () => hidesNothing,
   ) {}
 
   /** Only the first look counts: it comes right after the configuration was read. */
@@ -105,7 +105,7 @@ export class RowSettings {
 
   /** Throws Stop if the warehouse hides what this process would store. */
   checkPrivacy(stored: Parameters<typeof refuseLooser>[0], where: string): void {
-    refuseLooser(stored, this.hides ?? hidesNothing, where)
+    refuseLooser(stored, this.hides(), where)
   }
 
   /** They are stored: whatever differs from now on is newer. */

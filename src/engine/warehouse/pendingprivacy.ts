@@ -5,6 +5,7 @@
 import { type HiddenColumn, hiddenValue } from '../model/privacy.js'
 import type { Model } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
+import type { CursorKey } from './cursors.js'
 import type { Dialect } from './dialect.js'
 import { recordIn } from './hiddenrows.js'
 import { resourcesOf, waitingToHide } from './hiding.js'
@@ -85,7 +86,22 @@ interface StoredForms {
   isOpen(table: string, column: string): boolean
 }
 
-export async function storedForms(warehouse: Warehouse): Promise<StoredForms> {
+/** The columns of a list that is still to be read for them, with `_extra`: a value may be in either. */
+async function unread(warehouse: Warehouse, { tenantId, resource }: CursorKey): Promise<string[]> {
+  const { model } = warehouse
+  const columns = Object.keys({ ...model.byName.get(resource)?.promoted, ...model.left[resource] })
+  if (columns.length === 0) return []
+  const state = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_cursors')
+      .select('refill')
+      .where((eb) => eb.and({ tenant_id: tenantId, resource }))
+      .executeTakeFirst(),
+  )
+  return state?.refill == null ? [] : [...columns, '_extra'].map((name) => `${resource}.${name}`)
+}
+
+export async function storedForms(warehouse: Warehouse, cursor: CursorKey): Promise<StoredForms> {
   const { dialect, model } = warehouse
   const isThere = model.hidden.size > 0 && (await warehouse.has('sync_privacy'))
   const [known, waiting] = isThere
@@ -97,11 +113,12 @@ export async function storedForms(warehouse: Warehouse): Promise<StoredForms> {
   const hidden = new Set(
     [...model.hidden].flatMap(([table, all]) => all.map(({ name }) => `${table}.${name}`)),
   )
-  const open = new Set(
-    known.flatMap((row) =>
+  const open = new Set([
+    ...(await unread(warehouse, cursor)),
+    ...known.flatMap((row) =>
       row.state === 'reading' || isNewKey(known, model) ? [`${row.table}.${row.column}`] : [],
     ),
-  )
+  ])
   const hiddenForm = (
     column: HiddenColumn & { readonly doneTo: string | null },
     table: Table,

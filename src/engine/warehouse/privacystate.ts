@@ -13,7 +13,6 @@
  * every claim of the lease (oneconfiguration.ts).
  */
 import { type CompiledQuery, sql } from 'kysely'
-import type { Kind } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import { joinedNames } from '../base/format.js'
 import { noPrivacy } from '../config/treatment.js'
@@ -114,8 +113,6 @@ export function refuseLooser(known: readonly Known[], hides: Hides, where: strin
 /** What is to be done with one column. */
 export interface Hiding extends HiddenColumn {
   readonly table: string
-  /** Of a column that is no longer configured. */
-  readonly kind?: Kind
   readonly doneTo: string | null
 }
 

@@ -21,9 +21,8 @@ import type { Reader } from './cursors.js'
 import { rootTable } from './database.js'
 import { deriveStored, type Rules } from './derived.js'
 import type { Dialect } from './dialect.js'
-import type { Transact } from './pendingmoves.js'
 import { isOfShard } from './shardsql.js'
-import type { Session } from './transaction.js'
+import type { Session, Transact } from './transaction.js'
 
 /** Records per transaction. */
 const recordsAtOnce = 500

@@ -1,6 +1,6 @@
 /**
  * Computes the stored names of records, and what is like them, again (model/flatten/recordname.ts) when they are made of
- * other fields than before, and in a warehouse of an older program, which has none. Sends no request. migratecolumns.ts
+ * other fields than before, and in a warehouse of an older program, which has none. Sends no request. rewrites.ts
  * calls this; what the names of each resource were made of is in `sync_meta`.
  */
 import { type CompiledQuery, sql } from 'kysely'
@@ -15,7 +15,7 @@ import { type Db, rootTable } from './database.js'
 import { ChangedLines } from './derivedlines.js'
 import type { Dialect } from './dialect.js'
 import { storeMeta } from './meta.js'
-import type { Transact } from './pendingmoves.js'
+import type { Transact } from './transaction.js'
 
 /** Records per transaction. */
 const recordsAtOnce = 500
@@ -66,6 +66,7 @@ interface NamedRow {
   readonly tenant: Int64
   readonly id: Int64
   readonly [field: `field ${number}`]: unknown
+  readonly [member: `member ${number}`]: unknown
   readonly [column: `_${string}`]: Stored
 }
 
@@ -76,10 +77,11 @@ function nextRows(
   made: ReturnType<typeof madeColumns>,
   after: NamedRow | undefined,
 ): CompiledQuery<NamedRow> {
-  const values = fields.map(({ name, column }, i) => {
+  const values = fields.flatMap(({ name, column }, i) => {
     const isExact = column?.kind === 'number' || column?.kind === 'json'
-    const value = column ? (isExact ? extra.exact(name) : sql.ref(name)) : extra.member(name)
-    return sql<unknown>`${value}`.as(`field ${i}`)
+    const value = column ? (isExact ? extra.exact(name) : sql.ref(name)) : sql`null`
+    // While a list is to be read again, for a column that the configuration has made or left, the value is in either.
+    return [sql<unknown>`${value}`.as(`field ${i}`), sql<unknown>`${extra.member(name)}`.as(`member ${i}`)]
   })
   const query = db
     .selectFrom(rootTable(table))
@@ -137,7 +139,10 @@ async function fillNames(
       const lines = new ChangedLines([table], nameColumn)
       for (const row of found) {
         const texts = new Map(
-          fields.map(({ name, column }, i) => [name, fieldText(row[`field ${i}`], column?.kind ?? 'json')]),
+          fields.map(({ name, column }, i) => [
+            name,
+            fieldText(row[`field ${i}`], column?.kind ?? 'json') ?? fieldText(row[`member ${i}`], 'json'),
+          ]),
         )
         const values = made.map((column) => madeOf(column, (field) => texts.get(field) ?? null))
         if (made.some(({ name }, i) => row[name as `_${string}`] !== values[i])) changed += 1

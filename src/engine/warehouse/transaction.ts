@@ -6,6 +6,9 @@ import type { Table } from '../model/table.js'
 import type { AnyRows, Rows } from './rows.js'
 import type { BatchStamp, Version } from './versionbatch.js'
 
+/** Runs work in a transaction of the run that holds the lease. */
+export type Transact = <T>(work: (session: Session) => Promise<T>) => Promise<T>
+
 /** A value in a statement, or a list of ids or texts. */
 export type Parameter = Int64 | string | readonly (Int64 | string)[]
 

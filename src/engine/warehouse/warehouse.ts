@@ -3,16 +3,15 @@
  * away. Opened by openwarehouse.ts; used by every command except demo and config. Under a lease (`under`), every commit
  * checks that the lease is still held: a run that was stopped for longer than its lease lasts can't write once another
  * one has taken over (lease.ts). What only some commands do with a whole warehouse is beside it: migrate.ts,
- * migratecolumns.ts, openlease.ts.
+ * rewrites.ts, openlease.ts.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
-import type { NumberForm } from '../base/numbertoken.js'
 import type { FlatPage } from '../model/flatten/batch.js'
 import { derivePage } from '../model/flatten/derivedvalues.js'
-import type { Model, ResourceModel } from '../model/resourcemodel.js'
+import type { LeftColumns, Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
@@ -59,7 +58,7 @@ class Opened {
   readonly clock: Clock
   readonly retryPolicy: RetryPolicy
   readonly backlog: Backlog
-  readonly tables: readonly Table[]
+  model: Model
   readonly interfered: InterferedTables
   rules: Rules
   /** Drift that this process has recorded: only once, so that concurrent cursors don't queue for the same row. */
@@ -74,11 +73,15 @@ class Opened {
     const classify = (error: unknown): Error => dialect.classify(error)
     this.retryPolicy = new RetryPolicy({ clock, classify, waits, signal })
     this.backlog = new Backlog(dialect.bulk.backlog)
-    this.tables = [...model.tables, ...model.histories, ...model.state]
+    this.model = model
     const names = this.tables.map(({ name }) => name)
     this.interfered = new InterferedTables(dialect, () =>
       this.retryPolicy.trying(() => dialect.catalog.interferences(names)),
     )
+  }
+
+  get tables(): readonly Table[] {
+    return [...this.model.tables, ...this.model.histories, ...this.model.state]
   }
 }
 
@@ -136,7 +139,14 @@ export class Warehouse implements Reader {
   }
 
   get model(): Model {
-    return this.#opened.options.model
+    return this.#opened.model
+  }
+
+  /** What earlier configurations have left in the tables. migrate.ts finds it before anything is read or written. */
+  set left(columns: LeftColumns) {
+    const opened = this.#opened
+    if (JSON.stringify(columns) !== JSON.stringify(opened.model.left))
+      opened.model = opened.model.withLeft(columns)
   }
 
   get clock(): Clock {
@@ -155,11 +165,6 @@ export class Warehouse implements Reader {
   /** Where it is, for people. Never includes a password. */
   get where(): string {
     return this.dialect.where
-  }
-
-  /** How it holds numbers. */
-  get numbers(): NumberForm {
-    return this.dialect.sql.numbers
   }
 
   get tables(): readonly Table[] {

@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto'
 import { allSettled } from '../../engine/base/allsettled.js'
 import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
-import { hasPendingMoves } from '../../engine/warehouse/migratecolumns.js'
 import { isHalfComputed } from '../../engine/warehouse/recompute.js'
+import { hasPendingRewrites } from '../../engine/warehouse/rewrites.js'
 import {
   type RunStatement,
   type ViewStore,
@@ -206,7 +206,7 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   if (stale.length === 0) return allAsMade(warehouse, store, found, settings)
   // Until then the existing views stay: they read nothing that is still being filled, so they stay correct.
   const waits = await allSettled([
-    hasPendingMoves(warehouse),
+    hasPendingRewrites(warehouse),
     isHalfComputed(warehouse, settings.model),
     isOutdatedCalendar(warehouse),
   ])

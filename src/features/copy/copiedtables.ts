@@ -2,12 +2,13 @@
  * Which tables and columns a copy takes: all that exist, as they are. The copy of an older program's warehouse stays
  * one, so the next run upgrades the copy as it would have upgraded the original, with the same consequences.
  */
-import { type Kind, kinds } from '../../../schema/resource.js'
+import type { Kind } from '../../../schema/resource.js'
 import { madeColumns } from '../../engine/model/flatten/recordname.js'
 import { historyTable } from '../../engine/model/historytable.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { type Column, datedColumn, type Table, tablesOf } from '../../engine/model/table.js'
 import type { Dialect, LiveColumn } from '../../engine/warehouse/dialect.js'
+import { kindOf } from '../../engine/warehouse/trackedcolumns.js'
 
 export interface CopiedTables {
   readonly tables: readonly Table[]
@@ -35,23 +36,6 @@ function everyTable({ list, tables, state }: Model): Table[] {
   })
   const all = [...tables, ...known.filter((table) => table !== undefined), ...state]
   return [...new Map(all.map((table) => [table.name, table])).values()]
-}
-
-/** The kind of an undeclared column, such as one that was configured earlier. */
-function kindOf({ sql: { columnType } }: Dialect, { type }: LiveColumn): Kind | undefined {
-  const natural: readonly Kind[] = ['text', ...kinds, 'day']
-  return natural.find((kind) => columnType(kind).toLowerCase() === type.toLowerCase())
-}
-
-async function trackedKinds({ db }: Dialect, live: readonly LiveColumn[]): Promise<Map<string, Kind>> {
-  if (!live.some(({ table }) => table === 'sync_columns')) return new Map()
-  const rows = await db.selectFrom('sync_columns').select(['resource', 'name', 'kind']).execute()
-  return new Map(
-    rows.flatMap(({ resource, name, kind }) => {
-      const known = kinds.find((one) => one === kind)
-      return known ? [[`${resource}.${name}`, known]] : []
-    }),
-  )
 }
 
 /** Declared columns first, in their order. */
@@ -103,7 +87,6 @@ export async function copiedTables(
       index.isPrimary ? [[index.table, index.columns] as const] : [],
     ),
   )
-  const tracked = await trackedKinds(dialect, live)
   const byTable = new Map<string, LiveColumn[]>()
   for (const column of live) byTable.set(column.table, [...(byTable.get(column.table) ?? []), column])
   const leftOut: string[] = []
@@ -111,11 +94,7 @@ export async function copiedTables(
     const found = byTable.get(table.name)
     byTable.delete(table.name)
     if (!found || madeAnew.has(table.name)) return []
-    const { columns, strange } = columnsOf(
-      table,
-      found,
-      (column) => tracked.get(`${table.resource}.${column.name}`) ?? kindOf(dialect, column),
-    )
+    const { columns, strange } = columnsOf(table, found, (column) => kindOf(dialect, column))
     leftOut.push(...strange.map((name) => `${table.name}.${name}`))
     return [asItIs(table, columns, keys.get(table.name))]
   })

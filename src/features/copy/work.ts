@@ -143,10 +143,10 @@ async function copyHeld(
   await eachBeside(besides, source, async ({ tables }) => {
     for (const { name } of tables) apart.add(name)
   })
-  const all = await copiedTables(source.dialect, deps.model, apart)
+  const all = await copiedTables(source.dialect, source.model, apart)
   const known = part ? tablesOfPart(all) : all
   const isWhole = !part || part.isPersonal
-  const emptied = (table: Table) => (isWhole ? new Set<string>() : impersonalColumns(deps.model, table))
+  const emptied = (table: Table) => (isWhole ? new Set<string>() : impersonalColumns(source.model, table))
   // Rows that can't be seen aren't copied either, and both sides would count as equal.
   await source.interfered.refuseHidden(known.tables.map(({ name }) => name))
   const eyes = closing(await deps.openSource())

@@ -42,6 +42,8 @@ const model: Model = {
   ...{ list: [], byName: new Map(), tables: [], histories: [], embedded: undefined },
   ...{ state: asTables(eventTables), tableByName: new Map(), privacy: noPrivacy, hidden: new Map() },
   forgotten: noneForgotten(),
+  left: {},
+  withLeft: () => model,
 }
 
 export class Inbox extends Warehouse implements BesideWarehouse {

@@ -70,12 +70,12 @@ function personsOf(invocation: Invocation, { choice }: CommandContext): Person[]
 export async function onCustomers(invocation: Invocation, context: CommandContext): Promise<number> {
   const { options, out, signals } = invocation
   const persons = personsOf(invocation, context)
-  const { model, clock } = context
+  const { clock } = context
   if (options.dryRun === true) {
     const there = await context.readingWarehouse()
     await checkTables(there)
-    await checkPersons({ warehouse: there, model }, persons)
-    const counts = await countForgotten({ warehouse: there, model, clock }, persons)
+    await checkPersons({ warehouse: there, model: there.model }, persons)
+    const counts = await countForgotten({ warehouse: there, model: there.model, clock }, persons)
     await out.answer(counts, countsText(counts, persons.map(personName)))
     return 0
   }
@@ -83,7 +83,7 @@ export async function onCustomers(invocation: Invocation, context: CommandContex
   const file = forgottenFile(invocation)
   const { signal } = signals
   const needs = {
-    ...{ warehouse, model, clock, signal },
+    ...{ warehouse, model: warehouse.model, clock, signal },
     record: (line: Parameters<typeof recordForgotten>[1]) => recordForgotten(file, line),
   }
   if (options.lift === true) {

@@ -4,10 +4,9 @@ export const migrateCommand: Command = {
   name: 'migrate',
   summary: "bring the warehouse's tables up to date",
   help: `
-Adds tables, columns and indexes. Moves the values of fields that resources.NAME.columns names, or no longer names, between
-_extra and their columns. Recomputes derived tables, such as the totals of repair orders, if their rule or settings have
-changed. The next sync fills what was added to existing rows: it reads those lists in full once. Commands that write
-migrate automatically, unless warehouse.autoMigrate is false.
+Adds tables, columns and indexes. Recomputes derived tables, such as the totals of repair orders, if their rule or settings
+have changed. The next sync fills what was added to existing rows, or what resources.NAME.columns no longer names: it reads
+those lists in full once. Commands that write migrate automatically, unless warehouse.autoMigrate is false.
 
 Hides what is stored already as soon as privacy hides more. What privacy hides no longer comes back only with
 --loosen-privacy, and from the source: rows that it doesn't list any more stay hidden.`,
@@ -25,7 +24,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
   run: async (invocation) => {
     const [
       { withContext },
-      { encodingWords, hiddenWhat, loosenedWhat, migrateText, movedWhat, recomputedWhat },
+      { encodingWords, hiddenWhat, loosenedWhat, migrateText, recomputedWhat, rewrittenWhat },
       { migrate },
       { loosenPrivacy, migrateStored },
       { shown },
@@ -57,7 +56,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
         invocation.options.loosenPrivacy === true
           ? await loosenPrivacy({ warehouse, clock, model, signal })
           : []
-      const { moved, recomputed, hidden } = await shown(
+      const { rewritten, recomputed, hidden } = await shown(
         context,
         { what: 'looking at what is stored' },
         ({ step }) => migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
@@ -69,7 +68,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
         ...made,
         ...views.made,
         ...later,
-        ...moved.map((column) => ({ table: column.table, what: movedWhat(column) })),
+        ...rewritten.map((one) => ({ table: one.table, what: rewrittenWhat(one) })),
         ...recomputed.map((one) => ({ table: one.table, what: recomputedWhat(one) })),
         ...hidden.done.map((one) => ({ table: one.table, what: hiddenWhat(one) })),
         ...loose.map((one) => ({ table: one.table, what: loosenedWhat(one) })),

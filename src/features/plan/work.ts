@@ -11,8 +11,8 @@ import type { Change } from '../../engine/warehouse/change.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import { plannedChanges } from '../../engine/warehouse/migrate.js'
-import { type PendingMove, pendingMoves } from '../../engine/warehouse/migratecolumns.js'
 import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
+import { type PendingRewrite, pendingRewrites } from '../../engine/warehouse/rewrites.js'
 import type { TableChange } from '../../shell/tablechanges.js'
 import { type Cost, Forecast, nothing, type PlannedCursor, readsAhead } from './cursorcost.js'
 import { mostAsked, Sample } from './sample.js'
@@ -100,10 +100,8 @@ async function recomputedTables({ warehouse, model }: Dependencies, changes: rea
   return found
 }
 
-function moveText({ column, to, values, refills }: PendingMove): string {
-  const what: Record<PendingMove['to'], string> = {
-    column: `move the values of ${column} from _extra into its column`,
-    _extra: `move ${plural(values ?? 0, 'value')} of ${column}, which is no longer configured, back into _extra`,
+function rewriteText({ column, to, refills }: PendingRewrite): string {
+  const what: Record<PendingRewrite['to'], string> = {
     name: 'make the names of its records again from what is stored',
     history: 'keep ended versions from now on',
     'no history': 'stop keeping ended versions',
@@ -122,7 +120,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const forecasts = new Map<string, Forecast>()
   const isNew = isNewWarehouse(changes)
   const recomputed = isNew ? [] : await recomputedTables(deps, changes)
-  const moves = creates(changes, 'sync_columns') ? [] : await pendingMoves(deps.warehouse)
+  const moves = creates(changes, 'sync_columns') ? [] : await pendingRewrites(deps.warehouse)
   const rateNow = (): Rate | null =>
     rateOf(deps.source.stats(), reserve, Number(deps.clock.nowMicros()) / 1000)
   const sample = new Sample(deps.random ?? Math.random)
@@ -168,7 +166,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     rate,
     table_changes: [
       ...changes.map(({ table, what }) => ({ table, what })),
-      ...moves.map((move) => ({ table: move.table, what: moveText(move) })),
+      ...moves.map((move) => ({ table: move.table, what: rewriteText(move) })),
       ...recomputed,
     ],
     tenants,

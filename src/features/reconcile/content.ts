@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { FlatPage, Tuple, Value } from '../../engine/model/flatten/batch.js'
 import { type Column, type Table, tupleColumns } from '../../engine/model/table.js'
-import type { CursorTask } from '../../engine/run/tenant.js'
+import { type CursorTask, keyOf as keyOfCursor } from '../../engine/run/tenant.js'
 import { readJson } from '../../engine/warehouse/database.js'
 import { storedForms } from '../../engine/warehouse/pendingprivacy.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -106,14 +106,15 @@ function compareRows(
 /** Compares one record, as the source has it now, with its rows. A value in quarantine is known to be missing. */
 export async function compareContent(
   warehouse: Warehouse,
-  { tenantId, resource }: CursorTask,
+  task: CursorTask,
   id: Int64,
   flattened: FlatPage,
   /** Whether quarantine has what is at the path, as setaside.ts names it. */
   isQuarantined: (path: string) => boolean = () => false,
 ): Promise<ContentDifference[]> {
+  const { tenantId, resource } = task
   const differences: ContentDifference[] = []
-  const forms = await storedForms(warehouse)
+  const forms = await storedForms(warehouse, keyOfCursor(task))
   for (const table of resource.tables) {
     const stored = (await storedRows(warehouse, table, tenantId, id)).map((row) => forms.row(table, row))
     const brought = (flattened.rows.get(table.name) ?? []).map((tuple) => asRow(table, tuple))
@@ -121,7 +122,10 @@ export async function compareContent(
   }
   return differences.flatMap((found) => {
     const { table, column } = found
-    if (column === null || !forms.isHidden(table, column)) return [found]
-    return forms.isOpen(table, column) ? [] : [{ ...found, warehouse: hiddenDiffers, source: hiddenDiffers }]
+    if (column === null) return [found]
+    if (forms.isOpen(table, column)) return []
+    return forms.isHidden(table, column)
+      ? [{ ...found, warehouse: hiddenDiffers, source: hiddenDiffers }]
+      : [found]
   })
 }

@@ -142,7 +142,7 @@ function served(
     readonly watch: ReplacementWatch
   },
 ): Served {
-  const { model, clock } = context
+  const { clock } = context
   const readLastRuns = () =>
     readRuns({
       ...{ warehouse, last: runsTold, onlyFailed: false, tenants: null, resources: null },
@@ -153,8 +153,8 @@ function served(
   const dictionary = (): string => {
     drawn ??= toHtml(
       describeModel(
-        model.list.map(({ resource }) => resource),
-        model.state,
+        context.model.list.map(({ resource }) => resource),
+        context.model.state,
       ),
     )
     return drawn

@@ -252,7 +252,7 @@ async function tell(
   const event = heard && isUnreadable(heard) ? heard : heard?.event
   const erased = id === null ? undefined : await forgottenSince(deps.warehouse, resource, tenantId, id)
   const quarantine = await quarantineOf(deps.warehouse, resource.name, tenantId, id)
-  const forms = await storedForms(deps.warehouse)
+  const forms = await storedForms(deps.warehouse, cursor)
   return {
     table: table.name,
     tenant_id: tenantId,

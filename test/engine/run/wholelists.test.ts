@@ -11,7 +11,7 @@ import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import type { Source } from '../../../src/engine/source/source.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { moveColumns } from '../../../src/engine/warehouse/migratecolumns.js'
+import { rewriteRows } from '../../../src/engine/warehouse/rewrites.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { statusText } from '../../../src/features/health/words.js'
 import { planText } from '../../../src/features/plan/words.js'
@@ -245,7 +245,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(text).toMatch(/Of these, 4 requests and 58 records are for reading 4 lists in full once \(/)
 
     await migrate(warehouse)
-    await moveColumns(warehouse, new AbortController().signal)
+    await rewriteRows(warehouse, new AbortController().signal)
     await make(warehouse, {})
     // Its lists are proven by their counts, but rows of them may still be missing.
     expect(await answer()).toContain(

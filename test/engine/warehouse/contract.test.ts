@@ -9,7 +9,6 @@ import { systemClock } from '../../../src/engine/base/clock.js'
 import type { Tuple } from '../../../src/engine/model/flatten/batch.js'
 import type { Table } from '../../../src/engine/model/table.js'
 import { readCursors } from '../../../src/engine/warehouse/cursors.js'
-import { readJson } from '../../../src/engine/warehouse/database.js'
 import type { Session } from '../../../src/engine/warehouse/transaction.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { box } from '../../support/boxes.js'
@@ -320,29 +319,24 @@ describe.each(bothWarehouses())('$name', (kind) => {
     }
   })
 
-  it('moves members of _extra without parsing a number', async () => {
+  it('reads members of _extra without parsing a number', async () => {
     const { extra } = warehouse.dialect.sql
     await store(1, record(1, 1))
-    const set = async (value: Expression<unknown>): Promise<void> => {
-      await anyTable().updateTable('boxes').set({ _extra: value }).execute()
-    }
     const asked = async (value: Expression<unknown>): Promise<unknown> => {
       const [row] = await anyTable().selectFrom('boxes').select(sql`${value}`.as('v')).execute()
       return row?.v
     }
     const exact = '12345678901234567.10'
-    await set(extra.with('a.b', exact))
-    await set(extra.with('quo"te', 'null'))
+    await anyTable()
+      .updateTable('boxes')
+      .set({ _extra: `{"a.b": ${exact}, "quo\\"te": null}` })
+      .execute()
     expect([await asked(extra.has('a.b')), await asked(extra.has('quo"te'))].map(Boolean)).toEqual([
       true,
       true,
     ])
     expect(Boolean(await asked(extra.has('a')))).toBe(false)
     expect(await asked(sql`cast(${extra.member('a.b')} as text)`)).toBe(exact)
-    await set(extra.without('a.b'))
-    expect(readJson(await asked(sql.ref('_extra')))).toEqual({ 'quo"te': null })
-    await set(extra.without('quo"te'))
-    expect(await asked(sql.ref('_extra'))).toBeNull()
   })
 
   it('numbers days from 1970-01-01, and knows each one’s month and beginning', async () => {

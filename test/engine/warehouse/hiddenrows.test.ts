@@ -5,10 +5,9 @@ import customers from '../../../schema/customers.js'
 import vehicles from '../../../schema/vehicles.js'
 import type { Privacy } from '../../../src/engine/config/treatment.js'
 import type { Settings } from '../../../src/engine/model/registry.js'
-import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import { hideStored } from '../../../src/engine/warehouse/hiding.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { moveColumns } from '../../../src/engine/warehouse/migratecolumns.js'
+import { rewriteRows } from '../../../src/engine/warehouse/rewrites.js'
 import type { Session } from '../../../src/engine/warehouse/transaction.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
@@ -65,7 +64,7 @@ const vehicle = (id: number, version: number) => ({
 
 async function load(address: Address): Promise<void> {
   const warehouse = await openAt(address, plain)
-  await moveColumns(warehouse, unending)
+  await rewriteRows(warehouse, unending)
   for (const version of [1, 2])
     for (const tenantId of [1, 2])
       for (const [resource, record] of [
@@ -112,12 +111,12 @@ const dying = (session: Session, n: { left: number }): Session =>
     },
   })
 
-const rewrite = (warehouse: Warehouse, hides: Model, dies = Number.POSITIVE_INFINITY) => {
+const rewrite = (warehouse: Warehouse, dies = Number.POSITIVE_INFINITY) => {
   const n = { left: dies }
   return hideStored({
     dialect: warehouse.dialect,
     transact: (work) => warehouse.transaction((session) => work(dying(session, n))),
-    hides,
+    hides: warehouse.model,
     at: '2026-03-01T00:00:00.000000Z',
     recordsAtOnce: 2,
   })
@@ -135,7 +134,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('killed at any statement and begun again, it ends as undisturbed, and nothing hidden is left', async () => {
     const [undisturbed, killed] = [await hidden(kind), await hidden(kind)]
     expect(await shown(undisturbed)).toContain('secret')
-    expect((await rewrite(undisturbed, hiding)).done.map(({ table }) => table).sort()).toEqual([
+    expect((await rewrite(undisturbed)).done.map(({ table }) => table).sort()).toEqual([
       ...[
         'customer_phones',
         'customers',
@@ -148,21 +147,21 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const wanted = await shown(undisturbed)
     expect(wanted).not.toContain('secret')
     for (let dies = 1; ; dies++) {
-      const end = await rewrite(killed, hiding, dies).catch((error: Error) => error.message)
+      const end = await rewrite(killed, dies).catch((error: Error) => error.message)
       if (typeof end !== 'string') break
       expect(end).toContain('killed')
       expect(dies).toBeLessThan(200)
     }
     expect(await shown(killed)).toEqual(wanted)
-    // What comes next finds nothing to move, and nothing to hide.
-    await moveColumns(killed, unending)
-    expect((await rewrite(killed, hiding)).done).toEqual([])
+    // What comes next finds nothing to rewrite, and nothing to hide.
+    await rewriteRows(killed, unending)
+    expect((await rewrite(killed)).done).toEqual([])
     await Promise.all([undisturbed.close(), killed.close()])
   })
 
   it('what is kept stays as it was, digit for digit, and equal texts stay equal', async () => {
     const warehouse = await hidden(kind)
-    await rewrite(warehouse, hiding)
+    await rewrite(warehouse)
     const [first, second, third, other] = await rowsOf(warehouse, 'customers')
     expect(first?.first_name).toMatch(/^h1:[\w-]{22}$/)
     expect(third?.first_name).toBe(first?.first_name)
@@ -194,11 +193,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
       columns: { ...others, vehicles: {}, customers: { ...all, last_name: 'hash' } },
     })
     const now = await reopen(address, fewer)
-    await rewrite(now, fewer)
+    await rewrite(now)
     const [before] = await rowsOf(now, 'customers_history')
     await now.close()
     const later = await reopen(address, more)
-    await rewrite(later, more)
+    await rewrite(later)
     const [after] = await rowsOf(later, 'customers_history')
     expect(after?.first_name).toBe(before?.first_name)
     expect(after?.last_name).toMatch(/^h1:/)
@@ -208,7 +207,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     })
     await later.close()
     const last = await reopen(address, again)
-    await rewrite(last, again)
+    await rewrite(last)
     expect((await rowsOf(last, 'customers_history'))[0]).toEqual({ ...after, city: null })
     await last.close()
   })

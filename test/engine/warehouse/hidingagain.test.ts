@@ -139,7 +139,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       const warehouse = await openWarehouse({
         ...address,
         model: known,
-        rowSettings: new RowSettings('{}', known),
+        rowSettings: new RowSettings('{}', () => known),
       })
       await migrate(warehouse)
       return warehouse

@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { moveColumns } from '../../../src/engine/warehouse/migratecolumns.js'
+import { rewriteRows } from '../../../src/engine/warehouse/rewrites.js'
 import type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { declaredViews } from '../../../src/features/analytics/declaredviews.js'
@@ -168,7 +168,7 @@ describe.each(bothWarehouses())('in $name, the views', (kind) => {
       .execute()
     // As a program that stored no names left them: views that read them have to wait.
     expect(await make(warehouse, {}, named)).toEqual({ made: [], troubles: [], isPostponed: true })
-    const moved = await moveColumns(warehouse, new AbortController().signal)
+    const moved = await rewriteRows(warehouse, new AbortController().signal)
     expect(moved.find(({ table }) => table === 'vehicles')).toMatchObject({ to: 'name', values: 2 })
     await prepareViews(warehouse)
     const vehicles = await ask(warehouse, 'dim_vehicles', 'select * from {view} order by vehicle_key')

@@ -39,7 +39,7 @@ export const readers: readonly Promised[] = [
       'remakeNames',
       () => async () => 0,
     ),
-    test: 'test/engine/warehouse/migratecolumns.test.ts',
+    test: 'test/engine/warehouse/trackedcolumns.test.ts',
     name: 'names follow the configuration, without a request',
     on: both,
   },

@@ -232,7 +232,9 @@ function nameReader(
   if (made.length === 0) return undefined
   const columns = tupleColumns(table)
   const fields = made.flatMap(({ column }) => column.lists.flat())
-  const places = new Map(fields.map((field) => [field, placeOf(table, field)]))
+  const places = new Map(
+    fields.map((field) => [field, columns.findIndex((one) => one.name === field && !one.isLeft)]),
+  )
   return (record, tuple) => {
     const textOf = (field: string): string | null => {
       const place = places.get(field) ?? -1

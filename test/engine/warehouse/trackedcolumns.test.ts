@@ -1,26 +1,28 @@
 /**
- * A column belongs to the configuration: promoting a field immediately moves its values from `_extra` into the column,
- * and reverting that moves them back, in batches that survive a kill. Field by field, the source agrees.
+ * A column belongs to the configuration: promoting a field has its list read again, and so has taking it out. Meanwhile
+ * both forms stand, and records go on. Field by field, the source agrees afterwards; what no list shows keeps its form.
  */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { Kind as FieldKind } from '../../../schema/resource.js'
+import { Skip } from '../../../src/engine/base/errors.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { claimLease } from '../../../src/engine/warehouse/lease.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { hasPendingMoves, moveColumns, pendingMoves } from '../../../src/engine/warehouse/migratecolumns.js'
-import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { hasPendingRewrites, pendingRewrites } from '../../../src/engine/warehouse/rewrites.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { template } from '../../../src/sandbox/index.js'
+import { Between } from '../../support/between.js'
 import { shopsync } from '../../support/call.js'
+import { writePrivacy } from '../../support/hidden.js'
 import { model } from '../../support/model.js'
 import { configure } from '../../support/place.js'
 import { depsOf, known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { sized } from '../../support/size.js'
-import { bothWarehouses, contents, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, contents, reopen, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 /** More than a batch. */
@@ -59,10 +61,19 @@ beforeAll(() => {
 const promoted = (some: Record<string, FieldKind>): Model => model(resources, { vehicles: { columns: some } })
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  /** For what is above the dialects. */
-  const test = it.runIf(warehouses().includes(kind))
   const run = (warehouse: Warehouse, known: Model): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: ['vehicles'], known })
+  /** A run that fetches what is new, and fails to read the whole list. */
+  const cutShort = (warehouse: Warehouse, known: Model): Promise<RunReport> =>
+    sync(sandbox, warehouse, {
+      resources: ['vehicles'],
+      known,
+      around: (source) =>
+        new Between(source, async (request, ask) => {
+          if (request.updatedAfter?.startsWith('0001')) throw new Skip('cut short', { reason: 'failed' })
+          return ask()
+        }),
+    })
   const begin = async (first: Model) => {
     const address = await kind.migrated()
     const warehouse = await reopen(address, first)
@@ -95,16 +106,24 @@ describe.each(bothWarehouses())('$name', (kind) => {
     return Number(row?.n)
   }
 
-  it('promoting moves existing values without a request, and reverting moves them back', async () => {
+  /** What a run does to the list when it is read again: the whole list, its first page again, and the overlap's records. */
+  const readAgain = { status: 'ok', records: records + 100 + 6 }
+  const stateOf = async (warehouse: Warehouse) =>
+    (await rowsOf(warehouse, 'sync_columns')).map(({ name, state }) => `${name} ${state}`).sort()
+
+  it('promoting has the list read again, and so has taking it back', async () => {
     const { address, warehouse } = await begin(known)
     const before = await plain(warehouse)
     await warehouse.close()
 
     const all = promoted(columns)
     const next = await reopen(address, all)
-    await migrate(next)
-    const report = await run(next, all)
-    expect(report.cursors).toMatchObject([{ status: 'ok', requests: 1 }])
+    expect((await migrate(next)).map(({ what }) => what)).toContainEqual(
+      expect.stringMatching(/^add column vin text/i),
+    )
+    expect(await held(next)).toBe(0)
+    expect(await verify(next, all)).toEqual(equal)
+    expect((await run(next, all)).cursors).toMatchObject([readAgain])
     const fresh = await begin(all)
     expect(await contents(next, all)).toEqual(await contents(fresh.warehouse, all))
     const quarantined = async (one: Warehouse) =>
@@ -121,64 +140,108 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await next.close()
 
     const back = await reopen(address)
-    expect(await migrate(back)).toEqual([])
-    const notices: [string, Record<string, unknown>][] = []
-    await sync(sandbox, back, { resources: ['vehicles'], notices })
-    expect(notices).toContainEqual([
-      'A column is no longer configured: its values moved back into _extra; the column stays, empty',
-      { table: 'vehicles', column: 'vin', values: records },
-    ])
+    expect((await migrate(back)).map(({ what }) => what)).toContain(
+      'leave the column vin, which is no longer configured',
+    )
+    expect(await held(back)).toBe(records)
+    expect(await verify(back, known)).toEqual(equal)
+    expect((await run(back, known)).cursors).toMatchObject([readAgain])
     expect(await held(back)).toBe(0)
     expect(await plain(back)).toEqual(before)
     expect(await verify(back, known)).toEqual(equal)
-    expect(await rowsOf(back, 'sync_columns')).toEqual([])
+    expect(await stateOf(back)).toEqual(
+      Object.keys(columns)
+        .map((name) => `${name} left`)
+        .sort(),
+    )
+    expect(await migrate(back)).toEqual([])
     expect((await run(back, known)).cursors).toMatchObject([{ requests: 1 }])
     await back.close()
   })
 
-  test('an interrupted move loses nothing, whatever the configuration says next', async () => {
+  it('records that change meanwhile arrive in the new form, and the watermark moves', async () => {
     const { address, warehouse } = await begin(known)
-    const before = await plain(warehouse)
+    const [{ watermark }] = (await rowsOf(warehouse, 'sync_cursors')) as [{ watermark: string }]
     await warehouse.close()
     const one = promoted({ vin: 'text' })
     const next = await reopen(address, one)
     await migrate(next)
-    let transactions = 0
-    const dialect: Warehouse['dialect'] = {
-      ...next.dialect,
-      transaction: (work) => {
-        // The first one records that the move begins, the second moves a batch.
-        if (++transactions === 3) throw new Error('killed')
-        return next.dialect.transaction(work)
-      },
-    }
-    const lease = await claimLease(next, { runId: 'killed', command: 'sync', leaseMs: 60_000 })
-    await expect(
-      moveColumns(
-        new Warehouse({ dialect, model: one }).under(lease, 'killed'),
-        new AbortController().signal,
-      ),
-    ).rejects.toThrow('killed')
-    await lease.release()
-    expect(await held500(next)).toBe(500)
+    sandbox.store.put(1, 'vehicles', { ...template('vehicles', 1, at(9000)), vin: 'changed' })
+    expect((await cutShort(next, one)).cursors).toMatchObject([{ status: 'failed' }])
+    const [cursor] = (await rowsOf(next, 'sync_cursors')) as [{ watermark: string; refill: string }]
+    expect(cursor.refill).toContain('vehicles.vin')
+    expect(cursor.watermark > watermark).toBe(true)
+    const [changed, other] = await rowsOf(next, 'vehicles')
+    expect(changed).toMatchObject({ vin: 'changed', _extra: null })
+    expect(other).toMatchObject({ vin: null, _extra: { vin: 'VIN 2 "é"' } })
+    expect(await verify(next, one)).toEqual(equal)
+    expect((await run(next, one)).cursors).toMatchObject([{ status: 'ok' }])
+    expect((await rowsOf(next, 'vehicles'))[1]).toMatchObject({ vin: 'VIN 2 "é"' })
+    sandbox.store.put(1, 'vehicles', { ...template('vehicles', 1, at(1)), ...unknown(1) })
     await next.close()
-
-    const back = await reopen(address)
-    await run(back, known)
-    expect(await plain(back)).toEqual(before)
-    await back.close()
-    const forth = await reopen(address, one)
-    await run(forth, one)
-    expect(await held500(forth)).toBe(records)
-    expect(await verify(forth, one)).toEqual(equal)
-    await forth.close()
   })
 
-  const held500 = async ({ db }: Warehouse): Promise<number> => {
-    const query = db.selectFrom('vehicles').select((eb) => eb.fn.countAll<number>().as('n'))
-    const [row] = await query.where(sql<boolean>`vin is not null`).execute()
-    return Number(row?.n)
-  }
+  it('what no list shows keeps its form, and is copied, hidden and forgotten in it', async () => {
+    const address = await kind.viewed()
+    const here = await sandboxOfFile()
+    const put = (id: number, version: number): void =>
+      here.store.put(1, 'customers', {
+        ...template('customers', id, at(id + version * 100)),
+        nick: `nick ${id}.${version}`,
+      })
+    here.store.addTenant({ id: 1 })
+    for (const id of [1, 2, 3]) put(id, 1)
+    const call = async (more: object, ...words: string[]): Promise<string> => {
+      const config = configure(here, address, ['customers'], {
+        resources: { customers: { history: true, ...more } },
+      })
+      const { code, stdout, stderr } = await shopsync([...words, '--config', config])
+      expect([words, code, stderr]).toEqual([words, 0, expect.any(String)])
+      return stdout
+    }
+    const look = await reopen(address)
+    const nicks = async (of = look, table = 'customers') => {
+      const name = of.dialect.views().sql.table(table)
+      const query = sql<{
+        nick: string | null
+        extra: unknown
+      }>`select nick, _extra as extra from ${sql.raw(name)}`
+      const { rows } = await query.execute(of.db)
+      return rows.map(({ nick, extra }) => `${nick} ${extra === null ? null : 'extra'}`).sort()
+    }
+    const columns = { columns: { nick: 'text' } }
+    await call(columns, 'sync')
+    put(1, 2)
+    for (const id of [2, 3]) here.store.remove(1, 'customers', id)
+    await call(columns, 'sync')
+    await call(columns, 'reconcile')
+    expect(await call({}, 'plan')).toContain('leave the column nick, which is no longer configured')
+    await call({}, 'sync')
+    await call({}, 'verify', '--full')
+    // The deleted ones are as they were.
+    expect(await nicks()).toEqual(['nick 2.1 null', 'nick 3.1 null', 'null extra'])
+    const ended = (await nicks(look, 'customers_history')).length
+    expect(ended).toBeGreaterThan(2)
+
+    const to = kind.address()
+    const target = to.url.startsWith('sqlite:')
+      ? ['--to', to.url]
+      : ['--to', to.url, '--to-schema', to.schema]
+    await call({}, 'copy', ...target)
+    const copy = await reopen(to)
+    expect(await nicks(copy)).toEqual(await nicks())
+    await copy.close()
+
+    await call({}, 'forget', '--tenant', '1', '--customer', '2', '--yes')
+    expect(await nicks()).toEqual(['nick 3.1 null', 'null extra', 'null null'])
+    const key = Buffer.alloc(32, 3).toString('base64')
+    const config = configure(here, address, ['customers'], { resources: { customers: { history: true } } })
+    writePrivacy(config, { preset: 'pseudonymous', key })
+    expect((await shopsync(['migrate', '--config', config])).code).toBe(0)
+    expect(await nicks()).toEqual(['null null', 'null null', 'null null'])
+    expect(new Set(await nicks(look, 'customers_history'))).toEqual(new Set(['null null']))
+    await look.close()
+  })
 
   it('names follow the configuration, without a request', async () => {
     const namesIn = async (one: Warehouse): Promise<unknown[]> =>
@@ -193,10 +256,13 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const other = model(resources, { vehicles: { columns, names: ['year', 'mileage', 'rating', 'owner'] } })
     const next = await reopen(address, other)
     await migrate(next)
-    expect(await pendingMoves(next)).toContainEqual(
+    expect(await pendingRewrites(next)).toContainEqual(
       expect.objectContaining({ resource: 'vehicles', to: 'name', refills: false }),
     )
-    expect((await run(next, other)).cursors).toMatchObject([{ status: 'ok', requests: 1 }])
+    // Before the list is read again, they are made of what stands in `_extra`.
+    expect((await cutShort(next, other)).cursors).toMatchObject([{ status: 'failed' }])
+    expect((await namesIn(next)).slice(0, 1)).toEqual(['1991 1 0.25'])
+    expect((await run(next, other)).cursors).toMatchObject([{ status: 'ok' }])
     const fresh = await begin(other)
     expect(await namesIn(next)).toEqual(await namesIn(fresh.warehouse))
     expect((await namesIn(next)).slice(0, 1)).toEqual(['1991 1 0.25'])
@@ -204,7 +270,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await fresh.warehouse.close()
 
     // Nothing is left to do, and nothing is done.
-    expect(await hasPendingMoves(next)).toBe(false)
+    expect(await hasPendingRewrites(next)).toBe(false)
     await next.close()
   })
 
@@ -217,29 +283,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
     if (kind.name === 'postgres') await expect(migrate(next)).rejects.toThrow('vehicles.seen_at is text')
     else {
       await migrate(next)
-      // The whole list, its first page again, and what is new within the overlap before it.
-      expect((await run(next, other)).cursors).toMatchObject([{ status: 'ok', records: records + 100 + 6 }])
+      expect((await run(next, other)).cursors).toMatchObject([readAgain])
       expect(await verify(next, other)).toEqual(equal)
     }
-    await next.close()
-  })
-
-  test('migrate does it too, by itself, and reports it', async () => {
-    const { address, warehouse } = await begin(known)
-    await warehouse.close()
-    const config = configure(sandbox, address, ['vehicles'], {
-      resources: { vehicles: { columns: { vin: 'text' } } },
-    })
-    const { code, stdout } = await shopsync(['migrate', '--config', config, '--json'])
-    expect(code).toBe(0)
-    expect((JSON.parse(stdout) as { changes: unknown }).changes).toContainEqual({
-      table: 'vehicles',
-      what: `moved ${records} values from _extra into vin`,
-    })
-    const one = promoted({ vin: 'text' })
-    const next = await reopen(address, one)
-    expect(await hasPendingMoves(next)).toBe(false)
-    expect(await verify(next, one)).toEqual(equal)
     await next.close()
   })
 })
