@@ -20,7 +20,7 @@ import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
 import type { CommandContext, Invocation, SourceUse } from './command.js'
 import { loadConfiguration, warnOfOpen } from './configuration.js'
-import { modelOf } from './configuredmodel.js'
+import { configuredModel } from './configuredmodel.js'
 import { shardNamed } from './flags.js'
 import { createLog, levelOf, secretsOf } from './log.js'
 import { packageVersion } from './package.js'
@@ -281,7 +281,7 @@ export async function withConfig<T>(
   clock: Clock = systemClock,
   rowSettings?: RowSettings,
 ): Promise<T> {
-  const known = await modelOf(invocation.features, config)
+  const known = await configuredModel(invocation.features, config)
   const context = new OpenContext(invocation, config, known, clock, rowSettings)
   try {
     return await use(context)

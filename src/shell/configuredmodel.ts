@@ -7,7 +7,7 @@ import type { Model } from '../engine/model/resourcemodel.js'
 import type { Feature } from './command.js'
 import { stateTablesOf } from './features.js'
 
-export async function modelOf(features: readonly Feature[], config: Config): Promise<Model> {
+export async function configuredModel(features: readonly Feature[], config: Config): Promise<Model> {
   const settings: Record<string, Settings[string]> = { ...config.resources }
   for (const feature of features)
     for (const [name, names] of Object.entries((await feature.names?.(config)) ?? {}))

@@ -41,7 +41,7 @@ export const wantedOf = ({ hidden }: Hides): (HiddenColumn & { readonly table: s
 export const nameOf = ({ table, column }: Pick<Known, 'table' | 'column'>): string => `${table}.${column}`
 
 /** The resource's own table, for that table and for its versions. */
-export const recordTable = ({ byName }: Pick<Hides, 'byName'>, table: string): Table | undefined =>
+const recordTable = ({ byName }: Pick<Hides, 'byName'>, table: string): Table | undefined =>
   [...byName.values()].find(({ resource }) => resource.name === table || historyName(resource) === table)
     ?.tables[0]
 

@@ -30,7 +30,7 @@ export const trackedColumns = (db: Db): CompiledQuery<TrackedColumn> =>
   db.selectFrom('sync_columns').selectAll().where('name', '!=', seenFrom).compile()
 
 /** The kind of a column that nothing declares, such as one that was configured earlier. */
-export function kindOf({ sql: { columnType } }: Dialect, { type }: LiveColumn): Kind | undefined {
+export function liveKind({ sql: { columnType } }: Dialect, { type }: LiveColumn): Kind | undefined {
   const natural: readonly Kind[] = ['text', ...kinds, 'day']
   return natural.find((kind) => columnType(kind).toLowerCase() === type.toLowerCase())
 }
@@ -59,7 +59,7 @@ export function leftColumns(
       if (known && !known.isLeft) continue
       const found = tracked.find((one) => one.resource === of && one.name === name)
       if (!found && !history.some((one) => one.name === name)) continue
-      const kind = kinds.find((one) => one === found?.kind) ?? kindOf(dialect, column)
+      const kind = kinds.find((one) => one === found?.kind) ?? liveKind(dialect, column)
       if (kind) left[of] = { ...left[of], [name]: kind }
     }
   }

@@ -8,7 +8,7 @@ import { historyTable } from '../../engine/model/historytable.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { type Column, datedColumn, type Table, tablesOf } from '../../engine/model/table.js'
 import type { Dialect, LiveColumn } from '../../engine/warehouse/dialect.js'
-import { kindOf } from '../../engine/warehouse/trackedcolumns.js'
+import { liveKind } from '../../engine/warehouse/trackedcolumns.js'
 
 export interface CopiedTables {
   readonly tables: readonly Table[]
@@ -94,7 +94,7 @@ export async function copiedTables(
     const found = byTable.get(table.name)
     byTable.delete(table.name)
     if (!found || madeAnew.has(table.name)) return []
-    const { columns, strange } = columnsOf(table, found, (column) => kindOf(dialect, column))
+    const { columns, strange } = columnsOf(table, found, (column) => liveKind(dialect, column))
     leftOut.push(...strange.map((name) => `${table.name}.${name}`))
     return [asItIs(table, columns, keys.get(table.name))]
   })
