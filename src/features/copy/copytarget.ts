@@ -24,7 +24,7 @@ import {
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** Tables that the program fills without any source: `migrate` fills them in an empty warehouse. */
-const madeOfNothing = /^(sync_(meta|lease)|report_.*)$/
+const madeOfNothing = /^(sync_(meta|lease|columns)|report_.*)$/
 
 /** The existing tables that hold rows. */
 async function filled(
