@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../engine/base/clock.js'
 import { outsideCode } from '../engine/base/errors.js'
 import { connectionWords } from '../engine/source/http/failure.js'
 import { backoff } from '../engine/source/http/retry.js'
+import { loadUndici } from '../engine/source/http/undici.js'
 
 /*
  * Dead man's switches: an address called after each run that finishes. Its service notices when the call doesn't come
@@ -65,7 +66,7 @@ async function send(
   { method, url, headers, body }: Outgoing,
   { milliseconds, signal }: { readonly milliseconds: number; readonly signal: AbortSignal | undefined },
 ): Promise<Sent> {
-  const { EnvHttpProxyAgent, request } = await import('undici')
+  const { EnvHttpProxyAgent, request } = await loadUndici()
   // Plain http is only used for this machine, or where the user allows it. Proxies follow the settings for https.
   const dispatcher = new EnvHttpProxyAgent({ httpProxy: '', connect: { timeout: milliseconds } })
   const late = new AbortController()

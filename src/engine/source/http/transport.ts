@@ -8,6 +8,7 @@ import { outsideCode, Stop } from '../../base/errors.js'
 import type { Config } from '../../config/config.js'
 import { isHeaderValue, type Secret } from '../../config/secret.js'
 import { markProxy } from './failure.js'
+import { loadUndici } from './undici.js'
 
 /** One HTTP response, read to its end. The body of a response other than 200 is discarded. */
 export interface RawReply {
@@ -58,7 +59,7 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    await (await this.#pool)?.destroy()
+    await (await this.#pool?.catch(() => undefined))?.destroy()
   }
 
   async #request(
@@ -97,8 +98,7 @@ export class Transport {
   }
 
   async #open(): Promise<Dispatcher> {
-    // undici takes a while to load, which `--help` shouldn't have to wait for.
-    const { buildConnector, Pool, ProxyAgent } = await import('undici')
+    const { buildConnector, Pool, ProxyAgent } = await loadUndici()
     const { origin, proxy, connections, timeouts, maxBodyBytes } = this.options
     const options = { connections, pipelining: 1, maxResponseSize: maxBodyBytes }
     const connect = { timeout: timeouts.connect }
