@@ -4,6 +4,7 @@ import type { Model } from '../model/resourcemodel.js'
 import type { BiTools, ToolPlace } from './bitools.js'
 import type { Dialect } from './dialect.js'
 import type { RowSettings } from './oneconfiguration.js'
+import { provideTemporaryFolder } from './sqlite/temporaryfolder.js'
 import { type RulesReader, Warehouse } from './warehouse.js'
 
 export interface OpenOptions {
@@ -42,10 +43,12 @@ export async function openDialect({
   makesFolder,
   sharedBy,
 }: Omit<OpenOptions, 'model'>): Promise<Dialect> {
-  if (url.startsWith('sqlite:'))
+  if (url.startsWith('sqlite:')) {
+    provideTemporaryFolder(url)
     return (await import('./sqlite/dialect.js')).sqliteDialect(url, {
       ...{ threadFrom, existing, makesFolder, sharedBy },
     })
+  }
   if (/^postgres(ql)?:\/\//.test(url))
     return (await import('./postgres/dialect.js')).postgresDialect(url, schema, { silentMs, pooler })
   throw new Stop(`warehouse.url starts with ${JSON.stringify(url.split(':')[0])}`, {

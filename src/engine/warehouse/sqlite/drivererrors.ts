@@ -46,6 +46,10 @@ const troubles: Readonly<Record<string, Trouble>> = {
     does: notWritten,
     exitCode: 1,
   }),
+  SQLITE_IOERR_GETTEMPPATH: everybodys(
+    'Expected a folder for temporary files that this user may write: name one in the variable SQLITE_TMPDIR',
+    { does: notWritten },
+  ),
   SQLITE_NOMEM: everybodys('Free some memory and run the same command again: what is committed is complete', {
     does: notWritten,
     exitCode: 1,
