@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { fstatSync, writeFileSync, writeSync } from 'node:fs'
 import { Writable } from 'node:stream'
+import { Bug, bugExitCode } from './engine/base/errors.js'
 import { features } from './main.js'
 import { call } from './shell/call.js'
 import { collectAt } from './shell/collectat.js'
@@ -33,6 +34,22 @@ const wholeFile = (): Writable =>
     },
   })
 
+/*
+ * What nothing has caught, and an event loop with nothing left to do while the command still waits: Node would exit with 1,
+ * as if a document told what failed, or with 0. The command ends with 70; what is still under way is not waited for.
+ */
+let tellCrash = (error: unknown): void => {
+  writeSync(2, `shopsync: ${error instanceof Error ? error.stack : error}\nThis should not have happened.\n`)
+}
+
+function crashed(error: unknown): void {
+  process.exitCode = bugExitCode
+  tellCrash(error)
+}
+
+for (const name of ['uncaughtException', 'unhandledRejection']) process.on(name, crashed)
+process.once('beforeExit', () => crashed(new Bug('The command waits for something that will not come')))
+
 let failure: NodeJS.ErrnoException | undefined
 
 const stdout: Writable = isFile(1) ? wholeFile() : process.stdout
@@ -52,7 +69,7 @@ function endWith(exitCode: number): void {
       process.stderr.write(
         `shopsync: The output could not be written (${failure.code}): free space, and type it again\n`,
       )
-    process.exit(failure ? exitCode || 1 : exitCode)
+    process.exit(process.exitCode ?? (failure ? exitCode || 1 : exitCode))
   }
   // A stream that has failed only reports it in the next turn.
   stdout.write('', () => setImmediate(end))
@@ -90,6 +107,9 @@ const io: Io = {
       for (const name of signalNames) process.off(name, listener)
     }
   },
+  onCrash: (listener) => {
+    tellCrash = listener
+  },
   interrupt: () => process.kill(process.pid, 'SIGINT'),
   exit: (exitCode) => process.exit(exitCode),
   started: { node: process.execPath, program: process.argv[1] ?? '' },
@@ -100,15 +120,6 @@ setMaxListeners(mostListeners)
 // While the last text is being written, nothing else listens: a signal must not cut it short.
 for (const name of signalNames) process.on(name, () => {})
 ignoreEpipe()
-// Nothing keeps the process alive, and the command hasn't ended: it waits for something that won't come. Node would exit
-// with 0, as if all had been done.
-process.once('beforeExit', () => {
-  writeSync(
-    2,
-    'shopsync: The command waits for something that will not come. This should not have happened.\n',
-  )
-  process.exit(1)
-})
 const exitCode = await call(features, process.argv.slice(2), io)
 // Text may still be on its way to stdout. The process ends after it, whatever else would keep the process alive.
 endWith(exitCode)

@@ -13,4 +13,9 @@ if (found[0] < 20 || (found[0] === 20 && found[1] < 19)) {
       ' was started',
   )
   process.exit(3)
-} else import('./entry.js')
+} else
+  import('./entry.js').catch((error) => {
+    // 1 would say that the command had come to its end.
+    console.error(error)
+    process.exit(70)
+  })

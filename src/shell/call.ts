@@ -1,5 +1,5 @@
 import { type Command as Commander, CommanderError } from 'commander'
-import { describeError, Stop } from '../engine/base/errors.js'
+import { Bug, bugExitCode, describeError, exitCodeOf, isExpected, Stop } from '../engine/base/errors.js'
 import type { Feature, Globals, Invocation } from './command.js'
 import { commandsOf } from './features.js'
 import type { Io } from './io.js'
@@ -42,8 +42,9 @@ async function answer(
       .finally(() => io.exit(exitCode))
   }
   try {
-    const exitCode = await command.run({ command: command.name, argument, second, options, ...given })
-    if (signals.exitCode === undefined) return exitCode
+    const work = command.run({ command: command.name, argument, second, options, ...given })
+    const exitCode = await Promise.race([work, crash(io)])
+    if (signals.exitCode === undefined) return out.isBroken ? bugExitCode : exitCode
   } catch (error) {
     if (signals.exitCode === undefined) return await failed(error, out)
     if (error instanceof Stop) out.note(`shopsync: ${describeError(error)}`)
@@ -51,6 +52,12 @@ async function answer(
   await out.error(new Error(`Interrupted; ${resumption()}`), signals.exitCode)
   return signals.exitCode
 }
+
+/** Rejects when an error of ours ends the program that nothing has caught: it is told, and the program ends with 70. */
+const crash = ({ onCrash }: Io): Promise<never> =>
+  new Promise((_, reject) => {
+    onCrash?.((error) => reject(isExpected(error) ? new Bug(describeError(error), { cause: error }) : error))
+  })
 
 /** What the machine refuses to any program, and what helps. */
 const ofMachine = new Map([
@@ -74,10 +81,9 @@ function machineTrouble(error: unknown): unknown {
 
 async function failed(thrown: unknown, out: Output): Promise<number> {
   const error = machineTrouble(thrown)
-  const exitCode = error instanceof Stop ? error.exitCode : 1
+  const exitCode = exitCodeOf(error)
   await out.error(error, exitCode)
-  const expected = error instanceof Error && ['Stop', 'Skip', 'Retry'].includes(error.name)
-  if (!expected && error instanceof Error) out.note(`This should not have happened.\n${error.stack ?? ''}`)
+  out.survive(error)
   return exitCode
 }
 

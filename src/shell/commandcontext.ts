@@ -254,9 +254,10 @@ export class OpenContext implements CommandContext {
 
   async close(): Promise<void> {
     for (const close of this.#closers.reverse()) {
-      await close().catch((error: unknown) =>
-        this.log.info({ error: describeError(error) }, 'Could not close'),
-      )
+      await close().catch((error: unknown) => {
+        this.log.info({ error: describeError(error) }, 'Could not close')
+        this.invocation.out.survive(error)
+      })
     }
   }
 }

@@ -1,5 +1,13 @@
 /* Carries out a run. Used by commands that are a run, and by the steps of a job. */
-import { describeError, Retry, Skip, Stop } from '../engine/base/errors.js'
+import {
+  bugExitCode,
+  describeError,
+  exitCodeOf,
+  isExpected,
+  Retry,
+  Skip,
+  Stop,
+} from '../engine/base/errors.js'
 import { lengthOf } from '../engine/config/moment.js'
 import { timeLimit } from '../engine/run/ending.js'
 import { runStep, runSync, type StepRequest } from '../engine/run/run.js'
@@ -30,7 +38,7 @@ export function runOnce(
       note(report)
       await invocation.out.answer(report, runSummary(report, invocation.out.terminal))
       invocation.out.complain(runTroubles(report))
-      return exitCodeOf(report)
+      return exitCodeOfRun(report)
     }),
   )
 }
@@ -97,7 +105,10 @@ function forTheRun(error: unknown, counts: ProgressCounts): unknown {
 }
 
 /** Exit code of a run that reached its end. */
-export const exitCodeOf = (report: RunReport): number => (report.status === 'ok' ? 0 : 1)
+export function exitCodeOfRun({ status, cursors }: RunReport): number {
+  if (cursors.some(({ reason }) => reason === 'bug')) return bugExitCode
+  return status === 'ok' ? 0 : 1
+}
 
 /** Passes the events of a run to the tracker and to the log. */
 function observerOf({ log, invocation }: CommandContext, tracker: Tracker): Observer {
@@ -149,15 +160,21 @@ export async function withFollowing<T>(
   name: WorkName,
   work: (note: (report: RunReport) => void) => Promise<T>,
 ): Promise<T> {
-  const { features, signals } = context.invocation
+  const { features, out, signals } = context.invocation
   const startedAt = now(context)
   const reports: RunReport[] = []
   const follow = async (end: Pick<FinishedWork, 'exitCode' | 'error'>): Promise<number> => {
     let { exitCode } = end
     for (const feature of features) {
       if (signals.signal.aborted) break
-      const code = await feature.afterWork?.(context, { ...name, startedAt, reports, ...end, exitCode })
-      exitCode = Math.max(exitCode, code ?? 0)
+      try {
+        const code = await feature.afterWork?.(context, { ...name, startedAt, reports, ...end, exitCode })
+        exitCode = Math.max(exitCode, code ?? 0)
+      } catch (error) {
+        if (isExpected(error)) throw error
+        // What the other features do afterwards doesn't depend on it.
+        out.survive(error)
+      }
     }
     return exitCode
   }
@@ -165,7 +182,7 @@ export async function withFollowing<T>(
   try {
     done = await work((report) => void reports.push(report))
   } catch (error) {
-    await follow({ exitCode: error instanceof Stop ? error.exitCode : 1, error })
+    await follow({ exitCode: exitCodeOf(error), error })
     throw error
   }
   const exitCode = await follow({ exitCode: typeof done === 'number' ? done : 0 })

@@ -20,6 +20,8 @@ export interface Io {
   readonly stderr: MaybeTerminal<Writable>
   /** Calls the listener at each signal, until the returned function is called. */
   onSignal(listener: (name: SignalName) => void): () => void
+  /** Errors that nothing has caught. Only of the whole process: a caller of `call` in another one handles its own. */
+  onCrash?(listener: (error: unknown) => void): void
   /** At its prompt, a terminal passes Ctrl-C to the program as a key; this turns it back into a signal. */
   interrupt(): void
   /** Ends everything immediately, whatever is under way. */

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import { WriteStream } from 'node:tty'
-import { describeError, Stop, wordsOf } from '../engine/base/errors.js'
+import { describeError, isExpected, Stop, wordsOf } from '../engine/base/errors.js'
 import { visible } from '../engine/base/escape.js'
 import { shortRequests } from '../engine/base/format.js'
 import { harmless, plainTerminal, type Terminal } from './terminal.js'
@@ -14,6 +14,8 @@ const paperOf = (stream: Writable): Terminal =>
 /** Everything that the program prints. With --json, stdout gets one JSON document and nothing else. */
 export class Output {
   #hasDocument = false
+  /** Whether a part of the work failed by a fault of ours. Then the exit code is 70, whatever the other parts did. */
+  isBroken = false
   /** Writes to the terminal. A progress line, which has no end of its own, is removed before. */
   around: (write: () => void) => void = (write) => write()
 
@@ -118,6 +120,14 @@ export class Output {
     const { message, hint = null } = wordsOf(error)
     await this.document({ error: { message, hint, exit_code: exitCode } })
   }
+
+  /** An error that ended a part of the work; the other parts go on. Only faults of ours count. */
+  survive(error: unknown): void {
+    if (isExpected(error)) return
+    this.isBroken = true
+    if (error instanceof Error) this.note(`This should not have happened.\n${error.stack ?? ''}`)
+  }
+
   #tell(text: string): void {
     const { stderr } = this.options
     this.around(() => stderr.write(`${this.#fitted(stderr, text)}\n`))

@@ -21,6 +21,7 @@ export const exitCodes = [
   ['2', 'wrong usage or configuration; nothing was done'],
   ['3', 'could not start: credentials refused, API or warehouse unreachable'],
   ['4', 'another run holds the lock'],
+  ['70', 'an error of shopsync itself: not done, whatever was'],
 ] as const
 
 /** Messages name files of the package, such as docs/runbook.md; the working directory is seldom its folder. */

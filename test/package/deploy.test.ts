@@ -187,7 +187,7 @@ describe('Kubernetes', () => {
     const [script] = template.spec.containers[0]!.args
     expect(script).toContain(`--shard "$JOB_COMPLETION_INDEX/${completions}"`)
     expect(podFailurePolicy.rules.slice(0, 2)).toEqual([
-      { action: 'FailIndex', onExitCodes: { containerName: 'shopsync', operator: 'In', values: [2] } },
+      { action: 'FailIndex', onExitCodes: { containerName: 'shopsync', operator: 'In', values: [2, 70] } },
       { action: 'Ignore', onExitCodes: { containerName: 'shopsync', operator: 'In', values: [4, 130, 143] } },
     ])
     expect(whole!.spec.jobTemplate.spec.template.spec.containers[0]!.args).toEqual([

@@ -81,6 +81,15 @@ export class Bug extends ShopsyncError {
 export const isExpected = (error: unknown): error is Retry | Skip | Stop =>
   error instanceof Retry || error instanceof Skip || error instanceof Stop
 
+/** The exit code of an error of ours. No wrapper may take it for done: nothing says what was done. */
+export const bugExitCode = 70 as const
+
+/** The exit code of a command that an error ended. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof Stop) return error.exitCode
+  return isExpected(error) ? 1 : bugExitCode
+}
+
 /**
  * The code of an error that arose outside of the program: the system's, TLS's or a library's. undefined of JavaScript's own
  * errors, which Node throws at wrong arguments, too.

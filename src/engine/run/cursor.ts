@@ -4,7 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { eachLimited } from '../base/eachlimited.js'
-import { describeError, Skip, Stop } from '../base/errors.js'
+import { describeError, errorFields, isExpected, Skip, Stop } from '../base/errors.js'
 import { type Reason, reasons } from '../base/reasons.js'
 import { inSpan } from '../base/trace.js'
 import { type Claim, movesWatermark, verdict } from '../list/verdict.js'
@@ -96,6 +96,11 @@ async function explain(cursor: CursorRun, error: unknown): Promise<Explained> {
   // What the signal itself threw isn't a failure. A warehouse that was lost meanwhile is a failure of the whole run.
   if (error instanceof Stop && error !== signal.reason) throw error
   if (ending) return undone(ending)
+  if (!isExpected(error)) {
+    // One list that trips over a fault of ours must not keep the others from being read.
+    cursor.warn('This should not have happened', { ...errorFields(error) })
+    return { text: describeError(error), status: 'failed', reason: 'bug', absent: false }
+  }
   if (!(error instanceof Skip)) throw error
   if (error.reason === 'absent') return explainAbsence(cursor, error)
   const reason = error.details.code ?? 'unreachable'

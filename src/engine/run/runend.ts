@@ -1,5 +1,5 @@
 /* The result of a run: the document that it prints, made from the ends of its cursors. Used by run.ts. */
-import { Retry, Skip, Stop } from '../base/errors.js'
+import { isExpected } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 import { shardName } from '../base/shard.js'
 import { cursorName } from '../warehouse/cursors.js'
@@ -67,13 +67,11 @@ export function reportOf(
     rows_upserted: rowsIn(reports, 'rows_upserted'),
     rows_deleted: rowsIn(reports, 'rows_deleted'),
     quarantined,
-    reason,
+    reason: reason ?? (reports.some((one) => one.reason === 'bug') ? 'bug' : null),
     cursors: reports,
   }
 }
 
 /** The code under which a failure of the whole run is counted. */
 export const reasonOf = (error: unknown): Reason | null =>
-  error instanceof Stop || error instanceof Skip || error instanceof Retry
-    ? (error.details.code ?? null)
-    : null
+  isExpected(error) ? (error.details.code ?? null) : 'bug'

@@ -180,9 +180,11 @@ class Steps {
       ended.length = before
     } catch (error) {
       for (const [i, report] of ended.entries()) if (i >= before) ended[i] = { ...report, step }
-      if (!isExpected(error) || run.signal.aborted) throw error
+      if (run.signal.aborted) throw error
+      // A fault of ours in one step isn't one of the others, and decides the exit code.
+      if (!isExpected(error)) this.#failure = error
+      else this.#isSourceAway ||= work.asksSource
       this.#failure ??= error
-      this.#isSourceAway ||= work.asksSource
     }
   }
 }

@@ -25,12 +25,17 @@ export interface Delivery {
 /** What its key ends with, and what is stored of it: `3/8`, or `whole`. */
 export const partName = (shard: Shard | undefined): string => (shard ? shardName(shard) : 'whole')
 
-/** When a delivery that wasn't done is due again: at once, behind the others, or after 15 seconds. */
-export type Again = 'now' | 'later'
+/** Seconds until a delivery is due again whose run ended by an error of ours, by how often it did in a row. */
+export const waitsAfterBug = [15, 60, 300, 1800] as const
+
+/**
+ * When a delivery that wasn't done is due again: at once, behind the others, or after 15 seconds, or later and later.
+ */
+export type Again = 'now' | 'later' | 'broken'
 
 /** A delivery that this process has taken. */
 export interface Taken extends Delivery {
-  /** How many workers in a row have died of it, or seemed to. */
+  /** How many workers in a row have died of it, or seemed to, or met an error of ours. */
   readonly deaths: number
   /** Tells the others that it is under way: if nothing is heard for 15 seconds, it goes to another worker. */
   touch(): Promise<void>

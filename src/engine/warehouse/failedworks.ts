@@ -4,7 +4,7 @@
  * made, and by status, check and alerts.
  */
 import type { CompiledQuery } from 'kysely'
-import { Stop, wordsOf } from '../base/errors.js'
+import { Bug, isExpected, Stop, wordsOf } from '../base/errors.js'
 import type { Db } from './database.js'
 import { storeMeta } from './meta.js'
 import type { Warehouse } from './warehouse.js'
@@ -68,7 +68,7 @@ export async function remembered<T>(trying: Trying, work: () => Promise<T>): Pro
   }
 }
 
-async function keep({ what, warehouse, now }: Trying, failure: Stop): Promise<CompiledQuery> {
+async function keep({ what, warehouse, now }: Trying, failure: Stop | Bug): Promise<CompiledQuery> {
   const before = (await failedWorks(warehouse)).find((failed) => failed.what === what)
   const failed: FailedWork = {
     what,
@@ -80,8 +80,9 @@ async function keep({ what, warehouse, now }: Trying, failure: Stop): Promise<Co
 }
 
 /** A failure of this work is no reason to end the steps after it. */
-function stopOf(what: WorkName, error: unknown): Stop {
+function stopOf(what: WorkName, error: unknown): Stop | Bug {
   const { message, hint } = wordsOf(error)
+  if (!isExpected(error)) return new Bug(`${titles[what]}: ${message}`, { cause: error })
   // 2 would mean that nothing was done, but the run did what came before.
   const exitCode = error instanceof Stop && error.exitCode === 3 ? 3 : 1
   return new Stop(message.startsWith(titles[what]) ? message : `${titles[what]}: ${message}`, {

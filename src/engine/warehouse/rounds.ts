@@ -39,7 +39,7 @@ export async function hasRunSince(
       ? ended
           .where('shard', '=', shardName(shard))
           .where('error', 'is', null)
-          .where((eb) => eb(eb.fn.coalesce('reason', eb.val('')), 'not in', ['time_limit', 'wanted']))
+          .where((eb) => eb(eb.fn.coalesce('reason', eb.val('')), 'not in', ['time_limit', 'wanted', 'bug']))
       : ended.where('shard', 'is', null)
     return its.limit(1).execute()
   })
@@ -58,7 +58,7 @@ export async function shardsOfRound(
   const rows = await warehouse.read((db) => {
     const runs = db
       .selectFrom('sync_runs')
-      .select(['run_id', 'status', 'started_at', 'shard'])
+      .select(['run_id', 'status', 'reason', 'started_at', 'shard'])
       .where('job', '=', job)
       .where('shard', 'is not', null)
     const its = plannedAt === undefined ? runs.where('started_at', '>=', since) : runs.where(isOf(plannedAt))
@@ -70,7 +70,12 @@ export async function shardsOfRound(
     const last = rows.find((row) => row.shard === shardName(shard))
     return {
       shard,
-      ...{ run_id: last?.run_id ?? null, status: last?.status ?? null, started_at: last?.started_at ?? null },
+      ...{
+        run_id: last?.run_id ?? null,
+        status: last?.status ?? null,
+        reason: last?.reason ?? null,
+        started_at: last?.started_at ?? null,
+      },
     }
   })
 }

@@ -3,6 +3,7 @@
  * them.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { bugExitCode, isExpected } from '../../engine/base/errors.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { SourceStats } from '../../engine/source/source.js'
 import type { Interference } from '../../engine/warehouse/dialect.js'
@@ -89,15 +90,15 @@ type Facts =
   | { readonly of: 'failure'; readonly what: string; readonly error: unknown }
 
 /** One trial and its outcome. `exitCode`: 0 if all is well or only worth knowing, otherwise the command's exit code. */
-export type Trial = Facts & { readonly exitCode: 0 | 1 | 2 | 3 }
+export type Trial = Facts & { readonly exitCode: 0 | 1 | 2 | 3 | 70 }
 
 export const failure = (what: string, error: unknown, exitCode: 1 | 2 | 3): Trial => ({
   of: 'failure',
   what,
   error,
-  exitCode,
+  exitCode: isExpected(error) ? exitCode : bugExitCode,
 })
 
-/** A wrong configuration comes first, then what keeps a run from starting, then the rest. */
+/** A fault of ours comes first, then a wrong configuration, then what keeps a run from starting, then the rest. */
 export const worstExit = (checks: readonly Trial[]): number =>
-  [2, 3, 1].find((code) => checks.some(({ exitCode }) => exitCode === code)) ?? 0
+  [bugExitCode, 2, 3, 1].find((code) => checks.some(({ exitCode }) => exitCode === code)) ?? 0

@@ -37,7 +37,7 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
   const [
     { withConfig },
     { configurationOf },
-    { execute, exitCodeOf },
+    { execute, exitCodeOfRun },
     text,
     { writeReport },
     { beginReconcile },
@@ -83,7 +83,7 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
         changes: changes.length,
         report: report.document,
       })
-    return Math.max(...[first, second, checked].map(exitCodeOf))
+    return Math.max(...[first, second, checked].map(exitCodeOfRun))
   })
 }
 

@@ -46,6 +46,7 @@ export const besideRuns = (
 class Beside implements AsyncDisposable {
   readonly #ended = new AbortController()
   readonly #going: Promise<void>
+  #bug: unknown
 
   constructor(
     private readonly run: WritingRun,
@@ -62,6 +63,7 @@ class Beside implements AsyncDisposable {
       run.observer.warning?.('Cursors that events made due are left for the next run', {
         error: describeError(error),
       })
+      if (!isExpected(error)) this.#bug = error
     })
   }
 
@@ -84,5 +86,6 @@ class Beside implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort()
     await this.#going
+    if (this.#bug !== undefined) throw this.#bug
   }
 }

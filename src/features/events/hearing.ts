@@ -4,7 +4,7 @@
  */
 
 import { once } from 'node:events'
-import { describeError, Stop } from '../../engine/base/errors.js'
+import { describeError, errorFields, Stop } from '../../engine/base/errors.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import type { Config } from '../../engine/config/config.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
@@ -209,19 +209,20 @@ export class Hearing {
       await work()
     } catch (error) {
       this.parts.context.log.warn({ error: describeError(error) }, what)
+      this.parts.context.invocation.out.survive(error)
     }
   }
 
   async #again(what: string, work: () => Promise<void>): Promise<void> {
-    const { log, clock } = this.parts.context
+    const { log, clock, invocation } = this.parts.context
     while (!this.#signal.aborted) {
       try {
         await work()
         return
       } catch (error) {
         if (this.#signal.aborted) return
-        const stack = error instanceof Error && !(error instanceof Stop) ? { stack: error.stack } : {}
-        log.error({ error: describeError(error), ...stack }, what)
+        log.error(errorFields(error), what)
+        invocation.out.survive(error)
         await clock.sleep(pauseAfterFailure, this.#signal)
       }
     }

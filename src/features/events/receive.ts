@@ -5,7 +5,7 @@
 import { performance } from 'node:perf_hooks'
 import type { MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../engine/base/clock.js'
-import { describeError, Stop, wordsOf } from '../../engine/base/errors.js'
+import { describeError, isExpected, Stop, wordsOf } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { openDialect } from '../../engine/warehouse/openwarehouse.js'
@@ -47,6 +47,7 @@ export async function receive(call: ReceiverCall, port: MessagePort): Promise<vo
   }
 }
 
+/** A fault of ours is thrown: it ends the thread, which the program notices. */
 function failureOf(error: unknown, call: ReceiverCall): FromThread {
   const problem = listenProblem(error, call)
   if (problem !== undefined)
@@ -54,6 +55,7 @@ function failureOf(error: unknown, call: ReceiverCall): FromThread {
       ...{ kind: 'failed', message: problem, exitCode: 3 },
       hint: 'Type another port: --port 8786, or set "events": {"port": 8786} in the configuration',
     }
+  if (!isExpected(error)) throw error
   const { message, hint } = wordsOf(error)
   return { kind: 'failed', message, hint, exitCode: error instanceof Stop ? error.exitCode : 1 }
 }

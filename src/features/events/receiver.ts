@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { resources } from '../../../schema/index.js'
-import { Stop } from '../../engine/base/errors.js'
+import { Bug, Stop } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
 import { sourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
@@ -101,7 +101,7 @@ export async function startReceiver(
   const failed = new Promise<never>((_, reject) => {
     worker.once('error', reject)
     worker.once('exit', (code) => {
-      if (!isEnding) reject(new Error(`The thread that receives events ended with code ${code}`))
+      if (!isEnding) reject(new Bug(`The thread that receives events ended with code ${code}`))
     })
   })
   // It may not be awaited before the thread ends.

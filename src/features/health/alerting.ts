@@ -16,9 +16,10 @@ import type { AlertOptions } from './tellrules.js'
 export async function tellAfterWork(context: CommandContext, ended: FinishedWork): Promise<void> {
   const { isOfTheRun } = await import('./wholetrouble.js')
   const { error, exitCode, onRecord } = ended
-  // A shard can't know how the others end. 2: nothing was done. 3: nothing could start. 4: another run is at work, and it calls the heartbeat itself.
+  // A shard can't know how the others end. 2: nothing was done. 3: nothing could start. 4: another run is at work, and it calls
+  // the heartbeat itself. 70: nothing says what was done.
   const code = ended.shard ? null : ended.beats ? ended.beats(exitCode) : exitCode
-  const isTold = onRecord && exitCode <= 1 && code !== null
+  const isTold = onRecord && exitCode <= 1 && code !== null && code <= 1
   const beats = isTold ? callHeartbeats(context, { ...ended, exitCode: code }) : undefined
   if (error === undefined || isOfTheRun(error)) await tellRules(context, ended)
   await beats

@@ -15,7 +15,7 @@
 
 import type { Int64 } from '../../../schema/resource.js'
 import { allSettled } from '../../engine/base/allsettled.js'
-import { describeError } from '../../engine/base/errors.js'
+import { describeError, isExpected } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { readLastRun } from '../../engine/run/lastrun.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -120,7 +120,7 @@ interface Task extends Messages {
   readonly rule: NamedRule
 }
 
-/** Updates the incidents after a run and notifies the rules. Never throws. */
+/** Updates the incidents after a run and notifies the rules. Throws nothing but faults of ours. */
 export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<void> {
   const { notice } = options
   try {
@@ -139,6 +139,7 @@ export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<v
     if (run.error === undefined || describeError(run.error) !== found)
       notice('Incidents could not be stored; the next run reports them again', { error: found })
     if (run.error !== undefined) await tellUnkept(options, run)
+    if (!isExpected(error)) throw error
   }
 }
 

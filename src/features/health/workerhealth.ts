@@ -149,7 +149,7 @@ function deadlyIncident(
   const where = list ? `; its run was on ${list.resource ?? 'a list'} of tenant ${list.tenant_id}` : ''
   return foundIncident({
     ...{ kind: 'workers', cause: `${job} ${part}`, since },
-    message: `${deaths} workers in a row have died of ${what}, or fell silent, the last one on ${died ?? 'an unknown host'}${where}`,
+    message: `${deaths} workers in a row have died of ${what}, fell silent, or met an error of shopsync, the last one on ${died ?? 'an unknown host'}${where}`,
     advice:
       'It is given to other workers all the same. Look at that host: the memory it has, the log of the worker, the list (docs/scale.md)',
   })

@@ -1,5 +1,5 @@
 /* The metrics of the configured warehouse. Used by `shopsync schedule`, and after each run. */
-import { describeError } from '../../engine/base/errors.js'
+import { describeError, isExpected, outsideCode } from '../../engine/base/errors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { packageVersion } from '../../shell/package.js'
@@ -35,6 +35,7 @@ export async function writeMetrics(context: CommandContext): Promise<void> {
     const { writeTextfile } = await import('./textfile.js')
     await writeTextfile(textfile, await metricsOf(context, warehouse), context.invocation.io.workingDirectory)
   } catch (error) {
+    if (!isExpected(error) && outsideCode(error) === undefined) throw error
     const found = describeError(error)
     context.log.warn(
       { textfile, error: found },

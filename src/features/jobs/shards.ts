@@ -1,4 +1,5 @@
 /* A job on several machines: what each shard leaves out, and what the run after them makes of how they ended. */
+import { bugExitCode } from '../../engine/base/errors.js'
 import { atMinute } from '../../engine/base/format.js'
 import { type Shard, shardName } from '../../engine/base/shard.js'
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
@@ -16,7 +17,7 @@ const dayMs = 86_400_000
 export interface ShardsEnded {
   /** Shards that have not ended, in words; empty if all have. */
   readonly problems: readonly string[]
-  /** The worst exit code of those that have: a run on record that came to its end has 0 or 1. */
+  /** The worst exit code of those that have. */
   readonly exitCode: number
 }
 
@@ -45,15 +46,18 @@ export async function shardsEnded(
       exitCode: 0,
     }
   const open = shards.filter(
-    ({ status }) => status === null || status === 'running' || status === 'interrupted',
+    ({ status, reason }) =>
+      status === null || status === 'running' || status === 'interrupted' || reason === 'bug',
   )
-  const problems = open.map(({ shard, status, started_at }) => {
+  const problems = open.map(({ shard, status, reason, started_at }) => {
+    const how = reason === 'bug' ? 'ended by an error of shopsync' : 'has not ended'
     const what =
-      status === null ? `has not run ${when}` : `began at ${atMinute(started_at ?? since)} and has not ended`
+      status === null ? `has not run ${when}` : `began at ${atMinute(started_at ?? since)} and ${how}`
     return `${name}: shard ${shardName(shard)} ${what}. Type shopsync run ${name} --shard ${shardName(shard)}`
   })
   const isBad = shards.some(({ status }) => status === 'partial' || status === 'failed')
-  return { problems, exitCode: isBad ? 1 : 0 }
+  const isBroken = shards.some(({ reason }) => reason === 'bug')
+  return { problems, exitCode: isBroken ? bugExitCode : isBad ? 1 : 0 }
 }
 
 /** Whether a step is for the run after all shards, in a shard, or for the shards, in that run. */

@@ -1,6 +1,6 @@
 /* A job inside a program that stays up: `schedule`, and the workers. */
 import { Writable } from 'node:stream'
-import { errorFields, Stop } from '../../engine/base/errors.js'
+import { bugExitCode, errorFields, exitCodeOf } from '../../engine/base/errors.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import { AlreadyRan, type JobPlan } from '../../engine/run/steps.js'
 import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
@@ -34,6 +34,7 @@ export async function runWithin(
   const { out, signals, io } = invocation
   const rowSettings = await context.rowSettings()
   const stdout = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const told = new Output({ json: false, quiet: out.quiet, stdout, stderr: io.stderr })
   const its = new AbortController()
   // No listener on the signal of one run is left behind on the process's signal.
   const end = (): void => its.abort(signals.signal.reason)
@@ -42,7 +43,7 @@ export async function runWithin(
   const given: Invocation = {
     ...invocation,
     options,
-    out: new Output({ json: false, quiet: out.quiet, stdout, stderr: io.stderr }),
+    out: told,
     signals: stillSignals(its.signal),
   }
   let reason: Reason | null = null
@@ -52,13 +53,13 @@ export async function runWithin(
   try {
     const carryOut = (its: CommandContext): Promise<number> => carryOutJob(its, job, ended)
     const exitCode = await withConfig(given, config, carryOut, clock, rowSettings)
-    return { exitCode, reason }
+    return { exitCode: told.isBroken ? bugExitCode : exitCode, reason }
   } catch (error) {
     if (error instanceof AlreadyRan) {
       log.info({ job: job.name, planned_at: job.plannedAt }, 'Another run has already done this job')
       return { exitCode: undefined, reason, error }
     }
-    const exitCode = error instanceof Stop ? error.exitCode : 1
+    const exitCode = exitCodeOf(error)
     const fields = { job: job.name, ...(typeof options.shard === 'string' && { shard: options.shard }) }
     // A job that another run blocks has not failed: it will be tried again.
     if (exitCode === 4) log.warn({ ...fields, ...errorFields(error) }, 'Job did not run')

@@ -15,7 +15,7 @@ import { lockHolder } from '../../engine/warehouse/lease.js'
 import { checkTables, isNew } from '../../engine/warehouse/migrate.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, JobStep, StepKind, TellStep } from '../../shell/command.js'
-import { exitCodeOf, timeLimitOf, withFollowing } from '../../shell/execute.js'
+import { exitCodeOfRun, timeLimitOf, withFollowing } from '../../shell/execute.js'
 import { stepsOf } from '../../shell/features.js'
 import { runTroubles } from '../../shell/runsummary.js'
 import type { Job } from './jobfile.js'
@@ -35,13 +35,15 @@ export function carryOutJob(
   const isWhole = invocation.options.whole === true
   let shards: ShardsEnded | undefined
   const beats = (exitCode: number): number | null =>
-    shards && shards.problems.length > 0 ? null : Math.max(exitCode, shards?.exitCode ?? 0)
+    shards && shards.problems.length > 0 && shards.exitCode <= 1
+      ? null
+      : Math.max(exitCode, shards?.exitCode ?? 0)
   const { heartbeat, then: following } = job
   const name = { job: job.name, onRecord: true, heartbeat, following, shard, isWhole, beats }
   return withFollowing(context, name, async (note) => {
     const report = await carryOutSteps(context, job, note)
     ended?.(report)
-    const exitCode = exitCodeOf(report)
+    const exitCode = exitCodeOfRun(report)
     if (!isWhole) return exitCode
     shards = await shardsEnded(context, await context.readyWarehouse(), job)
     for (const problem of shards.problems) invocation.out.trouble(problem)

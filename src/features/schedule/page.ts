@@ -3,7 +3,7 @@
  * views and drawing take seconds, during which the program could neither answer nor start a job.
  */
 import { Writable } from 'node:stream'
-import { describeError } from '../../engine/base/errors.js'
+import { describeError, isExpected } from '../../engine/base/errors.js'
 import type { Feature, Globals } from '../../shell/command.js'
 import { withContext } from '../../shell/commandcontext.js'
 import type { Io } from '../../shell/io.js'
@@ -53,6 +53,7 @@ export async function makePage(
       },
     )
   } catch (error) {
+    if (!isExpected(error)) throw error
     return { error: describeError(error) }
   }
 }

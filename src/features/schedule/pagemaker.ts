@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../engine/base/clock.js'
-import { Stop } from '../../engine/base/errors.js'
+import { Bug, Stop } from '../../engine/base/errors.js'
 import type { PageAnswer, PageCall } from './page.js'
 
 /** For how many microseconds a page is served again. */
@@ -17,11 +17,14 @@ const thread = (): URL => {
 export class PageMaker {
   #making: Promise<string> | undefined
   #madeAt = 0n
+  #isClosed = false
   #worker: Worker | undefined
 
   constructor(
     private readonly call: PageCall,
     private readonly clock: Clock,
+    /** Called with a fault of ours: the other pages and the jobs go on. */
+    private readonly survive: (error: unknown) => void,
   ) {}
 
   /** The page. Requests that come while one is being made get that one. */
@@ -39,7 +42,10 @@ export class PageMaker {
       const answer = await new Promise<PageAnswer>((resolve, reject) => {
         worker.once('message', resolve)
         worker.once('error', reject)
-        worker.once('exit', () => reject(new Error('The thread ended without a page')))
+        worker.once('exit', () => reject(new Bug('The thread ended without a page')))
+      }).catch((error: unknown) => {
+        if (!this.#isClosed) this.survive(error)
+        throw error
       })
       if ('page' in answer) {
         this.#madeAt = this.clock.nowMicros()
@@ -53,6 +59,7 @@ export class PageMaker {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await this.#worker?.terminate()
   }
 }

@@ -59,7 +59,9 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
     },
   })
   const maker = (page: PageCall['page']): PageMaker =>
-    new PageMaker({ page, globals, io: { environment, workingDirectory, started } }, clock)
+    new PageMaker({ page, globals, io: { environment, workingDirectory, started } }, clock, (error) =>
+      out.survive(error),
+    )
   const pages = { report: maker('report'), operations: maker('operations') }
   const answers = served(context, { schedule, pages, warehouse, watch })
   const server =

@@ -13,17 +13,17 @@ const writesNoRows: ReadonlySet<Mode> = new Set<Mode>(['verify', 'snapshot', 're
 
 /**
  * Resolves to 1 if an entry failed: rows and verdicts stay as they are. Not after work that did nothing (exit code 2),
- * couldn't start (3) or met another run (4): the next run tells what it changed, if anything. Of shards, the run after all
- * of them tells.
+ * couldn't start (3), met another run (4) or ended by an error of ours (70), in a shard either: the next run tells what it
+ * changed, if anything. Of shards, the run after all of them tells.
  */
 export async function followWork(context: CommandContext, ended: FinishedWork): Promise<number> {
   const { onRecord, shard, exitCode, reports, following, isWhole } = ended
   if (isNested(context)) return 0
-  if (!onRecord || shard || exitCode > 1) return 0
-  const writes = isWhole || reports.length === 0 || reports.some(({ mode }) => !writesNoRows.has(mode))
-  const entries = following ?? (writes ? thenSettings(context.config) : [])
   // The code of all shards: null while some of them haven't ended.
   const code = ended.beats ? (ended.beats(exitCode) ?? 1) : exitCode
+  if (!onRecord || shard || exitCode > 1 || code > 1) return 0
+  const writes = isWhole || reports.length === 0 || reports.some(({ mode }) => !writesNoRows.has(mode))
+  const entries = following ?? (writes ? thenSettings(context.config) : [])
   try {
     const warehouse = await context.warehouseThere()
     if (!warehouse) return 0

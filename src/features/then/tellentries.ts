@@ -199,5 +199,6 @@ export function tellTrouble({ log, invocation }: CommandContext, error: unknown)
   const found = describeError(error)
   log.warn({ error: found }, 'What runs after a run could not be told; the next run tells it')
   invocation.out.complain([`then: ${found}. The next run tells what this one changed`])
+  invocation.out.survive(error)
   return 1
 }

@@ -8,7 +8,7 @@
  * done:     the run did what it could: trying again at once would find the same.
  */
 import { hostname } from 'node:os'
-import { describeError, Retry, Stop } from '../../engine/base/errors.js'
+import { bugExitCode, describeError, isExpected, Retry, Stop } from '../../engine/base/errors.js'
 import { isCut } from '../../engine/run/ending.js'
 import {
   type Again,
@@ -16,6 +16,7 @@ import {
   deliveriesOf,
   partName,
   type Taken,
+  waitsAfterBug,
 } from '../../engine/warehouse/deliveries.js'
 import { plannedChanges } from '../../engine/warehouse/migrate.js'
 import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
@@ -57,11 +58,13 @@ interface PoolOptions {
   readonly around?: <T>(work: () => Promise<T>) => Promise<T>
 }
 
-/** What becomes of a delivery whose run has ended. */
-export function becomes({ exitCode, reason, error }: Ended, isEnding: boolean): 'done' | Again {
+/** What becomes of a delivery whose run has ended. `deaths`: how many before it ended by an error of ours. */
+export function becomes({ exitCode, reason, error }: Ended, isEnding: boolean, deaths = 0): 'done' | Again {
   if (exitCode === undefined || exitCode === 0) return 'done'
   if (isEnding || isSuperseded(error)) return 'later'
   if (exitCode === 3 || exitCode === 4) return 'later'
+  // In vain for good, it would keep the next round of all shards from beginning, which tries this one again, too.
+  if (exitCode === bugExitCode) return deaths < waitsAfterBug.length ? 'broken' : 'done'
   const code = reason ?? (error instanceof Stop ? (error.details.code ?? null) : null)
   return isCut(code) ? 'now' : 'done'
 }
@@ -142,11 +145,13 @@ export class Pool {
     const words = this.#keepWord(taken, ended.signal)
     try {
       const end = await this.#runOf(taken)
-      const after = becomes(end, context.invocation.signals.signal.aborted)
+      const after = becomes(end, context.invocation.signals.signal.aborted, taken.deaths)
       context.log.info({ ...fields, exit_code: end.exitCode ?? null, again: after }, 'Delivery ended')
       ended.abort()
       await words
       await this.#settle(taken, after, end)
+      const deaths = taken.deaths + 1
+      if (after === 'broken' && deaths >= manyDeaths) await this.#tellDeaths({ ...fields, deaths })
     } finally {
       ended.abort()
       this.running.delete(name)
@@ -156,7 +161,7 @@ export class Pool {
   /** While nobody survives it, no run ends that would tell people. */
   async #tellDeaths(fields: object): Promise<void> {
     const { context } = this
-    context.log.warn(fields, 'Workers have died of this delivery, or fell silent')
+    context.log.warn(fields, 'Workers have died of this delivery, fell silent, or met an error of shopsync')
     for (const feature of context.invocation.features)
       await feature
         .whileListening?.(context)
@@ -191,7 +196,7 @@ export class Pool {
       job = readJob(round.job, jobFolders(io), surroundings)
     } catch (error) {
       context.log.error({ job: round.job, error: describeError(error) }, 'Job failed')
-      return { exitCode: 2, reason: null, error }
+      return { exitCode: isExpected(error) ? 2 : bugExitCode, reason: null, error }
     }
     const plan = {
       ...job,

@@ -1,7 +1,10 @@
 /** Promise 4: one record, one page, one resource or one tenant that fails doesn't stop the others. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
+import type { Source } from '../../../src/engine/source/source.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { exitCodeOfRun } from '../../../src/shell/execute.js'
+import { Between } from '../../support/between.js'
 import { sync, syncInOrder } from '../../support/run.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
@@ -26,6 +29,23 @@ describe.each(warehouses())('$name', (kind) => {
     expect(stored).toBeGreaterThan(0)
     const [recorded] = await rowsOf(warehouse, 'sync_runs')
     expect(recorded).toMatchObject({ status: 'failed', rows_upserted: stored })
+    await warehouse.close()
+  })
+
+  it('an error of ours in one resource fails that one by itself, and is told from any other', async () => {
+    const warehouse = await open(kind)
+    const around = (source: Source): Between =>
+      new Between(source, async ({ path }, ask) => {
+        if (path === 'notes') throw new TypeError('planted')
+        return ask()
+      })
+    const report = await syncInOrder(sandbox, warehouse, { around })
+    expect(report).toMatchObject({ status: 'partial', reason: 'bug' })
+    const failed = report.cursors.filter(({ status }) => status !== 'ok')
+    expect(failed.map(({ resource, reason, error }) => [resource, reason, error])).toEqual(
+      [101, 102].map(() => ['notes', 'bug', 'planted']),
+    )
+    expect(exitCodeOfRun(report)).toBe(70)
     await warehouse.close()
   })
 

@@ -8,6 +8,7 @@ import {
   partName,
   type Round,
   type Taken,
+  waitsAfterBug,
 } from '../../../src/engine/warehouse/deliveries.js'
 import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -122,6 +123,25 @@ describe('a delivery', () => {
     )
     expect(left).toBeGreaterThan(10)
     expect(left).toBeLessThanOrEqual(15)
+  })
+
+  it('is due later and later while its runs end by an error of ours', async () => {
+    const warehouse = await warehouseIn()
+    const queue = await queueOf(warehouse)
+    await queue.send(round('a', 1))
+    for (const [deaths, wait] of waitsAfterBug.entries()) {
+      const broken = await taken(queue)
+      expect(broken.deaths).toBe(deaths)
+      await broken.again('broken')
+      expect(await queue.take('here')).toBeUndefined()
+      const job = `${warehouseSchema(warehouse)}_queue.job`
+      const [{ left = 0 } = {}] = await ask<{ left: number }>(
+        `update ${job} set start_after = now() where state = 'created' returning extract(epoch from (select start_after from ${job} where state = 'created') - now())::float8 as left`,
+      )
+      expect(left).toBeGreaterThan(wait - 5)
+      expect(left).toBeLessThanOrEqual(wait)
+    }
+    expect(await taken(queue)).toMatchObject({ deaths: waitsAfterBug.length })
   })
 
   it('whose worker fell silent goes to another, and what the first one says of it then is not heard', async () => {

@@ -248,7 +248,7 @@ test('what no worker takes, and what workers die of, is told, and when it is ove
   )
   await here.run(...words)
   expect(await incidents()).toContainEqual(
-    '3 workers in a row have died of shard 0/2 of alone, or fell silent, the last one on far (pid 7); its run was on notes of tenant 101',
+    '3 workers in a row have died of shard 0/2 of alone, fell silent, or met an error of shopsync, the last one on far (pid 7); its run was on notes of tenant 101',
   )
   expect((await here.run('worker', '--once')).code).toBe(0)
   await here.run(...words)
@@ -260,6 +260,11 @@ test('what becomes of a delivery follows from how its run ended', () => {
     becomes({ exitCode, reason }, isEnding)
   expect([0, 1, 2, undefined].map((code) => after(code))).toEqual(['done', 'done', 'done', 'done'])
   expect([3, 4].map((code) => after(code))).toEqual(['later', 'later'])
+  // An error of ours: four times, later and later; the next round tries again.
+  expect([0, 3, 4].map((deaths) => becomes({ exitCode: 70, reason: null }, false, deaths))).toEqual([
+    ...['broken', 'broken', 'done'],
+  ])
+  expect(after(70, null, true)).toBe('later')
   expect([after(1, 'time_limit'), after(1, 'wanted')]).toEqual(['now', 'now'])
   // A signal ended it, or came when it was done.
   expect([after(1, 'interrupted', true), after(0, null, true)]).toEqual(['later', 'done'])

@@ -21,6 +21,7 @@ import {
   type QueueOptions,
   type Round,
   type Taken,
+  waitsAfterBug,
 } from '../deliveries.js'
 import { type Carried, carried, jobOf, roundCarried, shardOf, wasSilent } from './carried.js'
 import type { Names } from './drivererrors.js'
@@ -100,7 +101,9 @@ class PostgresDeliveries implements Deliveries {
     return this.#transact(async (boss, db) => {
       const [found] = await boss.fetch<Carried>(queueName, { includeMetadata: true, db })
       if (!found) return undefined
-      const deaths = wasSilent(found) ? (found.data.deaths ?? 0) + 1 : 0
+      const { deaths: before = 0 } = found.data
+      // One that was put back by a worker that lives has survived; a new one goes on with the deaths that it was sent with.
+      const deaths = wasSilent(found) ? before + 1 : found.retryCount === 0 ? before : 0
       // Whom it cost stays on record until a worker survives it.
       const died = deaths === 0 ? null : (found.data.worker ?? null)
       const more = JSON.stringify({ worker: by, deaths, died })
@@ -108,7 +111,7 @@ class PostgresDeliveries implements Deliveries {
         `update ${queueSchema(this.names.schema)}.job set data = data || $3::jsonb where name = $1 and id = $2`,
         [queueName, found.id, more],
       )
-      return this.#taken(found, deaths)
+      return this.#taken(found, deaths, by)
     })
   }
 
@@ -130,7 +133,7 @@ class PostgresDeliveries implements Deliveries {
     }
   }
 
-  #taken({ id, retryCount, data }: JobWithMetadata<Carried>, deaths: number): Taken {
+  #taken({ id, retryCount, data }: JobWithMetadata<Carried>, deaths: number, worker: string): Taken {
     const attempt = { id, retryCount }
     const delivery: Delivery = { round: roundCarried(data), shard: shardOf(data) }
     return {
@@ -144,13 +147,13 @@ class PostgresDeliveries implements Deliveries {
           await boss.complete(queueName, attempt, null, { db })
           await this.#fill(boss, db, delivery.round)
         }),
-      again: (when) => this.#again(attempt, delivery, when),
+      again: (when) => this.#again(attempt, { ...delivery, deaths, worker }, when),
     }
   }
 
   async #again(
     attempt: { readonly id: string; readonly retryCount: number },
-    { round, shard }: Delivery,
+    { round, shard, deaths, worker }: Delivery & { readonly deaths: number; readonly worker: string },
     when: Again,
   ): Promise<void> {
     if (when === 'later') return this.#using(async (boss) => void (await boss.fail(queueName, attempt, null)))
@@ -158,7 +161,13 @@ class PostgresDeliveries implements Deliveries {
       await this.#lock(db)
       await boss.complete(queueName, attempt, null, { db })
       // A new one, so that what has waited longer comes first.
-      await boss.insert(queueName, [jobOf(carried(round, partName(shard)))], { db })
+      const sent = jobOf(carried(round, partName(shard)))
+      const startAfter = waitsAfterBug[deaths]
+      const isBroken = when === 'broken' && startAfter !== undefined
+      const again = isBroken
+        ? { ...sent, data: { ...sent.data, deaths: deaths + 1, worker }, startAfter }
+        : sent
+      await boss.insert(queueName, [again], { db })
     })
   }
 

@@ -184,9 +184,12 @@ const catalogOf = (
 })
 
 async function closeAll(db: Kysely<Database>, writer: WriterThread, named: NamedFile | undefined) {
-  await writer.close()
-  await db.destroy()
-  named?.close()
+  try {
+    await writer.close()
+  } finally {
+    await db.destroy()
+    named?.close()
+  }
 }
 
 interface SqliteOptions {

@@ -18,7 +18,8 @@ const youngMegabytes = 16
  * working: batches wait for replies; the thread keeps the process alive.
  * closing: `close` was sent; the thread ends when it has stored what it has.
  *
- * If the thread fails or ends, all waiting batches are rejected, and the next batch starts another thread.
+ * If the thread fails or ends, all waiting batches are rejected, and the next batch starts another thread. If none waited,
+ * closing reports it.
  */
 export class WriterThread {
   /** The batches that wait for replies, in the order in which they were sent. */
@@ -29,6 +30,7 @@ export class WriterThread {
   /** Resources whose tables the thread knows. */
   readonly #told = new Set<string>()
   #thread: Worker | undefined
+  #unreported: unknown
 
   constructor(private readonly place: WriterPlace) {}
 
@@ -51,6 +53,7 @@ export class WriterThread {
   }
 
   async close(): Promise<void> {
+    if (this.#unreported !== undefined) throw this.#unreported
     const thread = this.#thread
     this.#thread = undefined
     if (!thread) return
@@ -84,7 +87,10 @@ export class WriterThread {
   }
 
   #lose(thread: Worker, error: unknown): void {
-    if (this.#thread === thread) this.#thread = undefined
+    if (this.#thread === thread) {
+      this.#thread = undefined
+      if (this.#waiting.length === 0) this.#unreported = error
+    }
     this.#told.clear()
     for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
