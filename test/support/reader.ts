@@ -8,8 +8,10 @@ import { type Address, configure } from './place.js'
 import type { Kind } from './warehouse.js'
 
 export class Reader {
+  /** For names that no other test has. */
+  readonly tag = randomBytes(4).toString('hex')
   /** With capitals, quotes and a space. */
-  readonly role = `Reader "${randomBytes(4).toString('hex')}"`
+  readonly role = `Reader "${this.tag}"`
   readonly name = pg.escapeIdentifier(this.role)
 
   private constructor(

@@ -59,20 +59,36 @@ export interface ReaderView {
 export interface ReaderStore {
   /** Why a role can't be a reader: it sees everything, or its schema can't be made. Writes nothing. */
   obstacle(run: RunStatement, role: string): Promise<ViewTrouble | undefined>
+  /** What others made of the data of all tenants, and gave to a role. */
+  exposure(run: RunStatement, role: string): Promise<ViewTrouble | undefined>
+  /** Whether everyone may put functions where others look for them. */
+  openToAll(run: RunStatement): Promise<ViewTrouble | undefined>
   /** Those whose views aren't made from the views of all tenants as they are now. Two queries, however many readers. */
   outdated(
     run: RunStatement,
     readers: readonly LiveReader[],
     views: ReadonlyMap<string, ReaderView>,
   ): Promise<readonly LiveReader[]>
-  /** Makes all views of a reader, or makes them again. Returns how many. */
-  make(run: RunStatement, reader: LiveReader, views: ReadonlyMap<string, ReaderView>): Promise<number>
+  /** Whether its views show it a column that they don't show it when they are made again. */
+  hides(run: RunStatement, reader: LiveReader, views: ReadonlyMap<string, ReaderView>): Promise<boolean>
+  /**
+   * Makes all views of a reader, or makes them again, in place if none of their columns has changed. A view on which
+   * something hangs is never dropped: it stays as it was, and the reader has no right on it. `left`: why there is such a
+   * view.
+   */
+  make(
+    run: RunStatement,
+    reader: LiveReader,
+    views: ReadonlyMap<string, ReaderView>,
+  ): Promise<{ readonly views: number; readonly left: ViewTrouble | undefined }>
   /**
    * Takes all rights on its views away, also from statements that were prepared. Waits for nobody who reads them. Returns
    * false if there is no such role any more.
    */
   stop(run: RunStatement, role: string): Promise<boolean>
   drop(run: RunStatement, role: string): Promise<void>
+  /** Why the views couldn't be made or dropped. undefined if an error isn't about them. */
+  troubleOf(error: unknown): ViewTrouble | undefined
 }
 
 export interface ViewStore {

@@ -64,8 +64,8 @@ type Facts =
       readonly changes: readonly { readonly table: string; readonly what: string }[]
       readonly autoMigrate: boolean
     }
-  /** A role that sees more than it was granted, or nothing. */
-  | { readonly of: 'reader'; readonly role: string; readonly trouble: ViewTrouble }
+  /** A role that sees more than it was granted, or nothing. null: what concerns all roles. */
+  | { readonly of: 'reader'; readonly role: string | null; readonly trouble: ViewTrouble }
   /** The last attempt at a snapshot or report failed, or at what runs after a run. */
   | { readonly of: 'work'; readonly work: FailedWork }
   /** A resource with a target that runs don't sync. */

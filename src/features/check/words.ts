@@ -209,7 +209,7 @@ function clockWords(skew: number | undefined, ok: boolean): Words {
 }
 
 const troubleWords = (trial: Extract<Trial, { of: 'views' | 'reader' }>): Words => ({
-  what: trial.of === 'views' ? 'views' : `reader ${trial.role}`,
+  what: trial.of === 'views' ? 'views' : trial.role === null ? 'schema public' : `reader ${trial.role}`,
   found: trial.trouble.message,
   hint: trial.trouble.hint,
 })

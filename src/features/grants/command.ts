@@ -33,7 +33,8 @@ Makes a schema that is named like the role, with the views of these tenants, and
 it saw before are replaced. Without --personal, names, addresses, numbers and free text are left out: a customer is
 "customer 5" there. shopsync makes no roles and no passwords.
 
-A role that would see more than that by other means is refused, with what to revoke. On SQLite there are no roles: see
+Where the role sees less than before, its rights go first, and what hangs on its views stays. A role that would see or
+do more than that by other means is refused, with what to revoke. On SQLite there are no roles: see
 shopsync copy.`,
   examples: [
     ['shopsync grant --role main_street --tenant 101', 'without names and addresses'],
@@ -75,7 +76,8 @@ const revokeCommand: Command = {
   summary: 'take tenants away from a role that shopsync grant gave them',
   help: `
 With --tenant, the role goes on seeing the others. Without, it sees nothing any more, and its schema is dropped. The role
-stays; who made it drops it.`,
+stays; who made it drops it. What is taken away is gone at once, whatever the role has open; if a session of it is in the
+way of the rest, the role sees nothing meanwhile, the session is named, and the exit code is 1.`,
   examples: [
     ['shopsync revoke --role main_street', 'everything'],
     ['shopsync revoke --role main_street --tenant 102', 'one of its tenants'],

@@ -3,8 +3,14 @@ import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table, unbroken } from '../../shell/texttable.js'
 import type { Grant } from './work.js'
 
-export const grantText = ({ role, schema, tenants, personal }: Grant): string =>
-  `The role ${role} sees ${plural(tenants.length, 'tenant')} (${tenants.join(', ')}) in the schema ${schema}, ${
+export const grantText = ({
+  role,
+  schema,
+  tenants,
+  personal,
+  views,
+}: Grant & { readonly views: number }): string =>
+  `The role ${role} sees ${plural(tenants.length, 'tenant')} (${tenants.join(', ')}) in ${plural(views, 'view')} of the schema ${schema}, ${
     personal ? 'names and addresses included' : 'without names, addresses and other personal columns'
   }. It connects with its own password and selects from orders, shop_days and so on; no schema has to be typed.`
 

@@ -2,10 +2,11 @@
  * Readers: roles that see the views of some tenants and nothing else (docs/readers.md; src/engine/warehouse/postgres/readerviews.ts
  * makes them).
  */
+import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { views } from '../../../schema/views/index.js'
 import type { Clock } from '../../engine/base/clock.js'
-import { Skip, Stop } from '../../engine/base/errors.js'
+import { Stop } from '../../engine/base/errors.js'
 import { parseId } from '../../engine/base/int64.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
@@ -15,6 +16,7 @@ import type {
   ReaderView,
   RunStatement,
   ViewStore,
+  ViewTrouble,
 } from '../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { withGrants } from './tables.js'
@@ -74,8 +76,15 @@ export async function readGrants(warehouse: Warehouse): Promise<Grant[]> {
   }))
 }
 
-async function refuseUnready(warehouse: Warehouse, store: ReaderStore, role: string): Promise<void> {
-  const found = await warehouse.read((db) => store.obstacle((query) => db.executeQuery(query), role))
+const asking =
+  (warehouse: Warehouse): RunStatement =>
+  (query) =>
+    warehouse.read((db) => db.executeQuery(query))
+
+async function refuseUnready(warehouse: Warehouse, store: ViewStore, role: string): Promise<void> {
+  const run = asking(warehouse)
+  const views = (await store.live(run)).size === 0 ? await store.obstacle(run) : undefined
+  const found = (await store.readers?.obstacle(run, role)) ?? views
   if (found) throw new Stop(`${found.message}; nothing was granted`, { exitCode: 2, hint: found.hint })
 }
 
@@ -95,36 +104,96 @@ const asReader = ({ role, tenants, personal }: Pick<Grant, 'role' | 'tenants' | 
   ...{ role, tenants, isPersonal: personal },
 })
 
-/** Grants a role the views of these tenants, in place of those that it saw before. */
-export async function grant(needs: Needs, to: LiveReader): Promise<Grant> {
-  const { clock, store } = needs
+/** The statement that stores a grant. */
+function stored({ db }: Warehouse, { tenants, ...rest }: Grant): CompiledQuery {
+  const { role, ...row } = { ...rest, tenants: JSON.stringify(tenants.map(String)) }
+  return withGrants(db)
+    .insertInto('sync_grants')
+    .values({ role, ...row } as never)
+    .onConflict((c) => c.column('role').doUpdateSet(row as never))
+    .compile()
+}
+
+/** What a change of a reader came to. */
+interface Changed {
+  readonly grant: Grant
+  /** How many views it has. */
+  readonly views: number
+  /** Its rights were taken before its views were changed. */
+  readonly isStopped: boolean
+  /** Why all or some of its views are as they were. */
+  readonly kept: ViewTrouble | undefined
+}
+
+/**
+ * Gives a reader the views of these tenants. Where it sees less than before, its rights go first, in a transaction that
+ * waits for nobody: its views can't be changed while it has a transaction open, for as long as it likes. A role that is
+ * gone is left no tenant.
+ */
+async function change(warehouse: Warehouse, store: ViewStore, before: Grant, to: Grant): Promise<Changed> {
   const readers = readerStoreOf(store, to.tenants)
-  await refuseUnknown(needs.warehouse, to.tenants)
-  await refuseUnready(needs.warehouse, readers, to.role)
+  const left = new Set(to.tenants.map(String))
+  const isLess =
+    before.tenants.some((id) => !left.has(String(id))) ||
+    (await readers.hides(asking(warehouse), asReader(to), readerViews))
+  let grant = to
+  let isStopped = false
+  try {
+    if (isLess)
+      await warehouse.transaction(async (session) => {
+        const isThere = await readers.stop((query) => session.run(query), to.role)
+        grant = isThere ? to : { ...to, tenants: [] }
+        await session.run(stored(warehouse, grant))
+      })
+    isStopped = isLess
+    const { views, left: kept } = await warehouse.transaction(async (session) => {
+      const run: RunStatement = (query) => session.run(query)
+      if (grant.tenants.length > 0) {
+        await run(stored(warehouse, grant))
+        return readers.make(run, asReader(grant), readerViews)
+      }
+      await readers.drop(run, grant.role)
+      await run(withGrants(warehouse.db).deleteFrom('sync_grants').where('role', '=', grant.role).compile())
+      return { views: 0, left: undefined }
+    })
+    return { grant, views, isStopped, kept }
+  } catch (error) {
+    const kept = readers.troubleOf(error)
+    if (!kept) throw error
+    return { grant, views: 0, isStopped, kept }
+  }
+}
+
+/** Throws Stop where views are as they were. */
+function refuseKept({ grant: { role }, views, isStopped, kept }: Changed): void {
+  if (!kept) return
+  const now =
+    views > 0
+      ? `The role ${role} sees all but some views`
+      : isStopped
+        ? `The role ${role} sees nothing for now, but its views are as they were`
+        : `The views of the role ${role} are as they were`
+  throw new Stop(`${now}: ${kept.message}`, {
+    exitCode: 1,
+    hint: isStopped || views > 0 ? `${kept.hint}; then type shopsync migrate` : kept.hint,
+  })
+}
+
+/** Grants a role the views of these tenants, in place of those that it saw before. */
+export async function grant(needs: Needs, to: LiveReader): Promise<Grant & Pick<Changed, 'views'>> {
+  const { clock, store } = needs
+  const { role, tenants, isPersonal: personal } = to
+  readerStoreOf(store, tenants)
+  await refuseUnknown(needs.warehouse, tenants)
+  await refuseUnready(needs.warehouse, store, role)
   await using lease = await openLease({ ...needs, shapesRows: false }, 'grant')
   const { warehouse } = lease
-  const granted_at = fromMicros(clock.nowMicros())
-  const row = {
-    role: to.role,
-    schema: to.role,
-    ...storedTenants(to.tenants),
-    personal: to.isPersonal,
-    granted_at,
-  }
-  const { role: _, ...rest } = row
-  await warehouse.transaction(async (session) => {
-    const run: RunStatement = (query) => session.run(query)
-    await readers.make(run, to, readerViews)
-    await session.run(
-      withGrants(warehouse.db)
-        .insertInto('sync_grants')
-        .values(row as never)
-        .onConflict((c) => c.column('role').doUpdateSet(rest as never))
-        .compile(),
-    )
-  })
+  const now = { role, schema: role, tenants, personal, granted_at: fromMicros(clock.nowMicros()) }
+  const before = (await readGrants(warehouse)).find((one) => one.role === role)
+  const done = await change(warehouse, store, before ?? { ...now, tenants: [] }, now)
   lease.throwIfLost()
-  return { role: to.role, schema: to.role, tenants: to.tenants, personal: to.isPersonal, granted_at }
+  refuseKept(done)
+  return { ...done.grant, views: done.views }
 }
 
 /** What `revoke` left the role. `tenants` is empty if it sees nothing any more. */
@@ -149,57 +218,10 @@ export async function revokeGrant(
       hint: `Expected some of ${found.tenants.join(', ')}`,
     })
   await using lease = await openLease({ ...needs, shapesRows: false }, 'revoke')
-  const { kept, ...now } = await take(lease.warehouse, needs.store, { ...asReader(found), tenants: left })
+  const done = await change(lease.warehouse, needs.store, found, { ...found, tenants: left })
   lease.throwIfLost()
-  if (kept === null) return { role, tenants: now.tenants }
-  throw new Stop(`The role ${role} sees nothing for now, but its views are as they were: ${kept}`, {
-    exitCode: 1,
-    hint: 'When that has ended, type shopsync migrate',
-  })
-}
-
-const storedTenants = (tenants: readonly Int64[]) => ({ tenants: JSON.stringify(tenants.map(String)) })
-
-/**
- * Leaves a reader these tenants. Its rights go first: its views can't be changed while it has a transaction open, for as
- * long as it likes. A role that is gone is left none. `kept`: why its views are as they were, unreadable; null if they aren't.
- */
-async function take(
-  warehouse: Warehouse,
-  store: ViewStore,
-  reader: LiveReader,
-): Promise<{ readonly tenants: readonly Int64[]; readonly kept: string | null }> {
-  const { role } = reader
-  const tenants = await warehouse.transaction(async (session) => {
-    const isThere = await store.readers?.stop((query) => session.run(query), role)
-    const left = isThere ? reader.tenants : []
-    const rows = withGrants(warehouse.db).updateTable('sync_grants').where('role', '=', role)
-    await session.run(rows.set(storedTenants(left) as never).compile())
-    return left
-  })
-  return { tenants, kept: await remake(warehouse, store, { ...reader, tenants }) }
-}
-
-/** Makes a reader's views, or drops them if it has no tenants. Returns why it couldn't. */
-async function remake(
-  warehouse: Warehouse,
-  { readers, troubleOf }: ViewStore,
-  reader: LiveReader,
-): Promise<string | null> {
-  const { role, tenants } = reader
-  try {
-    await warehouse.transaction(async (session) => {
-      const run: RunStatement = (query) => session.run(query)
-      if (tenants.length > 0) return void (await readers?.make(run, reader, readerViews))
-      await readers?.drop(run, role)
-      await run(withGrants(warehouse.db).deleteFrom('sync_grants').where('role', '=', role).compile())
-    })
-    return null
-  } catch (error) {
-    const found = error instanceof Stop || error instanceof Skip ? error : troubleOf(error)
-    if (!found) throw error
-    return found.message
-  }
+  refuseKept(done)
+  return { role, tenants: done.grant.tenants }
 }
 
 /**
@@ -212,14 +234,19 @@ export async function remakeReaders(
 ): Promise<{ readonly role: string; readonly trouble: string | null }[]> {
   const { readers } = store
   if (!readers) return []
-  const all = (await readGrants(warehouse)).map(asReader)
-  if (all.length === 0) return []
-  const run: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
-  const outdated = new Set(await readers.outdated(run, all, readerViews))
+  const grants = await readGrants(warehouse)
+  if (grants.length === 0) return []
+  const outdated = await readers.outdated(asking(warehouse), grants.map(asReader), readerViews)
+  const roles = new Set(outdated.map(({ role }) => role))
   const done: { role: string; trouble: string | null }[] = []
-  for (const reader of all)
-    if (reader.tenants.length === 0 || outdated.has(reader))
-      done.push({ role: reader.role, trouble: await remake(warehouse, store, reader) })
+  for (const grant of grants)
+    if (grant.tenants.length === 0 || roles.has(grant.role)) {
+      const { kept } = await change(warehouse, store, grant, grant)
+      done.push({
+        role: grant.role,
+        trouble: kept ? `${kept.message}. ${kept.hint}; then type shopsync migrate` : null,
+      })
+    }
   return done
 }
 
@@ -233,23 +260,24 @@ export async function takeFromReaders(
   for (const grant of store.readers ? await readGrants(warehouse) : []) {
     const tenants = grant.tenants.filter((id) => String(id) !== String(tenantId))
     if (tenants.length === grant.tenants.length) continue
-    const { kept } = await take(warehouse, store, { ...asReader(grant), tenants })
-    if (kept !== null)
-      left ??= `The views of the role ${grant.role} still name the tenant: ${kept}. End what it has open`
+    const { kept } = await change(warehouse, store, grant, { ...grant, tenants })
+    if (kept)
+      left ??= `The views of the role ${grant.role} still name the tenant, unreadable: ${kept.message}. ${kept.hint}`
   }
   return left
 }
 
-/** Readers that see more than they were granted, for `check`. */
+/** Readers that see more than they were granted, for `check`. `role`: null if it concerns all roles. */
 export async function watchReaders(
   warehouse: Warehouse,
   { readers }: ViewStore,
-): Promise<readonly { role: string; message: string; hint: string }[]> {
+): Promise<readonly { readonly role: string | null; readonly trouble: ViewTrouble }[]> {
   if (!readers) return []
-  const found = []
-  for (const { role } of await readGrants(warehouse)) {
-    const trouble = await warehouse.read((db) => readers.obstacle((query) => db.executeQuery(query), role))
-    if (trouble) found.push({ role, ...trouble })
-  }
+  const run = asking(warehouse)
+  const open = await readers.openToAll(run)
+  const found: { role: string | null; trouble: ViewTrouble }[] = open ? [{ role: null, trouble: open }] : []
+  for (const { role } of await readGrants(warehouse))
+    for (const trouble of [await readers.obstacle(run, role), await readers.exposure(run, role)])
+      if (trouble) found.push({ role, trouble })
   return found
 }

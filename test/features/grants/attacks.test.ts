@@ -1,6 +1,6 @@
 /**
  * What a reader types to see more than it was granted shows it nothing. The ids of the two tenants' records are the
- * same, and it is let create functions in `public`, as in databases that came from Postgres 14.
+ * same, and everyone may create functions in `public`, as in databases that came from Postgres 14.
  */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
     started = await Reader.start(sandbox, kind, ['customers', 'staffs', 'repair_orders', 'payments', 'shops'])
     ;({ owner, reader } = started)
     ;({ schema } = started.address)
-    await owner.query(`grant create on schema public to ${started.name}; analyze`)
+    await owner.query('grant create on schema public to public; analyze')
     const found = await rowsOf<{ name: string }>(
       reader,
       `select table_name as name from information_schema.columns
@@ -224,23 +224,253 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
     expect((await started.run('check')).code).toBe(0)
   })
 
-  it.each([
-    ['may replicate the server', 'replication', 'noreplication'],
-    ['may create roles', 'createrole', 'nocreaterole'],
-    ['bypasses row security', 'bypassrls', 'nobypassrls'],
-  ])('a role that %s is refused', async (_, given, taken) => {
-    await owner.query(`alter role ${started.name} ${given}`)
-    const refused = await started.grant(started.role, first)
-    expect([refused.code, refused.stderr.includes(taken)]).toEqual([2, true])
-    await owner.query(`alter role ${started.name} ${taken}`)
+  it('that everyone may create in public is told by check with what to type, and refuses nobody', async () => {
+    const checked = await started.run('check')
+    expect([checked.code, checked.stdout]).toEqual([
+      0,
+      expect.stringContaining('revoke create on schema public from public'),
+    ])
+    expect((await started.grant(started.role, first)).code).toBe(0)
   })
 
-  it('a role that may write files of the server is refused', async () => {
-    await owner.query(`grant pg_write_server_files to ${started.name}`)
+  /** What makes a role more than a reader, and what takes that back. */
+  const tooMuch: [string, string, string, string][] = [
+    ['may replicate the server', 'alter role ? replication', 'alter role ? noreplication', 'noreplication'],
+    ['may create roles', 'alter role ? createrole', 'alter role ? nocreaterole', 'nocreaterole'],
+    ['may create databases', 'alter role ? createdb', 'alter role ? nocreatedb', 'nocreatedb'],
+    ['bypasses row security', 'alter role ? bypassrls', 'alter role ? nobypassrls', 'nobypassrls'],
+    ...['pg_write_server_files', 'pg_monitor', 'pg_signal_backend', 'pg_checkpoint'].map(
+      (role): [string, string, string, string] => [
+        `is a member of ${role}`,
+        `grant ${role} to ?`,
+        `revoke ${role} from ?`,
+        `revoke "${role}" from ?`,
+      ],
+    ),
+    [
+      'is a member of a member of a predefined role',
+      'create role !2; create role !1; grant pg_monitor to !2; grant !2 to !1; grant !1 to ?',
+      'drop role !1, !2',
+      'revoke "!1" from ?',
+    ],
+    [
+      'is a member of a role that may create databases',
+      'create role !1 createdb; grant !1 to ?',
+      'drop role !1',
+      'revoke "!1" from ?',
+    ],
+    [
+      'may create in public by a right of its own',
+      'grant create on schema public to ?',
+      'revoke create on schema public from ?',
+      'revoke create on schema public from ?',
+    ],
+    [
+      'may create where the database looks for names',
+      'create schema "!  S"; grant create on schema "!  S" to ?; alter database @ set search_path = "$user", "!  S", public',
+      'drop schema "!  S"; alter database @ reset search_path',
+      'revoke create on schema "!  S" from ?',
+    ],
+    [
+      'may create where another role looks for names, as a member of a member',
+      'create role !1; create role !2; create role !3; grant !1 to !2; grant !2 to ?; create schema !s; grant create on schema !s to !1; alter role !3 set search_path = !s',
+      'drop schema !s; drop role !1, !2, !3',
+      'revoke create on schema !s from !1',
+    ],
+    [
+      'may create in the schema of another role',
+      'create role !1; create schema !1; grant create on schema !1 to ?',
+      'drop schema !1; drop role !1',
+      'revoke create on schema !1 from ?',
+    ],
+    [
+      'owns a schema where another role looks for names',
+      'create role !1; create schema !s authorization ?; alter role !1 set search_path to !s',
+      'drop schema !s; drop role !1',
+      'alter schema !s owner to',
+    ],
+    [
+      'may read what everyone may of another reader',
+      'create role !1; create schema !1; comment on schema !1 is $$shopsync reader of ~$$; create view !1.v as select 1; grant select on !1.v to public',
+      'drop schema !1 cascade; drop role !1',
+      'revoke all on table !1.v from public',
+    ],
+  ]
+  it.each(tooMuch)('a role that %s is refused, and named by check', async (_, give, take, hint) => {
+    const [{ database = '' } = {}] = await rowsOf<{ database: string }>(
+      owner,
+      'select quote_ident(current_database()) as database',
+    )
+    const of = (text: string): string =>
+      text
+        .replaceAll('?', started.name)
+        .replaceAll('!', `m${kind.name}${started.tag}`)
+        .replaceAll('@', database)
+        .replaceAll('~', schema)
+    await owner.query(of(give))
     const refused = await started.grant(started.role, first)
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('"pg_write_server_files"')])
-    await owner.query(`revoke pg_write_server_files from ${started.name}`)
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(of(hint))])
+    const checked = await started.run('check')
+    await owner.query(of(take))
+    expect([checked.code, checked.stdout + checked.stderr]).toEqual([1, expect.stringContaining(of(hint))])
+    expect((await started.grant(started.role, first)).code).toBe(0)
   })
+
+  it('a role with a schema where nobody else looks, and with roles that show nothing of others, is a reader', async () => {
+    const { name, tag } = started
+    await owner.query(`create role between_${tag}; grant pg_read_all_settings to between_${tag}; grant between_${tag} to ${name};
+      grant pg_use_reserved_connections to ${name}; create schema work_${tag} authorization ${name};
+      alter role ${name} set search_path = "$user", work_${tag}`)
+    const granted = await started.grant(started.role, first)
+    expect(granted.code, granted.stderr).toBe(0)
+    await owner.query(`drop schema work_${tag}; drop role between_${tag}; revoke pg_use_reserved_connections from ${name};
+      alter role ${name} reset search_path`)
+  })
+
+  it.each([
+    ['a view over a table', 'create view shown.v as select * from ~.customers', 'table shown.v'],
+    [
+      'a view over a view of all tenants',
+      'create view hidden_v as select * from ~_analytics.orders; create view shown.v as select * from hidden_v',
+      'table shown.v',
+    ],
+    ['a materialized view', 'create materialized view shown.v as select * from ~.customers', 'table shown.v'],
+    [
+      'a function with the rights of its owner',
+      'create function shown.f() returns bigint security definer language sql begin atomic select count(*) from ~.customers; end',
+      'function shown.f()',
+    ],
+    [
+      'a view that calls such a function, whose body is a text',
+      `create function hidden_f() returns bigint security definer language plpgsql as
+        $$ begin return (select count(*) from ~.customers); end $$;
+       create view shown.v as select hidden_f()`,
+      'table shown.v',
+    ],
+    [
+      'a function that returns its rows',
+      'create function shown.f() returns setof ~.customers security definer language sql set search_path = ~ as $$ select * from customers $$',
+      'function shown.f()',
+    ],
+  ])('%s that somebody gave to a reader is named by check', async (_, make, what) => {
+    const of = (text: string): string => text.replaceAll('~', schema)
+    await owner.query(`create schema shown; create view shown.invoker with (security_invoker) as select * from ${schema}.customers;
+      create view shown.harmless as select 1 as one; grant usage on schema shown to ${started.name};
+      ${of(make)}; grant select on all tables in schema shown to ${started.name}`)
+    const checked = await started.run('check')
+    await owner.query(
+      'drop schema shown cascade; drop view if exists hidden_v; drop function if exists hidden_f',
+    )
+    expect([checked.code, checked.stdout + checked.stderr]).toEqual([
+      1,
+      expect.stringContaining(`revoke all on ${what} from`),
+    ])
+    expect(checked.stdout + checked.stderr).not.toMatch(/shown\.(invoker|harmless)/)
+  })
+
+  /** As the reader makes them (`mine`), or somebody else (`?`: its schema). */
+  const hanging: [string, 'reader' | 'owner', string][] = [
+    [
+      'a temporary view',
+      'reader',
+      'create temp view mine as select o.tenant_id, c.first_name from orders o, dim_customers c',
+    ],
+    [
+      'a temporary function',
+      'reader',
+      'create function pg_temp.mine() returns bigint language sql begin atomic select count(*) from orders; end',
+    ],
+    [
+      'a temporary table of its type',
+      'reader',
+      'create temp table mine as select o as whole from orders o limit 1',
+    ],
+    ['a view', 'owner', 'create view hung.mine as select * from ?.orders'],
+    ['a materialized view', 'owner', 'create materialized view hung.mine as select * from ?.orders'],
+    [
+      'a rule',
+      'owner',
+      'create table hung.mine (id bigint); create rule mine as on delete to hung.mine do also select * from ?.orders',
+    ],
+    ['a rule on it', 'owner', 'create rule mine as on delete to ?.orders do instead nothing'],
+  ]
+  describe.each(hanging)('%s that hangs on a view of a reader', (_, who, make) => {
+    const personal = `select count(*)::int as n from dim_customers where first_name is not null`
+    const tenants = 'select distinct tenant_id::int as t from orders order by 1'
+
+    it('does not keep a tenant or a personal column that is taken away', async () => {
+      const session = await started.connect()
+      const granted = await started.run(
+        ...['grant', '--role', started.role, '--tenant', String(first), '--tenant', String(second)],
+        '--personal',
+      )
+      expect(granted.code, granted.stderr).toBe(0)
+      await owner.query('create schema hung')
+      await (who === 'owner' ? owner : session).query(make.replaceAll('?', started.name))
+      expect(await rowsOf(session, tenants)).toEqual([{ t: first }, { t: second }])
+      expect(await rowsOf(session, personal)).not.toEqual([{ n: 0 }])
+      const less = await started.grant(started.role, first)
+      expect(less.code, less.stderr).toBe(0)
+      expect(await rowsOf(session, tenants)).toEqual([{ t: first }])
+      expect(await rowsOf(session, personal)).toEqual([{ n: 0 }])
+      await owner.query(`drop schema hung cascade; drop rule if exists mine on ${started.name}.orders`)
+      await session.end()
+    })
+  })
+
+  it('where columns changed, a view on which something hangs stays, unreadable, and its session is named', async () => {
+    const session = await started.connect()
+    expect((await started.grant(started.role, first, second)).code).toBe(0)
+    await session.query('create temp view mine as select * from orders')
+    const [{ pid = 0 } = {}] = await rowsOf<{ pid: number }>(session, 'select pg_backend_pid() as pid')
+    const renamed = (from: string, to: string) =>
+      owner.query(`alter view ${schema}_analytics.orders rename column ${from} to ${to}`)
+    await renamed('state', 'old_state')
+    const less = await started.grant(started.role, first)
+    await renamed('old_state', 'state')
+    expect([less.code, less.stderr]).toEqual([1, expect.stringContaining(`pid ${pid}`)])
+    expect(less.stderr).toMatch(/orders\W+ can't be dropped: pg_temp_\d+\.mine/)
+    for (const query of ['select * from orders', 'select * from mine'])
+      await expect(session.query(query)).rejects.toThrow(denied)
+    expect(await rowsOf(session, 'select distinct tenant_id::int as t from shop_days')).toEqual([
+      { t: first },
+    ])
+    const migrated = await started.run('migrate')
+    expect(migrated.code, migrated.stderr).toBe(0)
+    expect(await rowsOf(session, 'select distinct tenant_id::int as t from mine')).toEqual([{ t: first }])
+    await session.end()
+  })
+
+  it.each([
+    ['a tenant', ['--personal', '--tenant', String(second)], ['--personal']],
+    ['a personal column', ['--personal'], []],
+  ])(
+    '%s is taken away before its views can be changed, and the session in the way is named',
+    async (_, more, less) => {
+      const grant = (...words: string[]) =>
+        started.run('grant', '--role', started.role, '--tenant', String(first), ...words)
+      expect((await grant(...more)).code).toBe(0)
+      const session = await started.connect()
+      await session.query('begin; select count(*) from orders')
+      const [{ pid = 0 } = {}] = await rowsOf<{ pid: number }>(session, 'select pg_backend_pid() as pid')
+      const granting = grant(...less)
+      const sees = (): Promise<string> =>
+        reader.query('select tenant_id from orders').then(
+          () => 'sees',
+          ({ message }: Error) => message,
+        )
+      await expect.poll(sees, { timeout: 20_000 }).toMatch(noRight)
+      const { code, stderr } = await granting
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`pid ${pid}`)])
+      expect(stderr).toContain('sees nothing for now')
+      expect(await sees()).toMatch(noRight)
+      await session.query('rollback')
+      const migrated = await started.run('migrate')
+      expect(migrated.code, migrated.stderr).toBe(0)
+      expect(await rowsOf(reader, 'select distinct tenant_id::int as t from orders')).toEqual([{ t: first }])
+      await session.end()
+    },
+  )
 
   it('a tenant can be forgotten whose reader was dropped under its grant', async () => {
     const gone = pg.escapeIdentifier(`${started.role} gone`)

@@ -93,10 +93,51 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
     url.username = own
     const as = configure(sandbox, { ...address, url: url.href }, ['customers'])
     const refused = await shopsync(['grant', '--role', other, '--tenant', String(first), '--config', as])
-    expect(refused.code).toBe(2)
+    expect(refused.code, refused.stderr).toBe(2)
     expect(refused.stderr).toMatch(
       new RegExp(`may not create the schema "${other}"[^]*grant create on database \\S+ to ${own}`),
     )
+    const grantAs = (...tenants: number[]) =>
+      shopsync([
+        ...['grant', '--role', other, ...tenants.flatMap((id) => ['--tenant', String(id)])],
+        ...['--config', as],
+      ])
+    const seen = (what: string) => rowsOf(owner, `select distinct ${what} from ${other}.dim_shops order by 1`)
+    // With a schema of its own it needs no right on the database any more.
+    const [{ database = '' } = {}] = await rowsOf<{ database: string }>(
+      owner,
+      'select quote_ident(current_database()) as database',
+    )
+    await owner.query(`grant delete on all tables in schema ${address.schema} to ${own};
+      grant usage on schema ${address.schema}_analytics to ${own};
+      grant select on all tables in schema ${address.schema}_analytics to ${own};
+      grant create on database ${database} to ${own}`)
+    const granted = await grantAs(first, second)
+    expect(granted.code, granted.stderr).toBe(0)
+    expect(granted.stdout).toMatch(/ in \d\d views of the schema /)
+    await owner.query(`revoke create on database ${database} from ${own}`)
+    const less = await grantAs(first)
+    expect(less.code, less.stderr).toBe(0)
+    expect(await seen('tenant_id::int as t')).toEqual([{ t: first }])
+    // Where it may make no views, it says so instead of counting none.
+    const report = { schema: `none_${started.tag}` }
+    const nowhere = configure(sandbox, { ...address, url: url.href }, ['customers'], { report })
+    const words = ['grant', '--role', other, '--tenant', String(first), '--config', nowhere]
+    const none = await shopsync(words)
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('may not create one')])
+    await owner.query(`revoke create on schema ${other} from ${own}; alter schema ${other} owner to postgres`)
+    const barred = await grantAs(first, second)
+    expect([barred.code, barred.stderr]).toEqual([
+      1,
+      expect.stringContaining(`must be owner of schema ${other}`),
+    ])
+    await owner.query(`alter schema ${other} owner to ${own};
+      revoke select on all tables in schema ${address.schema}_analytics from ${own}`)
+    const blind = await grantAs(first, second)
+    expect([blind.code, blind.stderr]).toEqual([1, expect.stringContaining('may not read')])
+    await owner.query(`grant select on all tables in schema ${address.schema}_analytics to ${own}`)
+    expect(await seen('tenant_id::int as t')).toEqual([{ t: first }])
+    expect((await shopsync(['revoke', '--role', other, '--config', as])).code).toBe(0)
     await owner.query(`drop owned by ${own}; drop role ${own}, ${other}`)
   })
 

@@ -179,6 +179,67 @@ export const privacy: readonly Promised[] = [
   },
   {
     ...seeing,
+    broken: 'overlooks a personal column that is taken away',
+    breakage: ofStore.function('readerStore', (sound) => (...given) => ({
+      ...sound(...given),
+      hides: async () => false,
+    })),
+    test: 'test/features/grants/attacks.test.ts',
+    name: 'is taken away before its views can be changed',
+  },
+  {
+    ...seeing,
+    broken: "doesn't replace views in place",
+    breakage: withStatements((text) => text.replace('create or replace view', 'create view'), 'make'),
+    test: 'test/features/grants/attacks.test.ts',
+    name: 'does not keep a tenant or a personal column that is taken away',
+  },
+  {
+    ...seeing,
+    broken: 'looks at memberships of one step only',
+    breakage: withStatements(
+      (text) =>
+        text.replace(
+          "pg_has_role(r.oid, m.oid, 'member')",
+          '(m.oid = r.oid or exists (select from pg_auth_members o where o.member = r.oid and o.roleid = m.oid))',
+        ),
+      'obstacle',
+    ),
+    test: 'test/features/grants/attacks.test.ts',
+    name: 'is a member of a member of a predefined role',
+  },
+  {
+    ...seeing,
+    broken: 'knows predefined roles by name',
+    breakage: withStatements(
+      (text) => text.replace("starts_with(m.rolname, 'pg_')", "m.rolname ~ '^pg_(read_all_data|write|exec)'"),
+      'obstacle',
+    ),
+    test: 'test/features/grants/attacks.test.ts',
+    name: 'is refused, and named by check',
+  },
+  {
+    ...seeing,
+    broken: 'overlooks where others look for functions',
+    breakage: withStatements(
+      (text) => text.replace("starts_with(setting, 'search_path=')", 'false'),
+      'obstacle',
+    ),
+    test: 'test/features/grants/attacks.test.ts',
+    name: 'may create where the database looks for names',
+  },
+  {
+    ...seeing,
+    broken: 'overlooks what others made of the data of all tenants',
+    breakage: ofStore.function('readerStore', (sound) => (...given) => ({
+      ...sound(...given),
+      exposure: async () => undefined,
+    })),
+    test: 'test/features/grants/attacks.test.ts',
+    name: 'that somebody gave to a reader is named by check',
+  },
+  {
+    ...seeing,
     broken: 'shows personal columns to every reader',
     breakage: ofStore.function('readerStore', (sound) => (...given) => {
       const whole = sound(...given)

@@ -1,5 +1,9 @@
-/** What a role sees besides the views that it is granted: such a role can't be a reader. Used by readerviews.ts. */
-import { sql } from 'kysely'
+/**
+ * What a role sees or does besides reading the views that it is granted: such a role can't be a reader. All of it is by
+ * rule, so that an attribute or a predefined role of a later server is refused until somebody has judged it. Used by
+ * readerviews.ts.
+ */
+import { type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import type { Db } from '../database.js'
 import type { RunStatement, ViewTrouble } from '../viewstore.js'
@@ -10,58 +14,96 @@ const quote = pg.escapeIdentifier
 export const readerMark = (tables: string): string => `shopsync reader of ${tables}`
 export const markedWith = sql`split_part(obj_description(n.oid, 'pg_namespace'), ', views ', 1)`
 
-/** Roles whose members see everything, whatever the tables say. Not every server has all of them. */
-const allSeeing = [
-  'pg_read_all_data',
-  'pg_write_all_data',
-  'pg_read_server_files',
-  'pg_write_server_files',
-  'pg_execute_server_program',
-]
+/** Where what is of all tenants is, and the role in question. */
+export interface Readable {
+  readonly tables: string
+  readonly views: string
+  readonly role: string
+}
 
-async function factsOf(
-  db: Db,
-  { tables, role }: { readonly tables: string; readonly role: string },
-  run: RunStatement,
-) {
-  const asked = sql<{
-    readonly is_super: boolean
-    readonly sees_all: boolean
-    /** It may copy the whole server, or read every change of it. */
-    readonly replicates: boolean
-    /** In servers before 16 it may grant itself any role that is no superuser. */
-    readonly may_join: boolean
+/** Predefined roles that show nothing of others and stop nobody. */
+const harmless = ['pg_read_all_settings', 'pg_use_reserved_connections']
+
+/** Our schemas, and those of other readers. */
+const ours = ({ tables, views, role }: Readable) => sql`(select n.* from pg_namespace n
+  where n.nspname = any(${[tables, views]}::text[]) or (${markedWith} = ${readerMark(tables)} and n.nspname <> ${role}))`
+
+const among = (db: Db, run: RunStatement) => ({
+  all: async <T>(query: RawBuilder<T>): Promise<readonly T[]> => (await run(query.compile(db))).rows,
+})
+
+/** The role itself and, by any number of steps, the roles that it is a member of, with what makes each more than a reader. */
+async function selvesOf(db: Db, readable: Readable, run: RunStatement) {
+  return among(db, run).all(sql<{
+    readonly name: string
+    readonly is_itself: boolean
+    readonly attributes: readonly string[]
+    readonly is_predefined: boolean
+    /** It runs shopsync, or something of ours belongs to it. */
     readonly is_owner: boolean
-    /** Roles that see more than one reader does, and other readers, of which it is a member. */
-    readonly members: readonly string[]
-    readonly may_create: boolean
-    /** null: there is no schema of that name. */
-    readonly mark: string | null
-    readonly has_schema: boolean
-    readonly is_us: boolean
-  }>`select r.rolsuper as is_super, r.rolbypassrls as sees_all, r.rolreplication as replicates,
-      r.rolcreaterole as may_join, pg_has_role(r.oid, current_user, 'member') as is_owner,
-      r.rolname = current_user as is_us,
-      array(select m.rolname::text from pg_roles m left join pg_namespace n on n.nspname = m.rolname
-        where m.oid <> r.oid and pg_has_role(r.oid, m.oid, 'member')
-          and (m.rolname = any(${allSeeing}::text[]) or m.rolsuper or m.rolbypassrls or m.rolreplication or m.rolcreaterole
-            or ${markedWith} = ${readerMark(tables)}) order by 1) as members,
-      has_database_privilege(current_database(), 'create') as may_create,
-      n.oid is not null as has_schema, ${markedWith} as mark
-    from pg_roles r left join pg_namespace n on n.nspname = r.rolname where r.rolname = ${role}`
-  return (await run(asked.compile(db))).rows[0]
+    readonly is_reader: boolean
+    /** The memberships of the role itself that lead there. */
+    readonly through: readonly string[]
+  }>`select m.rolname::text as name, m.oid = r.oid as is_itself,
+      array(select substr(key, 4) from jsonb_each(to_jsonb(m))
+        where value = 'true'::jsonb and key not in ('rolcanlogin', 'rolinherit') order by 1) as attributes,
+      starts_with(m.rolname, 'pg_') and m.rolname <> all(${harmless}::text[]) as is_predefined,
+      m.rolname = current_user or exists (select from ${ours(readable)} o where o.nspowner = m.oid
+        or exists (select from pg_class c where c.relnamespace = o.oid and c.relowner = m.oid)) as is_owner,
+      m.oid <> r.oid and ${markedWith} is not distinct from ${readerMark(readable.tables)} as is_reader,
+      array(select d.rolname::text from pg_auth_members a join pg_roles d on d.oid = a.roleid
+        where a.member = r.oid and pg_has_role(d.oid, m.oid, 'member') order by d.oid <> m.oid, 1) as through
+    from pg_roles r join pg_roles m on pg_has_role(r.oid, m.oid, 'member')
+      left join pg_namespace n on n.nspname = m.rolname
+    where r.rolname = ${readable.role} order by m.oid <> r.oid, m.rolname`)
+}
+
+/** As `alter role` has it. */
+const attributeName = (name: string): string => (name === 'super' ? 'superuser' : name)
+
+function troubleOfSelf(
+  role: string,
+  {
+    name,
+    is_itself,
+    attributes,
+    is_owner,
+    is_predefined,
+    is_reader,
+    through,
+  }: Awaited<ReturnType<typeof selvesOf>>[number],
+): ViewTrouble | undefined {
+  const all = attributes.map(attributeName)
+  if (all.length === 0 && !is_owner && !is_predefined && !is_reader) return undefined
+  if (!is_itself)
+    return {
+      message: `The role ${role} sees more than it is granted: it is a member of ${quote(name)}`,
+      hint:
+        through.length > 0
+          ? `Type: ${through.map((one) => `revoke ${quote(one)} from ${role}`).join('; ')}`
+          : // Nobody can be made a member of this one: who owns the database is.
+            'Type: alter database … owner to …; or choose another role',
+    }
+  return all.length > 0
+    ? {
+        message: `The role ${role} may do more than read what it is granted: it has ${all.join(', ')}`,
+        hint: `Type: alter role ${role} ${all.map((attribute) => `no${attribute}`).join(' ')}; or choose another role`,
+      }
+    : {
+        message: `The role ${role} sees everything: it runs shopsync, or owns what shopsync made`,
+        hint: 'Choose another role',
+      }
 }
 
 /**
- * What the role may do with our tables and views, by itself, through a role that it is a member of, or because everyone
- * may. Its own schema doesn't count.
+ * What the role may do with tables and views of all tenants or of other readers, by itself, through a role that it is a
+ * member of, or because everyone may.
  */
-async function rightsOn(db: Db, role: string, schemas: readonly string[], run: RunStatement) {
-  const asked = sql<{
+const rightsOn = (db: Db, readable: Readable, run: RunStatement) =>
+  among(db, run).all(sql<{
     readonly what: string
     readonly statement: string
-  }>`with named as (select oid, nspname, nspacl, nspowner from pg_namespace
-        where nspname = any(${[...schemas]}::text[])),
+  }>`with named as (select * from ${ours(readable)} n),
       found as (
         select format('schema %I', n.nspname) as what, a.grantee
         from named n, aclexplode(n.nspacl) a where a.grantee <> n.nspowner
@@ -74,87 +116,170 @@ async function rightsOn(db: Db, role: string, schemas: readonly string[], run: R
           join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a where a.grantee <> c.relowner)
     select what, format('revoke all on %s%s from %s', case when what like 'schema %' then '' else 'table ' end, what,
         case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end) as statement
-    from found where grantee = 0 or pg_has_role(${role}::name, grantee, 'member') order by what limit 20`
-  return (await run(asked.compile(db))).rows
+    from found where grantee = 0 or pg_has_role(${readable.role}::name, grantee, 'member') order by what limit 20`)
+
+/** Who may create in it, its owner included. */
+const creators = sql`(select a.grantee from aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+  where a.privilege_type = 'CREATE' union select n.nspowner)`
+
+/**
+ * Schemas in which the role may create while others look there for what they call: a function of the name and types that
+ * somebody uses would run with the rights of that one. By default everyone looks in the schema of their own name and in
+ * `public`. What everyone may do in `public` refuses nobody: `check` tells that by itself.
+ */
+const trapsOf = (db: Db, { role }: Readable, run: RunStatement) =>
+  among(db, run).all(sql<{ readonly what: string; readonly statement: string }>`
+    select format('schema %I', n.nspname) as what, case
+        when grantee = n.nspowner then format('alter schema %I owner to …', n.nspname)
+        else format('revoke create on schema %I from %s', n.nspname,
+          case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end) end as statement
+    from pg_roles r, pg_namespace n, lateral ${creators} c
+    where r.rolname = ${role} and n.nspname <> r.rolname and (grantee = 0 and n.nspname <> 'public'
+        or grantee <> 0 and pg_has_role(r.oid, grantee, 'member'))
+      and (n.nspname = 'public' or exists (select from pg_roles o where o.rolname = n.nspname)
+        or exists (select from pg_db_role_setting s, unnest(s.setconfig) as setting,
+            regexp_matches(substr(setting, 13), '"((?:[^"]|"")*)"|([^\\s,"]+)', 'g') as part
+          where s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+            and s.setrole <> r.oid and starts_with(setting, 'search_path=')
+            and n.nspname = coalesce(replace(part[1], '""', '"'), lower(part[2]))))
+    order by what limit 20`)
+
+const noRole = (name: string): ViewTrouble => ({
+  message: `There is no role ${name}`,
+  hint: `As a role that may create roles, type: create role ${name} login password '…'; shopsync makes no roles and no passwords`,
+})
+
+/** Whether there is such a role, and whether we may make its views in a schema of its name. */
+export async function schemaOf(db: Db, { tables, role }: Omit<Readable, 'views'>, run: RunStatement) {
+  const [found] = await among(db, run).all(sql<{
+    readonly has_role: boolean
+    readonly exists: boolean
+    /** It was made for a reader's views. */
+    readonly is_marked: boolean
+    readonly is_empty: boolean
+    readonly may_create: boolean
+    readonly database: string
+    readonly us: string
+  }>`select exists (select from pg_roles where rolname = ${role}) as has_role, n.oid is not null as exists,
+      coalesce(${markedWith} = ${readerMark(tables)}, false) as is_marked,
+      not exists (select from pg_depend where refclassid = 'pg_namespace'::regclass and refobjid = n.oid) as is_empty,
+      has_database_privilege(current_database(), 'create') as may_create,
+      quote_ident(current_database()) as database, quote_ident(current_user) as us
+    from (select) one left join pg_namespace n on n.nspname = ${role}`)
+  const name = quote(role)
+  const trouble = (): ViewTrouble | undefined => {
+    if (!found?.has_role) return noRole(name)
+    if (found.exists)
+      return found.is_marked
+        ? undefined
+        : {
+            message: `There is a schema ${name} already, which shopsync did not make`,
+            hint: `Choose another role; or, if nobody needs the schema, type: drop schema ${name}`,
+          }
+    return found.may_create
+      ? undefined
+      : {
+          message: `The role that runs shopsync may not create the schema ${name}`,
+          hint: `As the owner of the database type: grant create on database ${found.database} to ${found.us}`,
+        }
+  }
+  return {
+    hasRole: found?.has_role === true,
+    exists: found?.exists === true,
+    isMarked: found?.is_marked === true,
+    isEmpty: found?.is_empty === true,
+    trouble: trouble(),
+  }
 }
-
-const trouble = (message: string, hint: string): ViewTrouble => ({ message, hint })
-
-const noRole = (name: string): ViewTrouble =>
-  trouble(
-    `There is no role ${name}`,
-    `As a role that may create roles, type: create role ${name} login password '…'; shopsync makes no roles and no passwords`,
-  )
-
-export const strangeSchema = (name: string): ViewTrouble =>
-  trouble(
-    `There is a schema ${name} already, which shopsync did not make`,
-    `Choose another role; or, if nobody needs the schema, type: drop schema ${name}`,
-  )
 
 /** Why a role can't be a reader; undefined if it can. */
 export async function readerObstacle(
   db: Db,
-  { tables, views }: { readonly tables: string; readonly views: string },
+  readable: Readable,
   run: RunStatement,
-  role: string,
 ): Promise<ViewTrouble | undefined> {
-  const name = quote(role)
-  const facts = await factsOf(db, { tables, role }, run)
-  if (!facts) return noRole(name)
-  if (facts.is_super || facts.sees_all)
-    return trouble(
-      `The role ${name} sees everything: it ${facts.is_super ? 'is a superuser' : 'bypasses row security'}`,
-      `Type: alter role ${name} nosuperuser nobypassrls; or choose another role`,
-    )
-  if (facts.replicates)
-    return trouble(
-      `The role ${name} sees everything: it may replicate the server`,
-      `Type: alter role ${name} noreplication; or choose another role`,
-    )
-  if (facts.is_us || facts.is_owner)
-    return trouble(
-      `The role ${name} sees everything: it ${facts.is_us ? 'is the role that runs shopsync' : 'is a member of the role that runs shopsync'}`,
-      facts.is_us ? 'Choose another role' : `Type: revoke ${await ownName(db, run)} from ${name}`,
-    )
-  if (facts.may_join)
-    return trouble(
-      `The role ${name} sees everything: it may make itself a member of other roles`,
-      `Type: alter role ${name} nocreaterole; or choose another role`,
-    )
-  const [member] = facts.members
-  if (member !== undefined)
-    return trouble(
-      `The role ${name} sees more than it is granted: it is a member of ${quote(member)}`,
-      `Type: revoke ${quote(member)} from ${name}`,
-    )
-  const rights = await rightsOn(db, role, [tables, views], run)
-  const [first] = rights
-  if (first)
-    return trouble(
-      `The role ${name} may read what is of all tenants: it has rights on ${rights.map(({ what }) => what).join(', ')}`,
-      `Type: ${[...new Set(rights.map(({ statement }) => statement))].join('; ')}`,
-    )
-  if (facts.has_schema && facts.mark !== readerMark(tables)) return strangeSchema(name)
-  if (!facts.has_schema && !facts.may_create)
-    return trouble(
-      `The role that runs shopsync may not create the schema ${name}`,
-      `As the owner of the database type: grant create on database ${await databaseName(db, run)} to ${await ownName(db, run)}`,
-    )
-  return undefined
+  const name = quote(readable.role)
+  const selves = await selvesOf(db, readable, run)
+  const found = selves.flatMap((self) => troubleOfSelf(name, self) ?? [])[0]
+  if (found) return found
+  const rights = selves.length > 0 ? await rightsOn(db, readable, run) : []
+  if (rights.length > 0)
+    return {
+      message: `The role ${name} may read what is of all tenants: it has rights on ${rights.map(({ what }) => what).join(', ')}`,
+      hint: `Type: ${[...new Set(rights.map(({ statement }) => statement))].join('; ')}`,
+    }
+  const traps = selves.length > 0 ? await trapsOf(db, readable, run) : []
+  if (traps.length > 0)
+    return {
+      message: `The role ${name} may create where others look for functions: in ${traps.map(({ what }) => what).join(', ')}`,
+      hint: `Type: ${traps.map(({ statement }) => statement).join('; ')}`,
+    }
+  return (await schemaOf(db, readable, run)).trouble
 }
 
-async function textOf(db: Db, run: RunStatement, expression: string): Promise<string> {
-  const asked = sql<{ text: string }>`select quote_ident(${sql.raw(expression)}) as text`
-  return (await run(asked.compile(db))).rows[0]?.text ?? ''
+/** Where everyone may put a function in front of those that others call. */
+export async function openToAll(db: Db, run: RunStatement): Promise<ViewTrouble | undefined> {
+  const [found] = await among(db, run).all(sql`select from pg_namespace n, aclexplode(n.nspacl) a
+    where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE'`)
+  if (!found) return undefined
+  return {
+    message: 'Everyone may create in the schema public, where every role looks for functions by default',
+    hint: 'Type: revoke create on schema public from public',
+  }
 }
-const ownName = (db: Db, run: RunStatement): Promise<string> => textOf(db, run, 'current_user')
-const databaseName = (db: Db, run: RunStatement): Promise<string> => textOf(db, run, 'current_database()')
 
-/** Why there is nobody to grant anything to. */
-export const roleTrouble = async (
+/**
+ * What somebody made of our tables, of the views of all tenants or of other readers' views, and the role may read: views
+ * that run with their owner's rights, materialized views, and functions that do. What is made of such is found, too. The
+ * catalog doesn't know what a function with a text for a body reads: it counts if the text, or its search path, names a
+ * schema of ours.
+ */
+export async function exposures(
   db: Db,
-  { tables, role }: Parameters<typeof factsOf>[1],
+  readable: Readable,
   run: RunStatement,
-): Promise<ViewTrouble | undefined> =>
-  (await factsOf(db, { tables, role }, run)) ? undefined : noRole(quote(role))
+): Promise<ViewTrouble | undefined> {
+  const may = sql`(a.grantee = 0 or pg_has_role(r.oid, nullif(a.grantee, 0), 'member'))`
+  const found = await among(db, run).all(sql<{ readonly what: string; readonly statement: string }>`
+    with recursive ours as (select * from ${ours(readable)} n),
+    made(classid, objid) as (
+      select 'pg_class'::regclass::oid, c.oid from ours n join pg_class c on c.relnamespace = n.oid
+      union
+      select 'pg_proc'::regclass::oid, f.oid from pg_proc f where f.prosecdef and f.prosqlbody is null and exists (
+        select from ours n where position(n.nspname in f.prosrc || coalesce(f.proconfig::text, '')) > 0)
+      union
+      select case when w.oid is null then p.classid else 'pg_class'::regclass::oid end, coalesce(w.ev_class, p.objid)
+      from made m left join pg_type t on m.classid = 'pg_class'::regclass and t.typrelid = m.objid
+        join pg_depend p on p.refclassid = m.classid and p.refobjid = m.objid
+          or p.refclassid = 'pg_type'::regclass and p.refobjid in (t.oid, t.typarray)
+        left join pg_rewrite w on p.classid = 'pg_rewrite'::regclass and w.oid = p.objid and w.rulename = '_RETURN'
+      where p.deptype = 'n' and p.classid in ('pg_rewrite'::regclass, 'pg_proc'::regclass)
+    ), reached as (
+      select c.relnamespace as place, c.relowner as owner, 'SELECT' as needs,
+        'table ' || format('%I.%I', n.nspname, c.relname) as what,
+        coalesce(c.relacl, acldefault('r', c.relowner)) || array(
+          select e from pg_attribute t, unnest(t.attacl) e where t.attrelid = c.oid) as acl
+      from made m join pg_class c on m.classid = 'pg_class'::regclass and c.oid = m.objid
+        join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind = 'm' or c.relkind = 'v' and not exists (select from pg_options_to_table(c.reloptions)
+        where option_name = 'security_invoker' and option_value::boolean)
+      union
+      select f.pronamespace, f.proowner, 'EXECUTE', 'function ' || f.oid::regprocedure,
+        coalesce(f.proacl, acldefault('f', f.proowner))
+      from made m join pg_proc f on m.classid = 'pg_proc'::regclass and f.oid = m.objid where f.prosecdef
+    )
+    select distinct what, format('revoke all on %s from %s', what,
+        case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end) as statement
+    from pg_roles r, reached join pg_namespace n on n.oid = place, aclexplode(acl) a
+    where r.rolname = ${readable.role} and n.nspname <> r.rolname and owner <> r.oid
+      and place not in (select oid from ours) and a.privilege_type = needs and ${may}
+      and exists (select from aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+        where a.privilege_type = 'USAGE' and ${may})
+    order by what limit 20`)
+  if (found.length === 0) return undefined
+  const all = [...new Set(found.map(({ what }) => what.replace(/^table /, '')))]
+  return {
+    message: `The role ${quote(readable.role)} may read what others made of the data of all tenants: ${all.join(', ')}`,
+    hint: `Type, as the owner: ${found.map(({ statement }) => statement).join('; ')}`,
+  }
+}

@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { Db } from '../database.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../viewstore.js'
+import { dependText, endText, hangingOn } from './hanging.js'
 import { droppingByReader, readerStore, readersOf } from './readerviews.js'
 import { printedType, viewSql } from './viewsql.js'
 
@@ -66,16 +67,6 @@ async function columnsOf(db: Db, run: RunStatement, view: RawBuilder<unknown>) {
     from pg_attribute a where a.attrelid = to_regclass(${view}) and a.attnum > 0 and not a.attisdropped
     order by a.attnum`
   return (await run(asked.compile(db))).rows
-}
-
-/** The views and functions that depend on a view. */
-async function standingOn(db: Db, run: RunStatement, view: RawBuilder<unknown>): Promise<string[]> {
-  const asked = sql<{ name: string }>`select distinct d.oid::regclass::text as name
-    from pg_depend p join pg_rewrite r on p.classid = 'pg_rewrite'::regclass and r.oid = p.objid
-    join pg_class d on d.oid = r.ev_class
-    where p.refclassid = 'pg_class'::regclass and p.refobjid = to_regclass(${view}) and d.oid <> p.refobjid
-    order by name`
-  return (await run(asked.compile(db))).rows.map(({ name }) => name)
 }
 
 /** The statements that give a re-created view the grants that it had. */
@@ -146,7 +137,9 @@ async function beforehand(
   const found = []
   for (const view of views) {
     const name = `${quote(schema)}.${quote(view.name)}`
-    if (!(await isInPlace(db, name, run, view))) found.push(...(await readersOf(db, tables, name, run)))
+    // A view on which something hangs stays, and so does what readers have of it.
+    if (!(await isInPlace(db, name, run, view)) && (await hangingOn(db, tables, run, [name])).length === 0)
+      found.push(...(await readersOf(db, tables, name, run)))
   }
   return droppingByReader(db, found)
 }
@@ -162,14 +155,14 @@ async function make(
   const before: string[] = []
   const after: string[] = []
   if (!(await isInPlace(db, name, run, view))) {
+    const hanging = await hangingOn(db, tables, run, [name])
+    if (hanging.length > 0)
+      return {
+        message: `The view ${schema}.${view.name} stays as it was: its columns have changed, and ${dependText(hanging)}`,
+        hint: `${endText(hanging)}, type shopsync migrate, and create ${hanging.length > 1 ? 'them' : 'it'} again`,
+      }
     // Most were dropped beforehand. They are made again when all views are.
     const readers = (await readersOf(db, tables, name, run)).map((reader) => reader.name)
-    const dependents = (await standingOn(db, run, regclass)).filter((name) => !readers.includes(name))
-    if (dependents.length > 0)
-      return {
-        message: `The view ${schema}.${view.name} stays as it was: its columns have changed, and ${dependents.join(', ')} ${dependents.length > 1 ? 'depend' : 'depends'} on it`,
-        hint: `Drop ${dependents.join(', ')}, type shopsync migrate, and create ${dependents.length > 1 ? 'them' : 'it'} again`,
-      }
     before.push(...readers.map((reader) => `drop view ${reader}`), `drop view ${name}`)
     const kept = view.columns.map((column) => column.name)
     after.push(...(await grantsOf(db, run, regclass, kept)))
