@@ -7,7 +7,10 @@ export default defineView({
   grain: 'one tenant',
   columns: {
     tenant_id: common.tenant_id,
-    through: col.timestamp.always('`through` of changes, the same for every tenant.', { asStored: true }),
+    through: col.timestamp.always(
+      'As `through` of changes, for the rows of this tenant: a run of another shard, even a dead one, does not hold it up.',
+      { asStored: true },
+    ),
     rebuild_from: col.timestamp(
       'If it is at or after the `through` of your copy, remove the tenant from it and take all its rows: some changed or went without a new `_synced_at`. Null: that was never needed. In the form of `_synced_at`.',
       { asStored: true },
@@ -15,7 +18,7 @@ export default defineView({
   },
   example: 'select tenant_id, through, rebuild_from from changes_by_tenant order by rebuild_from desc',
   build: () => ({
-    select: { ...takes('t', 'tenant_id', 'rebuild_from'), through: through() },
+    select: { ...takes('t', 'tenant_id', 'rebuild_from'), through: through('t.tenant_id') },
     from: '{tenants} t',
   }),
 })

@@ -28,9 +28,10 @@ if os.path.exists(kept):
         copy, since = pickle.load(file)
 else:
     copy = pd.read_sql(f"select * from {customers} where 1 = 0", engine)
-    since = "1970-01-01T00:00:00.000000Z" if is_lite else pd.Timestamp(0, tz="UTC")
+    since = pd.Series(dtype=object)
 
-names = {"pd": pd, "engine": engine, "copy": copy, "since": since}
+beginning = "1970-01-01T00:00:00.000000Z" if is_lite else pd.Timestamp(0, tz="UTC")
+names = {"pd": pd, "engine": engine, "copy": copy, "since": since, "beginning": beginning}
 with open(snippet) as file:
     exec(file.read(), names)
 with open(kept, "wb") as file:

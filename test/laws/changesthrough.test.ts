@@ -1,15 +1,34 @@
 /** `changes_through`: whatever holders do, in whatever order and by whatever clocks. */
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import type { Int64 } from '../../schema/resource.js'
+import { through } from '../../schema/through.js'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
+import { shardIndex } from '../../src/engine/base/shard.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { changesThrough } from '../../src/engine/warehouse/changesthrough.js'
 import { thisMachine } from '../../src/engine/warehouse/holderprocess.js'
 import { type Lease, takeLease } from '../../src/engine/warehouse/lease.js'
 import { endRun, startRun } from '../../src/engine/warehouse/runs.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { randomFrom } from '../support/random.js'
 import { bothWarehouses, open } from '../support/warehouse.js'
 
 const hour = 3_600_000_000n
+
+/** `through` of changes_by_tenant. */
+async function ofTenant({ db, dialect }: Warehouse, tenantId: Int64): Promise<string> {
+  const { table } = dialect.views().sql
+  const rule = through('t.id').replaceAll(/\{(\w+)\}/g, (_, name: string) => table(name))
+  const id = sql`(select cast(${sql.lit(String(tenantId))} as bigint) as id)`
+  const { rows } = await sql<{ through: string }>`select ${sql.raw(rule)} as through from ${id} t`.execute(db)
+  return rows[0]!.through
+}
+
+const isHeldBy = (name: string, tenantId: Int64): boolean => {
+  const [index, of] = name.split('/').map(Number)
+  return of === undefined || shardIndex(tenantId, of) === index
+}
 
 interface Holder {
   readonly lease: Lease
@@ -18,7 +37,53 @@ interface Holder {
   readonly stamps: Stamps | undefined
 }
 
+/** Tenants of different shards of 2 and 3. */
+const tenants = [0, 1, 2, 5]
+
 describe.each(bothWarehouses())('$name', (kind) => {
+  it('of a tenant waits for the holder of its shard and of the whole warehouse, dead or alive, and for no other', async () => {
+    const warehouse = await open(kind)
+    const { db } = warehouse
+    const [early, late] = ['2026-01-01T00:00:00.000000Z', '2026-01-02T00:00:00.000000Z']
+    const ids = [0, 1, 8, 1008, 1009, 1010, -1, -2, -1009, -1010, 1234567890123456789n, -9223372036854775808n]
+    const hold = async (name: string): Promise<void> => {
+      await warehouse.write([db.deleteFrom('sync_lease').compile()])
+      const dead = {
+        name,
+        token: 1,
+        owner: 'dead',
+        host: 'elsewhere',
+        expires_at: early,
+        stamps_from: early,
+        stamps_until: late,
+      }
+      const gone = {
+        name: '5/64',
+        token: 1,
+        owner: null,
+        stamps_from: early,
+        stamps_until: '2026-01-01T12:00:00.000000Z',
+      }
+      await warehouse.write([
+        db
+          .insertInto('sync_lease')
+          .values(name === '5/64' ? [dead] : [dead, gone])
+          .compile(),
+      ])
+    }
+    for (const name of [
+      'run',
+      ...[1, 2, 8, 64].flatMap((of) => [0, 1, 7, 48, 63].filter((i) => i < of).map((i) => `${i}/${of}`)),
+    ]) {
+      await hold(name)
+      for (const id of ids)
+        expect((await ofTenant(warehouse, id)) === early, `${id} while ${name} is dead`).toBe(
+          isHeldBy(name, id),
+        )
+    }
+    await warehouse.close()
+  })
+
   it.each([1, 2, 3])('never falls, and nothing is stamped below it, in sequence %i', async (seed) => {
     const warehouse = await open(kind)
     const { db, dialect } = warehouse
@@ -26,7 +91,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
     const names = kind.name === 'sqlite' ? ['run'] : ['run', '0/2', '1/2', '0/3']
     const holders = new Map<string, Holder>()
-    let through = await changesThrough(warehouse)
+    let last = await changesThrough(warehouse)
+    const settled = new Map<number, string>()
+    for (const id of tenants) settled.set(id, await ofTenant(warehouse, id))
 
     const claim = async (name: string, number: number): Promise<void> => {
       const by = pick([-hour, 0n, hour])
@@ -49,8 +116,13 @@ describe.each(bothWarehouses())('$name', (kind) => {
     }
     const stamp = (name: string): void => {
       const next = holders.get(name)?.stamps?.next()
-      if (next !== undefined)
-        expect(fromMicros(next) >= through, `${name}: ${next} below ${through}`).toBe(true)
+      if (next === undefined) return
+      for (const id of tenants.filter((one) => isHeldBy(name, one)))
+        expect(
+          fromMicros(next) >= settled.get(id)!,
+          `${name}: ${next} below ${settled.get(id)} of ${id}`,
+        ).toBe(true)
+      expect(fromMicros(next) >= last, `${name}: ${next} below ${last}`).toBe(true)
     }
     const end = async (name: string): Promise<void> => {
       const { lease, runId, stamps } = holders.get(name)!
@@ -75,8 +147,16 @@ describe.each(bothWarehouses())('$name', (kind) => {
       else if (deed < 0.6) for (let n = 0; n < 3; n++) stamp(name)
       else await end(name)
       const now = await changesThrough(warehouse)
-      expect(now >= through, `step ${i}: ${now} after ${through}`).toBe(true)
-      through = now
+      expect(now >= last, `step ${i}: ${now} after ${last}`).toBe(true)
+      last = now
+      for (const id of tenants) {
+        const own = await ofTenant(warehouse, id)
+        expect(
+          own >= settled.get(id)! && own >= now,
+          `step ${i}, ${id}: ${own} after ${settled.get(id)}`,
+        ).toBe(true)
+        settled.set(id, own)
+      }
     }
     for (const { lease } of holders.values()) await lease.release()
     await warehouse.close()

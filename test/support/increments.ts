@@ -120,7 +120,7 @@ export class CopyReader {
       dropChanged,
     ])
     await this.sql.run(['begin;', head, ...parts, ...rest, 'commit;'].join('\n'))
-    const [row] = await this.sql.rows('select cast(through as text) as through from mart.progress')
+    const [row] = await this.sql.rows('select cast(min(through) as text) as through from mart.progress')
     this.#last = String(row?.through)
     return this.#last
   }

@@ -4,7 +4,7 @@ import { since } from '../base/format.js'
 import { hasTenant, type Shard, shardName } from '../base/shard.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
-import { isLive, listenCommand } from '../warehouse/leaserows.js'
+import { isLive, type LeaseHolder, listenCommand } from '../warehouse/leaserows.js'
 import { ofRuns, recordedOrder } from '../warehouse/runs.js'
 import { wholeName } from '../warehouse/versionbatch.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
@@ -38,10 +38,21 @@ export interface LastRun {
 }
 
 /** The live runs that hold the lease, shards in their order: one, or some that write beside each other. */
-export async function readHolders(db: Db, nowMicros: bigint): Promise<StatusHolder[]> {
-  const rows = await db.selectFrom('sync_lease').selectAll().execute()
-  const live = rows.filter((row) => isLive(row, fromMicros(nowMicros)))
-  return live
+export const readHolders = async (db: Db, nowMicros: bigint): Promise<StatusHolder[]> =>
+  (await readOwners(db, nowMicros)).live
+
+/**
+ * Also those that died, or sleep: until another run has fenced them off, they may still commit, so increments of their
+ * tenants stand still.
+ */
+export async function readOwners(db: Db, nowMicros: bigint) {
+  const rows = await db.selectFrom('sync_lease').selectAll().where('owner', 'is not', null).execute()
+  const isAlive = (row: (typeof rows)[number]): boolean => isLive(row, fromMicros(nowMicros))
+  return { live: holdersOf(rows.filter(isAlive)), lost: holdersOf(rows.filter((row) => !isAlive(row))) }
+}
+
+function holdersOf(rows: readonly LeaseHolder[]): StatusHolder[] {
+  return rows
     .toSorted((a, b) => Number.parseInt(a.name, 10) - Number.parseInt(b.name, 10))
     .map(({ name, owner, command, host, pid, claimed_at, expires_at }) => ({
       ...{ run_id: owner ?? '', shard: name === wholeName ? null : name },

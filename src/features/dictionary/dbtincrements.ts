@@ -11,9 +11,10 @@ export const progressModel = 'shopsync_through'
 export const incrementOf = (table: string): string => `inc_shopsync__${table}`
 
 const source = (name: string, of: string): string => `{{ source('${of}', '${name}') }}`
-const tenants = source('changes_by_tenant', viewsSource)
 const now = `{{ ref('${progressModel}') }}`
-const last = `(select coalesce(max(l._through), '1970-01-01T00:00:00.000000Z') from {{ this }} l)`
+/** By tenant; none of a tenant that the copy has no rows of. */
+const last = `(select tenant_id, max(_through) as through from {{ this }} group by tenant_id)`
+const since = `coalesce(l.through, '1970-01-01T00:00:00.000000Z')`
 
 /** A copy, and the records that say which of its rows have changed. */
 interface Copied {
@@ -26,11 +27,11 @@ interface Copied {
 /** Rows of tenants that are gone or were taken again, and of records that have changed since they were copied. */
 function outdated({ owner }: Copied): string {
   const settled = (at: string): string => `${at} >= m._through and ${at} < n.through`
-  const gone = `m.tenant_id not in (select t.tenant_id from ${tenants} t)`
-  const anew = `exists (select 1 from ${tenants} t cross join ${now} n where t.tenant_id = m.tenant_id and ${settled('t.rebuild_from')})`
+  const gone = `m.tenant_id not in (select n.tenant_id from ${now} n)`
+  const anew = `exists (select 1 from ${now} n where n.tenant_id = m.tenant_id and ${settled('n.rebuild_from')})`
   const changed =
     owner &&
-    `exists (select 1 from ${owner.from} r cross join ${now} n where r.tenant_id = m.tenant_id and r.id = m.${owner.on} and ${settled('r._synced_at')})`
+    `exists (select 1 from ${owner.from} r join ${now} n on n.tenant_id = r.tenant_id where r.tenant_id = m.tenant_id and r.id = m.${owner.on} and ${settled('r._synced_at')})`
   return [gone, anew, ...(changed ? [changed] : [])].join(' or ')
 }
 
@@ -48,10 +49,11 @@ function model(copied: Copied): string {
 ) }}
 select c.*, ${key} as _key, n.through as _through
 from ${from} c${join}
-  cross join ${now} n
+  join ${now} n on n.tenant_id = c.tenant_id
 {% if is_incremental() %}
-where (${stamped}._synced_at >= ${last} and ${stamped}._synced_at < n.through)
-  or c.tenant_id in (select t.tenant_id from ${tenants} t where t.rebuild_from >= ${last} and t.rebuild_from < n.through)
+  left join ${last} l on l.tenant_id = c.tenant_id
+where (${stamped}._synced_at >= ${since} and ${stamped}._synced_at < n.through)
+  or (n.rebuild_from >= ${since} and n.rebuild_from < n.through)
 {% endif %}`
 }
 
@@ -74,7 +76,7 @@ export function dbtIncrements(dictionary: Dictionary): {
   readonly files: Files
 } {
   const copied = copiedTables(dictionary)
-  const progress = `{{ config(materialized='table') }}\nselect through from ${source('changes', viewsSource)}`
+  const progress = `{{ config(materialized='table') }}\nselect tenant_id, through, rebuild_from from ${source('changes_by_tenant', viewsSource)}`
   return {
     names: copied.map(({ table }) => table),
     files: {

@@ -34,6 +34,17 @@ export const lostRun = (
 ): string =>
   `The last run (${job ?? modeText(mode)}${shard === null ? '' : `, shard ${shard}`}, started ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) died without reporting: it was killed, or its machine went down. What it stored is complete; the next run resumes where it stopped`
 
+/** Whose increments stand still, and why. */
+export const standingText = ({ increments_stand: lost = [] }: StatusReport, now: bigint): string =>
+  lost
+    .map(({ shard, command, host, since: from }) => {
+      const whose = shard === null ? 'of all tenants' : `of the tenants of shard ${shard}`
+      const who = `${command ?? 'a run'} on ${host}${from ? `, which began ${ago(from, now)},` : ''}`
+      const flag = shard === null ? '' : ` --shard ${shard}`
+      return `✗ Increments ${whose} stand still: ${who} died or is asleep. They go on when another run has taken its place: shopsync sync${flag}`
+    })
+    .join('\n')
+
 /** What is writing now. */
 export function lease({ lease: holder, leases = holder ? [holder] : [] }: StatusReport, now: bigint): string {
   return leases

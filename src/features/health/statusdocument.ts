@@ -10,8 +10,8 @@ import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import {
   type LastRun,
-  readHolders,
   readLastRun,
+  readOwners,
   readShardRuns,
   runningMs,
   type StatusHolder,
@@ -80,6 +80,8 @@ export interface StatusReport {
   readonly lease: StatusHolder | null
   /** Only if several are: all of them. */
   readonly leases?: readonly StatusHolder[]
+  /** Runs that died, and keep increments of their tenants where they began (docs/increments.md); absent if none do. */
+  readonly increments_stand?: readonly StatusHolder[]
   readonly last_run: LastRun | null
   /** Only if the last run did a shard, or what shards leave out: the last run of each shard. */
   readonly shards?: readonly LastRun[]
@@ -194,7 +196,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       ? new Set<Int64>()
       : await readForgotten(options.warehouse)
     const isForgotten = isEmptied(options, tenants, forgotten)
-    const leases = await readHolders(db, options.nowMicros)
+    const { live: leases, lost } = await readOwners(db, options.nowMicros)
     const running = runningMs(leases, options.nowMicros)
     const runningOf = (tenantId: Int64): number | null => runningMs(leases, options.nowMicros, tenantId)
     const asked = { tenants: chosen, resources: options.resources, missing }
@@ -213,6 +215,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       ...runs,
       failed_works: failed,
       incidents: await openIncidents(options.warehouse, db, named),
+      ...(lost.length > 0 && { increments_stand: lost }),
       ...(quiet.length > 0 && { quiet }),
       ...(customers && { forgotten_customers: customers }),
       ...(events && { events }),
@@ -242,8 +245,8 @@ async function runsOf(
 
 async function readForgottenCustomers({ warehouse, forgottenFile, nowMicros }: StatusOptions) {
   if (forgottenFile === undefined) return undefined
-  const [holder] = await warehouse.read((db) => readHolders(db, nowMicros))
-  return compareForgotten(warehouse, forgottenFile, holder?.command === 'forget')
+  const { live } = await warehouse.read((db) => readOwners(db, nowMicros))
+  return compareForgotten(warehouse, forgottenFile, live[0]?.command === 'forget')
 }
 
 /** Whether no tenant is left to request, since the wanted ones are forgotten. */

@@ -17,7 +17,7 @@ import type { Incident } from './incident.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
 import { privacyText } from './privacywords.js'
 import { quietText } from './quietlists.js'
-import { lastRun, lease, lostRun, shardsText } from './runwords.js'
+import { lastRun, lease, lostRun, shardsText, standingText } from './runwords.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
 import { workersAdvice, workersText } from './workerhealth.js'
 
@@ -45,6 +45,7 @@ export function statusText(
     lastRun(report, now),
     shardsText(report, now),
     lease(report, now),
+    standingText(report, now),
     failing && !report.workers?.trouble ? '' : workersText(report.workers),
     perTenant(report, tenantNames, terminal),
     perResource(report, terminal),

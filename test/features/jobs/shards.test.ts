@@ -1,6 +1,7 @@
 /** One job on several machines: each shard does its tenants, and one run after them what concerns the whole warehouse. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { shardIndex } from '../../../src/engine/base/shard.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
@@ -22,6 +23,7 @@ const ofShard = (index: number, of: number): number[] => tenants.filter((id) => 
 
 let here: Place
 let warehouse: Warehouse
+let schema = ''
 let server: Server
 const beats: string[] = []
 
@@ -32,6 +34,7 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1')
   const [, postgres] = bothWarehouses()
   const address = await postgres!.viewed()
+  schema = address.schema
   here = await place({ tenants: tenants.length, repairOrders: 3 })
   here.configure({
     api: { allowInsecure: true },
@@ -206,6 +209,38 @@ test('a shard judges the incidents of its own tenants only', async () => {
   expect(await failing()).toEqual(ofShard(1, 2))
   await here.run('sync', '--shard', '1/2')
   expect(await failing()).toEqual([])
+})
+
+test('status names the shard whose increments stand still, and why', async () => {
+  const write = (row: object) =>
+    warehouse.write([
+      warehouse.db
+        .insertInto('sync_lease')
+        .values({ name: '1/2', ...row })
+        .onConflict((c) => c.column('name').doUpdateSet(row))
+        .compile(),
+    ])
+  const past = '2026-01-01T00:00:00.000000Z'
+  const dead = { owner: 'gone', command: 'sync', host: 'elsewhere', claimed_at: past, stamps_from: past }
+  await write({ ...dead, expires_at: past })
+  const { stdout } = await here.run('status')
+  expect(stdout).toMatch(
+    /Increments of the tenants of shard 1\/2 stand still: sync on elsewhere, .* died.*--shard 1\/2/,
+  )
+  expect(await jsonOf<StatusReport>('status')).toMatchObject({
+    increments_stand: [{ shard: '1/2', host: 'elsewhere', run_id: 'gone' }],
+  })
+  const { rows } = await sql<{ tenant_id: string; stands: boolean }>`
+    select tenant_id, through = ${past} as stands
+    from ${sql.id(`${schema}_analytics`, 'changes_by_tenant')}`.execute(warehouse.db)
+  expect(
+    rows
+      .filter(({ stands }) => stands)
+      .map(({ tenant_id }) => Number(tenant_id))
+      .sort(),
+  ).toEqual(ofShard(1, 2))
+  expect((await here.run('sync', '--shard', '1/2')).code).toBe(0)
+  expect(await jsonOf<StatusReport>('status')).not.toHaveProperty('increments_stand')
 })
 
 test('shards share the rate limit by the lists that they have', () => {
