@@ -19,8 +19,6 @@ const usual = (url: string, copied: string): string[] => [
   'sync',
   'sync',
   'grant --role READER --tenant 101',
-  'check',
-  'reconcile',
   'report --out report.html',
   'run mine --enqueue 2',
   'worker --once',
@@ -30,6 +28,8 @@ const usual = (url: string, copied: string): string[] => [
 ]
 
 const others = [
+  'check',
+  'reconcile',
   'plan',
   'sync --full',
   'reconcile --full',

@@ -28,6 +28,18 @@ describe('a Postgres warehouse', () => {
     await here.remove()
   })
 
+  test('is made once by several first migrations that meet', async () => {
+    const first = `${name}_first`
+    here.configure({ warehouse: { url, schema: first } })
+    const ended = await Promise.all([1, 2, 3, 4].map(() => here.run('migrate')))
+    // One of them may hold the lease while another asks for it.
+    expect(ended.filter(({ code }) => code !== 0 && code !== 4)).toEqual([])
+    expect(ended.map(({ code }) => code)).toContain(0)
+    expect((await here.run('migrate')).stdout).toContain('up to date')
+    await owner.query(`drop schema ${first}_analytics cascade; drop schema ${first} cascade`)
+    here.configure({ warehouse: { url, schema: name } })
+  })
+
   test('is checked, filled and judged like a file', async () => {
     expect(await here.run('check')).toMatchObject({ code: 0 })
     expect(await here.run('sync', '--quiet')).toEqual(

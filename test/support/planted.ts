@@ -2,7 +2,7 @@
  * A database in whose schema `public` a stranger has planted something of every name that Postgres has: functions and
  * operators for the same argument types and for exact ones where Postgres takes any, types, and relations, those of ours
  * too. The roles that it is for look there first, so a session that doesn't set its own path calls them. Each call counts,
- * and fails.
+ * and fails. Nobody may take an advisory lock, whose name others can know and take.
  */
 import pg from 'pg'
 import { databaseAt, onServer } from './databases.js'
@@ -71,6 +71,12 @@ begin
       execute format('create domain public.%I as %s check (public.planted())', one.name, one.type);
     exception when others then null;
     end;
+  end loop;
+  for one in
+    select oid::regprocedure as name from pg_proc
+    where pronamespace = 'pg_catalog'::regnamespace and proname like '%advisory%lock%'
+  loop
+    execute format('revoke execute on function %s from public', one.name);
   end loop;
 end $plant$`
 

@@ -8,7 +8,7 @@
  * done:     the run did what it could: trying again at once would find the same.
  */
 import { hostname } from 'node:os'
-import { bugExitCode, describeError, isExpected, Retry, Stop } from '../../engine/base/errors.js'
+import { Bug, bugExitCode, describeError, isExpected, Retry, Stop } from '../../engine/base/errors.js'
 import { isCut } from '../../engine/run/ending.js'
 import {
   type Again,
@@ -69,14 +69,15 @@ export function becomes({ exitCode, reason, error }: Ended, isEnding: boolean, d
   return isCut(code) ? 'now' : 'done'
 }
 
-/** Whether the database is away: then everything that it holds is still there. */
+/** Whether the database is away. */
 const isAway = (error: unknown): boolean =>
   error instanceof Retry || (error instanceof Stop && error.details.cause instanceof Retry)
 
 export class Pool {
   /** What is under way, such as `hourly 3/8`. */
   readonly running = new Set<string>()
-  #isAway = false
+  /** What the last question to the queue met; undefined if it was answered. */
+  #trouble: string | undefined
   #failure: unknown
 
   constructor(
@@ -112,22 +113,27 @@ export class Pool {
   async #isEmpty(): Promise<boolean> {
     const { warehouse } = this.options
     const seen = await this.#asking(() => deliveriesOf(warehouse).seen())
-    return !this.#isAway && !(seen?.deliveries ?? []).some(({ status }) => status === 'waiting')
+    return this.#trouble === undefined && !(seen?.deliveries ?? []).some(({ status }) => status === 'waiting')
   }
 
-  /** Asks the queue. While the database is away, says so once, and returns undefined after a pause. */
+  /**
+   * Asks the queue. Nothing that it holds is worth ending for: whatever is wrong with it, the worker says so once, waits,
+   * and asks again. Returns undefined after a pause.
+   */
   async #asking<T>(ask: (queue: Deliveries) => Promise<T>): Promise<T | undefined> {
     const { warehouse, queue, signal } = this.options
     const { clock, log } = this.context
     try {
       const answer = await warehouse.trying(() => ask(queue))
-      if (this.#isAway) log.info('The warehouse is back')
-      this.#isAway = false
+      if (this.#trouble !== undefined) log.info('The warehouse is back')
+      this.#trouble = undefined
       return answer
     } catch (error) {
-      if (!isAway(error)) throw error
-      if (!this.#isAway) log.warn({ error: describeError(error) }, 'Waiting for the warehouse')
-      this.#isAway = true
+      if (error instanceof Bug) throw error
+      const trouble = describeError(error)
+      const whose = isAway(error) ? 'the warehouse' : 'its queue of deliveries'
+      if (this.#trouble !== trouble) log.warn({ error: trouble }, `Waiting for ${whose}`)
+      this.#trouble = trouble
       await clock.sleep(whileAway, signal)
       return undefined
     }

@@ -1,7 +1,9 @@
 /** The queue of deliveries: what a round sends, who gets it, and what becomes of it when a worker or the queue is gone. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describeError } from '../../../src/engine/base/errors.js'
 import {
   type Deliveries,
   deliveriesOf,
@@ -16,6 +18,7 @@ import { postgresOfRun } from '../../support/clones.js'
 import { databaseAt, onServer } from '../../support/databases.js'
 import { known } from '../../support/run.js'
 import { scratch } from '../../support/scratch.js'
+import { refusal } from '../../support/server.js'
 
 const name = `q_${randomBytes(6).toString('hex')}`
 const server = postgresOfRun().url
@@ -210,6 +213,33 @@ describe('a queue', () => {
       message: expect.stringContaining('has tables of version 4000; expected tables of pg-boss, version'),
       hint: expect.stringContaining(`drop schema ${schema}_queue cascade`),
     })
+  })
+
+  it('that several make at the same moment is one, and one that is dropped while it is made is made again', async () => {
+    const warehouses = await Promise.all([1, 2, 3, 4].map(() => warehouseIn('together')))
+    const queues = await Promise.all(warehouses.map((warehouse) => queueOf(warehouse)))
+    const sent = await Promise.all(queues.map((queue) => queue.send(round('2026-01-01T00:00:00.000000Z', 2))))
+    expect(sent.toSorted()).toEqual([0, 0, 0, 2])
+
+    for (const wait of [0, 20, 40, 80, 160]) {
+      const opening = queueOf(await warehouseIn('together'))
+      await sleep(wait)
+      await onServer(url, 'drop schema if exists together_queue cascade')
+      const queue = await opening
+      expect(await queue.send(round('2026-01-01T00:00:00.000000Z', 2))).toBe(2)
+    }
+  })
+
+  it('whose row somebody holds says who', async () => {
+    const warehouse = await warehouseIn()
+    const queue = await queueOf(warehouse)
+    const holder = new pg.Client({ connectionString: url, application_name: 'somebody' })
+    await holder.connect()
+    await holder.query(`begin; select name from s${schemas}_queue.queue for update`)
+    const error = await refusal(warehouse.trying(() => queue.send(round('2026-01-01T00:00:00.000000Z', 2))))
+    expect(describeError(error)).toMatch(/somebody \(pid \d+\) holds a lock on it/)
+    await holder.end()
+    expect(await queue.send(round('2026-01-01T00:00:00.000000Z', 2))).toBe(2)
   })
 
   it('that was changed by hand is refused with what to type', async () => {

@@ -199,6 +199,28 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
   expect((await runs('ended')).filter((run) => run.endsWith('ok'))).toEqual(['0/1 ok', 'whole ok'])
 })
 
+test('a worker survives whatever is wrong with its queue, says so, and works on once it is dropped', async () => {
+  writeJob(here.folder, 'after', { steps: [{ command: 'sync', resources: ['notes'] }] })
+  const { PATH = '' } = process.env
+  const env = { PATH, API_SECRET: here.sandbox.secret }
+  await onServer(address.url, 'drop schema if exists shopsync_queue cascade')
+  const worker = new Program(program, ['worker'], { cwd: here.folder, env })
+  let said = ''
+  worker.child.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  const isUp = async (): Promise<boolean> => ((await deliveriesOf(warehouse).seen())?.workers ?? 0) > 0
+  await until(isUp)
+  await onServer(address.url, 'alter table shopsync_queue.job rename column data to gone')
+  await until(async () => said.includes('Waiting for its queue of deliveries'))
+  expect(said).toContain('drop schema shopsync_queue cascade')
+  await onServer(address.url, 'drop schema shopsync_queue cascade')
+  expect((await here.run('run', 'after', '--enqueue', '1')).code).toBe(0)
+  await until(async () => (await runs('after')).includes('whole ok'))
+  worker.kill('SIGTERM')
+  expect(await worker.ended).toMatchObject({ code: 0 })
+})
+
 const incidents = async (): Promise<string[]> => {
   const { incidents: open, healthy } = (await here.run('status', '--json')).json<StatusReport>()
   if (open.length > 0) expect(healthy).toBe(false)

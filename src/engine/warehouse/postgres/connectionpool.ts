@@ -50,6 +50,27 @@ export const settledPool = (pool: pg.Pool, pooler: boolean): PostgresPool => ({
   end: () => endPool(pool),
 })
 
+/** For pg-boss, a connection. Several statements in a text have several results. */
+export const statementsOf = (client: PostgresPoolClient) => ({
+  executeSql: (text: string, values: unknown[] = []) => client.query<unknown>(text, values),
+})
+
+/** For pg-boss, a pool. */
+export const statementsOn = (pool: PostgresPool): ReturnType<typeof statementsOf> => ({
+  executeSql: async (text, values) => {
+    const client = await pool.connect()
+    try {
+      return await statementsOf(client).executeSql(text, values)
+    } catch (error) {
+      // A text may have begun a transaction.
+      await client.query('rollback', []).catch(() => {})
+      throw error
+    } finally {
+      client.release()
+    }
+  },
+})
+
 /** In milliseconds: how long a connection may be silent before it is checked, and how long the check may take. */
 const silentAfter = 30_000
 const answerWithin = 5000

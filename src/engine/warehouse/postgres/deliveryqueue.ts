@@ -8,7 +8,8 @@
  * What the queue holds may be dropped at any time: every call makes it again, and a delivery that ends sends what its
  * round now lacks. What has run for the round's instant already ends at once, because the warehouse knows it.
  */
-import { type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
+import { CompiledQuery, type PostgresPool, sql } from 'kysely'
+import pg from 'pg'
 import { type JobWithMetadata, PgBoss } from 'pg-boss'
 import manifest from 'pg-boss/package.json' with { type: 'json' }
 import { Stop } from '../../base/errors.js'
@@ -24,7 +25,9 @@ import {
   waitsAfterBug,
 } from '../deliveries.js'
 import { type Carried, carried, jobOf, roundCarried, shardOf, wasSilent } from './carried.js'
-import type { Names } from './drivererrors.js'
+import { statementsOf, statementsOn } from './connectionpool.js'
+import { isMadeMeanwhile, type Names } from './drivererrors.js'
+import { findHolder } from './lockholder.js'
 import { dropping, missingRight, queueName, queueRights, queueSchema } from './queueplace.js'
 
 /** In seconds. A run's own limit ends it after six hours; the end of a claim is only for a worker that never ends. */
@@ -44,34 +47,18 @@ const watching = { superviseIntervalSeconds: 5, monitorIntervalSeconds: 5, insta
 /** What a statement is sent with: pg-boss's connection, or ours within a transaction. */
 type Connection = ReturnType<PgBoss['getDb']>
 
-const statementsOf = (client: PostgresPoolClient): Connection => ({
-  // Several statements in a text have several results, which pg-boss expects.
-  executeSql: (text, values = []) => client.query(text, values) as Promise<{ rows: unknown[] }>,
-})
-
-/** pg-boss's statements, on connections like those of the warehouse. */
-const statementsOn = (pool: PostgresPool): Connection => ({
-  executeSql: async (text, values) => {
-    const client = await pool.connect()
-    try {
-      return await statementsOf(client).executeSql(text, values)
-    } catch (error) {
-      // A text may have begun a transaction.
-      await client.query('rollback', []).catch(() => {})
-      throw error
-    } finally {
-      client.release()
-    }
-  },
-})
+const quote = pg.escapeIdentifier
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
-/** Whether the queue or its schema is gone. */
+/** Whether the queue or its schema is gone, or goes just now (XX000). */
 const isGone = (error: unknown): boolean =>
-  /^(42P01|3F000|42883|42704)$/.test(codeOf(error)) ||
+  /^(42P01|3F000|42883|42704|XX000)$/.test(codeOf(error)) ||
   (error instanceof Error && /^Queue \S+ does not exist/.test(error.message))
+
+/** How often the queue is made again for one piece of work: it may be dropped while it is made, or others make it, too. */
+const mostTries = 4
 
 /** pg-boss's tables are of a version that this program doesn't know, or were changed. */
 const strange = (schema: string, found: string, cause?: unknown): Stop =>
@@ -125,7 +112,7 @@ class PostgresDeliveries implements Deliveries {
   /** Opens the queue now: what is wrong with it is known before anything rests on it. */
   async open(): Promise<this> {
     try {
-      await this.#open()
+      await this.#using(async () => {})
       return this
     } catch (error) {
       await this.pool.end()
@@ -171,10 +158,19 @@ class PostgresDeliveries implements Deliveries {
     })
   }
 
-  /** One sender at a time. */
+  /** One sender at a time: the row of the queue, since no reader may lock it. pg-boss's own share of it isn't held up. */
   async #lock(db: Connection): Promise<void> {
-    const key = `shopsync queue ${this.names.schema}`
-    await db.executeSql('select pg_advisory_xact_lock(hashtext($1))', [key])
+    const text = `select name from ${quote(queueSchema(this.names.schema))}."queue" where name = $1 for no key update`
+    try {
+      await db.executeSql(`set local lock_timeout = '3s'`)
+      const { rows } = await db.executeSql(text, [queueName])
+      if (rows.length === 0) throw new Error(`Queue ${queueName} does not exist`)
+    } catch (error) {
+      const ask = (asked: string, values: readonly string[]) =>
+        this.db.executeQuery(CompiledQuery.raw(asked, [...values]))
+      await findHolder(ask, { error, statement: text })
+      throw error
+    }
   }
 
   /** Sends what a round lacks: its shards; once all are done, the whole warehouse. */
@@ -220,31 +216,31 @@ class PostgresDeliveries implements Deliveries {
     })
   }
 
-  /** Repeats the work once if the queue was dropped. */
+  /** Makes the queue again, and repeats the work, if the queue was dropped meanwhile. */
   async #using<T>(work: (boss: PgBoss) => Promise<T>): Promise<T> {
-    const boss = await this.#open()
-    try {
-      return await work(boss)
-    } catch (error) {
-      if (!isGone(error)) throw this.#explained(error)
+    for (let tries = 1; ; tries++) {
+      const opening = this.#open()
+      try {
+        return await work(await opening)
+      } catch (error) {
+        const isPassing = isGone(error) || (error instanceof Error && isMadeMeanwhile(error))
+        if (!isPassing) throw this.#explained(error)
+        if (tries === mostTries) throw strange(this.names.schema, 'lacks tables', error)
+        await this.#abandon(opening)
+      }
     }
-    await this.#abandon(boss)
-    const again = await this.#open()
-    return work(again).catch((error: unknown) => {
-      throw isGone(error) ? strange(this.names.schema, 'lacks tables', error) : this.#explained(error)
-    })
   }
 
-  async #abandon(boss: PgBoss): Promise<void> {
-    if ((await this.#boss?.catch(() => undefined)) !== boss) return
-    this.#boss = undefined
-    await boss.stop({ graceful: false }).catch(() => {})
+  async #abandon(opening: Promise<PgBoss>): Promise<void> {
+    if (this.#boss === opening) this.#boss = undefined
+    const boss = await opening.catch(() => undefined)
+    await boss?.stop({ graceful: false }).catch(() => {})
   }
 
   #open(): Promise<PgBoss> {
     this.#boss ??= this.#make().catch((error: unknown) => {
       this.#boss = undefined
-      throw this.#explained(error)
+      throw error
     })
     return this.#boss
   }
@@ -256,7 +252,7 @@ class PostgresDeliveries implements Deliveries {
       throw new Stop(`${obstacle.problem}; nothing was done`, { exitCode: 3, hint: obstacle.hint })
     if (!isThere) await sql`create schema if not exists ${sql.id(queueSchema(schema))}`.execute(this.db)
     await this.#refuseNewer()
-    const boss = new PgBoss({
+    const options = {
       db: statementsOn(this.pool),
       schema: queueSchema(schema),
       createSchema: false,
@@ -267,8 +263,12 @@ class PostgresDeliveries implements Deliveries {
       registerInstance: this.options.works,
       instanceName: 'worker',
       openTelemetry: { enabled: false },
+      // Its advisory locks have names that anyone can know and take. Without them, as on databases that have none, its
+      // statements rest on rows alone. It is no documented option; test/laws/strangernames.test.ts sees that it holds.
+      __test__noAdvisoryLocks: true,
       ...watching,
-    })
+    }
+    const boss = new PgBoss(options)
     boss.on('error', this.options.trouble)
     try {
       await boss.start()

@@ -41,6 +41,8 @@ const typeParsers = {
     (format !== 'binary' && parsers.get(id)) || pg.types.getTypeParser(id, format),
 }
 
+const quote = pg.escapeIdentifier
+
 const connections = 4
 /** The server's code. */
 const uniqueViolation = '23505'
@@ -116,10 +118,24 @@ function warm(pool: pg.Pool): void {
 /** How long a change of a table waits for those who read it, before it lets others pass and tries again. */
 const changeWaits = '3s'
 
+/**
+ * Migrations wait for each other at a row, which only those may lock who may write it. Before there is one, two of them
+ * meet where both make the same, and the one that the database refuses tries again.
+ */
 async function prepare(db: Db, schema: string, session: Pick<Session, 'run'>): Promise<void> {
-  await session.run(sql`select pg_advisory_xact_lock(hashtext(${`shopsync ${schema}`}))`.compile(db))
-  const exists = await session.run(sql`select 1 from pg_namespace where nspname = ${schema}`.compile(db))
-  if (exists.rows.length === 0) await session.run(sql`create schema ${sql.id(schema)}`.compile(db))
+  const asked = sql<{
+    schema: boolean
+    rows: boolean
+  }>`select to_regnamespace(${quote(schema)}) is not null as schema,
+    to_regclass(${`${quote(schema)}.sync_meta`}) is not null as rows`
+  const {
+    rows: [found],
+  } = await session.run(asked.compile(db))
+  if (!found?.schema) await session.run(sql`create schema ${sql.id(schema)}`.compile(db))
+  if (found?.rows)
+    await session.run(
+      db.selectFrom('sync_meta').select('name').where('name', '=', 'schema_version').forUpdate().compile(),
+    )
   // Every other reader of a table queues behind a change of it that waits for an idle one.
   await session.run(sql.raw(`set local lock_timeout = '${changeWaits}'`).compile(db))
 }

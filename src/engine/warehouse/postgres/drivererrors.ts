@@ -26,6 +26,12 @@ const createdAgain =
   'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
 const room = 'Free some space and run the same command again: what is committed is complete'
 
+/** Perhaps by another process of ours, at the same moment: then it is found when this is tried again. */
+const madeMeanwhile = tables(
+  'Rename or drop what has that name; the next run creates the table and fills it',
+  { isPassing: true },
+)
+
 /** Whose trouble an error is, by the beginning of the server's code. See classify.ts. */
 const troubles: Readonly<Record<string, Trouble>> = {
   '08': away,
@@ -48,7 +54,8 @@ const troubles: Readonly<Record<string, Trouble>> = {
   '23505': tables(`Drop the unique index or constraint that was added: ${asSent}`),
   '23': tables(`Drop the constraint that was added: ${asSent}`),
   '2BP01': tables('Drop what depends on it, and create it again after shopsync migrate'),
-  '42P07': tables('Rename or drop what has that name; the next run creates the table and fills it'),
+  '42P06': madeMeanwhile,
+  '42P07': madeMeanwhile,
   '42P01': tables(createdAgain),
   '42703': tables(createdAgain),
   '57014': tables(
@@ -119,12 +126,17 @@ function lacksRight({ cause, table }: DriverError, names: Names): Trouble {
   return tables(namesTable ? grantOn(table, names) : foreign)
 }
 
+/** Two made the same schema, table or type at the same moment, and this one lost: the catalog would have it twice. */
+export const isMadeMeanwhile = (error: object): boolean =>
+  'code' in error && error.code === '23505' && 'schema' in error && error.schema === 'pg_catalog'
+
 function judge(error: DriverError, names: Names): Trouble | undefined {
   const { cause, code, table } = error
   if ((isOfConnection(cause) && outsideCode(cause)) || lostText.test(cause.message)) return away
   if (code === '42501') return lacksRight(error, names)
   if (code === lockTimeout)
     return tables(`${holderOf(cause)}: end that session, or wait for it`, { isPassing: true })
+  if (isMadeMeanwhile(cause)) return madeMeanwhile
   // 53100: no space left. A file size limit and a quota have no code of their own.
   if (/could not (extend|write)/.test(cause.message)) return troubles['53']
   const found = troubleOf(troubles, code)

@@ -17,6 +17,8 @@ const firstRelation = /"(?:[^"]|"")+"\."(?:[^"]|"")+"/
 /** Locks that let a statement's own lock wait. Any other holder would be a guess. */
 function blocking(statement: string): string {
   const writes = `('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`
+  if (/^\s*select\b.*\bfor (no key )?update\s*$/is.test(statement))
+    return `l.mode not in ('AccessShareLock', 'ShareLock')`
   if (/^\s*(insert|update|delete|with)\b/i.test(statement)) return `l.mode in ${writes}`
   if (/^\s*(create (unique )?index|comment)\b/i.test(statement))
     return `l.mode not in ('AccessShareLock', 'RowShareLock', 'ShareLock')`
