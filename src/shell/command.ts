@@ -82,6 +82,8 @@ export interface Command {
   readonly argument?: Argument
   readonly second?: Argument
   readonly options?: readonly Option[]
+  /** It only reads, and shows the way out of a database that can't hold every character; others refuse that. */
+  readonly readsAnyEncoding?: true
   /** Resolves to the exit code. */
   run(invocation: Invocation): Promise<number>
 }

@@ -115,7 +115,7 @@ export class OpenContext implements CommandContext {
   }
 
   async #open(how: Pick<OpenOptions, 'existing' | 'makesFolder'>): Promise<Warehouse> {
-    const { openWarehouse } = await import('../engine/warehouse/openwarehouse.js')
+    const { openWarehouse, refuseNarrow } = await import('../engine/warehouse/openwarehouse.js')
     const { url, schema, pooler } = this.config.warehouse
     const { shard } = this
     const readRules = this.invocation.features.find((feature) => feature.readRules)?.readRules
@@ -134,7 +134,9 @@ export class OpenContext implements CommandContext {
     // 40 percent: processes of shards often share a machine, and each keeps what it knows about many lists.
     this.invocation.io.collectAt(shard ? 40 : warehouse.dialect.bulk.heapGrowth)
     this.#closers.push(() => warehouse.close())
-    return warehouse
+    const { features, command } = this.invocation
+    const used = features.find((feature) => feature.command?.name === command)
+    return used?.command?.readsAnyEncoding ? warehouse : refuseNarrow(warehouse)
   }
 
   async existingWarehouse(how: { readonly takesOver?: boolean } = {}): Promise<Warehouse> {

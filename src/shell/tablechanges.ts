@@ -10,12 +10,6 @@ export interface TableChange {
   readonly what: string
 }
 
-/** Values that don't fit go to quarantine. */
-export const encodingWords = (encoding: string): { readonly found: string; readonly hint: string } => ({
-  found: `the database has the encoding ${encoding}, which cannot hold every character; expected UTF8`,
-  hint: "Values that it cannot hold go to quarantine. Make a database with: create database NAME encoding 'UTF8' template template0; then type shopsync copy",
-})
-
 export const changeLine = ({ table, what }: TableChange): string => `${table}: ${what}`
 
 /** How many views, and which ones if there are few. */

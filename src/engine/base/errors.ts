@@ -15,8 +15,6 @@ export interface ErrorDetails {
   readonly code?: Reason
   /** The table whose statement the database refused. */
   readonly table?: string | undefined
-  /** The database can't hold a value of the rows: without it, they could be stored. */
-  readonly isOfValue?: boolean | undefined
   /** The page was prepared before a record was forgotten. */
   readonly isPreparedBefore?: boolean | undefined
   /** What to type, or where to look. */

@@ -82,7 +82,7 @@ export class PageStore {
       return done
     })
     const { written, changed, removed } = applied
-    const unstorable = this.#newUnstorable(flattened, applied)
+    const unstorable = this.#newUnstorable(flattened)
     this.#counts = addCounts(this.#counts, { records, changed, unstorable, written, removed })
     stats.stored(resource, changed)
     if (hasMovingRows && written + removed > 0)
@@ -97,17 +97,15 @@ export class PageStore {
   }
 
   /** How many records that can't be stored no earlier page showed. An empty path stands for the whole record. */
-  #newUnstorable({ unstorable, quarantine }: EncodedPage, { setAside }: Applied): number {
-    if (unstorable === 0 && !setAside) return 0
+  #newUnstorable({ unstorable, quarantine }: EncodedPage): number {
+    if (unstorable === 0) return 0
     const before = this.#unstorable.size
-    for (const name of setAside?.whole ?? []) this.#unstorable.add(name)
     for (const { recordId, path } of quarantine) if (path === '') this.#unstorable.add(recordId)
     return this.#unstorable.size - before
   }
 
-  #tell({ quarantine: unread }: EncodedPage, { drift, lowered, setAside }: Applied): void {
+  #tell({ quarantine }: EncodedPage, { drift, lowered }: Applied): void {
     const { key, observer, stats } = this.cursor
-    const quarantine = [...unread, ...(setAside?.entries ?? [])]
     const note: Note = (message, fields) => observer.notice?.(message, { ...cursorColumns(key), ...fields })
     stats.quarantined += quarantine.length
     if (lowered > 0)

@@ -9,9 +9,9 @@ import { stateTables } from '../model/state.js'
 export interface Trouble {
   /**
    * `away`: the same statement may succeed later. `everybody`: the run ends, since the next statement would fail, too.
-   * `table`: the cursors that write to the table fail. `value`: a value of its rows can't be held; the others can.
+   * `table`: the cursors that write to the table fail.
    */
-  readonly whose: 'away' | 'everybody' | 'table' | 'value'
+  readonly whose: 'away' | 'everybody' | 'table'
   /** What the warehouse does, for people; default: it refuses. */
   readonly does?: string
   readonly exitCode?: 1 | 3
@@ -31,7 +31,6 @@ export const tables = (hint: string, how: Pick<Trouble, 'isPassing'> = {}): Trou
   hint,
   ...how,
 })
-export const values = (hint: string): Trouble => ({ whose: 'value', hint })
 
 /** The trouble whose name the code begins with. If there are several, the longest name is the most specific. */
 export function troubleOf(troubles: Readonly<Record<string, Trouble>>, code: string): Trouble | undefined {
@@ -148,8 +147,7 @@ function refusalOf(judge: Judge, found: DriverError, { whose, does, exitCode = 3
       hint,
       cause,
     })
-  const isOfValue = whose === 'value'
-  if (table !== undefined && isEverybodys(table) && !isOfValue)
+  if (table !== undefined && isEverybodys(table))
     return new Stop(`The warehouse ${where} refuses ${table}, which every run needs${told}`, {
       exitCode,
       hint,
@@ -162,7 +160,6 @@ function refusalOf(judge: Judge, found: DriverError, { whose, does, exitCode = 3
       reason: 'failed',
       code: 'warehouse',
       ...(table !== undefined && { table }),
-      ...(isOfValue && { isOfValue }),
       hint,
       cause,
     },

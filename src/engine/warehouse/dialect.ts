@@ -135,8 +135,6 @@ interface Bulk<R extends Rows<R> = AnyRows, E = unknown> {
   encode(rows: FlatPage['rows'], tables: ReadonlyMap<string, Table>): E
   /** A page's rows for one table. Empty if the page has no such table. */
   rows(encoded: E, table: Table): R
-  /** A page of these rows, by table name. */
-  pageOf(rows: ReadonlyMap<string, R>): E
   /** Applies a batch in another thread. undefined if the caller must apply the batch itself. */
   offload?(to: BatchTables, batch: Batch<E>): Promise<Applied> | undefined
   /** Whether the error means that a row existed which a session's `insert` took for new. */

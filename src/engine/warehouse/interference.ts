@@ -125,7 +125,27 @@ export class InterferedTables {
   async explain(error: unknown, written: readonly Table[]): Promise<never> {
     const table = error instanceof Skip ? error.details.table : undefined
     const refusal = table === undefined ? undefined : this.unchanged.get(table)
-    throw refusal ?? (await explained(error, (tables) => this.dialect.catalog.interferences(tables), written))
+    throw refusal ?? (await explained(error, (tables) => this.#on(tables), written))
+  }
+
+  /** What may have refused rows. An index that was added changes none, and is named only here. */
+  async #on(tables: readonly string[]): Promise<readonly Interference[]> {
+    const { catalog } = this.dialect
+    const found = await catalog.interferences(tables)
+    const added = (await catalog.liveIndexes()).filter(
+      // Ours are all named like this (ddl.ts).
+      ({ table, name, isPrimary }) =>
+        tables.includes(table) && !isPrimary && !name.startsWith(`${table}_by_`),
+    )
+    return [
+      ...found,
+      ...added.map(({ table, name }) => ({
+        table,
+        problem: `the index ${name}`,
+        hint: '',
+        isHarmful: false,
+      })),
+    ]
   }
 
   /** The tables whose rows are read back. */

@@ -62,6 +62,22 @@ export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
   return new Warehouse({ ...options, dialect: await openDialect(options) })
 }
 
+/** What is wrong with a database that can't hold every character. `copy`, `status`, `check` and `report` still read it. */
+export const encodingWords = (encoding: string): { readonly found: string; readonly hint: string } => ({
+  found: `the database has the encoding ${encoding}, which cannot hold every character; expected UTF8`,
+  hint: "Type: create database NAME encoding 'UTF8' template template0; then shopsync copy --to postgres://user:password@host:port/NAME, and name that one in warehouse.url. Until then, status, check and report still read this one",
+})
+
+/** Throws Stop if the database can't hold every character: records would be refused for a letter in a name. */
+export async function refuseNarrow<W extends Pick<Warehouse, 'dialect' | 'where' | 'read'>>(
+  warehouse: W,
+): Promise<W> {
+  const encoding = await warehouse.read(() => warehouse.dialect.catalog.narrowEncoding())
+  if (encoding === undefined) return warehouse
+  const { found, hint } = encodingWords(encoding)
+  throw new Stop(`The warehouse ${warehouse.where} cannot be used: ${found}`, { exitCode: 2, hint })
+}
+
 /** What other tools need to know about the warehouse at an address. It doesn't have to exist. */
 export async function biToolsOf(place: ToolPlace): Promise<BiTools> {
   const kind = place.url.startsWith('sqlite:')

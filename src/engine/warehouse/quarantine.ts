@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Shard } from '../base/shard.js'
@@ -106,30 +105,15 @@ export async function quarantinedSince(
   )
 }
 
-/** Of one cursor, which values and child rows are in quarantine: `RECORD PATH`. Whole records have no path. */
-export async function quarantinedValues(warehouse: Reader, key: CursorKey): Promise<ReadonlySet<string>> {
-  const rows = await warehouse.read((db) =>
+/** How many values of one cursor are in quarantine. Those of whole records, which have no path, aren't counted. */
+export async function countQuarantined(warehouse: Reader, key: CursorKey): Promise<number> {
+  const [counted] = await warehouse.read((db) =>
     db
       .selectFrom('sync_quarantine')
-      .select(['record_id', 'path'])
+      .select((eb) => eb.fn.countAll<Int64>().as('n'))
       .where((eb) => eb.and(cursorColumns(key)))
+      .where('path', '<>', '')
       .execute(),
   )
-  return new Set(rows.flatMap(({ record_id, path }) => (path === '' ? [] : `${record_id} ${path}`)))
+  return Number(counted?.n ?? 0)
 }
-
-/** Of a list of names, those that are in quarantine as a whole. */
-export async function quarantinedNames(warehouse: Reader, key: CursorKey): Promise<ReadonlySet<string>> {
-  const rows = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_quarantine')
-      .select('record_id')
-      .where((eb) => eb.and({ ...cursorColumns(key), path: '' }))
-      .execute(),
-  )
-  return new Set(rows.map(({ record_id }) => record_id))
-}
-
-/** How quarantine names a row without an id: by a digest of its key, like a record without one. */
-export const nameless = (text: string): string =>
-  `?${createHash('sha256').update(JSON.stringify(text)).digest('hex').slice(0, 16)}`

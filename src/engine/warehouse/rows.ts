@@ -8,12 +8,6 @@ export interface Rows<R> {
   readonly owners: readonly Value[]
   /** The rows of the owners that `keep` accepts. */
   pick(keep: (owner: Value) => boolean): R
-  /** The rows whose numbers `keep` accepts. */
-  keep(keep: (row: number) => boolean): R
-  /** The text in a column of a row; null if there is none, or a value of another kind. */
-  text(row: number, place: number): string | null
-  /** The same rows, with null in that column of that row. */
-  blank(row: number, place: number): R
 }
 
 /** Rows of a dialect that the code doesn't know. */

@@ -4,7 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import type { DriftEntry, FlatPage, QuarantineEntry } from '../model/flatten/batch.js'
+import type { DriftEntry, FlatPage } from '../model/flatten/batch.js'
 
 /** A flattened page whose rows its dialect has encoded (Warehouse.encode). */
 export type EncodedPage<E = unknown> = FlatPage<E>
@@ -89,13 +89,6 @@ export function supersedes(updatedAt: string, syncedAt: string, stored: Version)
   return updatedAt > stored.updatedAt || (updatedAt === stored.updatedAt && syncedAt >= stored.syncedAt)
 }
 
-/** What was taken out of a batch because the database can't hold it. */
-export interface SetAside {
-  readonly entries: readonly QuarantineEntry[]
-  /** The names of those that were rows. */
-  readonly whole: readonly string[]
-}
-
 /** The result of storing a batch. */
 export interface Applied {
   /** Warehouse rows that changed, including child and embedded rows. */
@@ -112,5 +105,4 @@ export interface Applied {
   readonly previous: ReadonlyMap<Int64, Version>
   /** Drift that no run has recorded before. */
   readonly drift: readonly DriftEntry[]
-  readonly setAside?: SetAside
 }

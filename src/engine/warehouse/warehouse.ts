@@ -26,7 +26,6 @@ import { InterferedTables } from './interference.js'
 import { unreadableRules, usualRules, withTenant } from './learnedrules.js'
 import type { RowSettings } from './oneconfiguration.js'
 import { RetryPolicy } from './retrypolicy.js'
-import { storeStorable } from './setaside.js'
 import type { Session } from './transaction.js'
 import { type Applied, type Batch, type EncodedPage, type Fence, wholeName } from './versionbatch.js'
 
@@ -252,9 +251,7 @@ export class Warehouse implements Reader {
     const readBack = await this.interfered.ask()
     const page = { ...batch.page, drift }
     const fresh = { ...batch, fence: this.#fence, page, ...(readBack.size > 0 && { readBack }) }
-    const applied = await storeStorable({ dialect: this.dialect, to, batch: fresh }, (rest) =>
-      this.#store(to, rest),
-    )
+    const applied = await this.#store(to, fresh)
     for (const entry of drift) reported.add(driftName(entry))
     return applied
   }

@@ -27,6 +27,7 @@ must be trusted, nothing may redirect, and shopsync listen must be behind it. Pr
     { flags: '--webhook-url <url>', description: 'also test the address at which events will arrive' },
     { flags: '--alerts', description: 'also send a test to each alert rule and call each heartbeat' },
   ],
+  readsAnyEncoding: true,
   run: async (invocation) => {
     const [{ worstExit }, { checkText, findingOf }, { examine }] = await Promise.all([
       import('./trials.js'),

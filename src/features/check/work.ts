@@ -153,7 +153,7 @@ export async function checkInterference(warehouse: Warehouse): Promise<Trial[]> 
     const { isHarmful, table } = interference
     return { of: 'table', interference, exitCode: isHarmful ? (isEverybodys(table) ? 3 : 1) : 0 }
   })
-  return [...trials, ...(encoding === undefined ? [] : [{ of: 'encoding', encoding, exitCode: 0 } as const])]
+  return [...trials, ...(encoding === undefined ? [] : [{ of: 'encoding', encoding, exitCode: 2 } as const])]
 }
 
 /** Which views for analysts would be made, and what is in their way; nothing if they are up to date. */

@@ -52,6 +52,7 @@ whole.`,
     { flags: '--personal', description: 'with --tenant: also columns that say something about a person' },
     { flags: '--to-schema <name>', description: 'its Postgres schema (default: warehouse.schema)' },
   ],
+  readsAnyEncoding: true,
   run: async (invocation) => {
     const [
       { withContext },

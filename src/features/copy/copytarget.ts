@@ -21,6 +21,7 @@ import {
   type UnfinishedCopy,
   unfinishedCopy,
 } from '../../engine/warehouse/migrate.js'
+import { refuseNarrow } from '../../engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** Tables that the program fills without any source: `migrate` fills them in an empty warehouse. */
@@ -57,7 +58,9 @@ export async function checkTarget(
   from: string,
 ): Promise<TargetState> {
   try {
-    return await target.read(() => stateOf(target, from))
+    const state = await target.read(() => stateOf(target, from))
+    await refuseNarrow(target)
+    return state
   } catch (error) {
     throw ofFlag(error)
   }

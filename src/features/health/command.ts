@@ -19,6 +19,7 @@ tenant and resource.`,
     { flags: '--failing', description: 'only the tenants and resources that need attention' },
     ...choiceOptions,
   ],
+  readsAnyEncoding: true,
   run: async (invocation) => {
     const [
       { withContext },

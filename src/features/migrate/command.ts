@@ -24,7 +24,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
   run: async (invocation) => {
     const [
       { withContext },
-      { encodingWords, hiddenWhat, loosenedWhat, migrateText, recomputedWhat, rewrittenWhat },
+      { hiddenWhat, loosenedWhat, migrateText, recomputedWhat, rewrittenWhat },
       { migrate },
       { loosenPrivacy, migrateStored },
       { shown },
@@ -43,11 +43,6 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
         const changes = await migrate(warehouse, ({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
         return changes.map(({ table, what }) => ({ table, what }))
       })
-      const encoding = await warehouse.read(() => warehouse.dialect.catalog.narrowEncoding())
-      if (encoding !== undefined) {
-        const { found, hint } = encodingWords(encoding)
-        context.log.warn({ hint }, found)
-      }
       const { clock, model } = context
       const { signal } = invocation.signals
       const views = await makeViewsOf(context, warehouse)

@@ -73,44 +73,32 @@ async function storedRows(warehouse: Warehouse, table: Table, tenantId: Int64, i
   return rows as unknown as Row[]
 }
 
-function compareRows(
-  table: Table,
-  stored: readonly Row[],
-  brought: readonly Row[],
-  isQuarantined: (path: string) => boolean,
-): ContentDifference[] {
-  const places = new Map(brought.map((row, i) => [keyOf(table, row), `${table.name}[${i}]`]))
+function compareRows(table: Table, stored: readonly Row[], brought: readonly Row[]): ContentDifference[] {
   const here = new Map(stored.map((row) => [keyOf(table, row), row]))
   const there = new Map(brought.map((row) => [keyOf(table, row), row]))
   const keys = [...new Set([...here.keys(), ...there.keys()])]
   return keys.flatMap((row): ContentDifference[] => {
     const [a, b] = [here.get(row), there.get(row)]
-    const place = places.get(row)
-    if (!a || !b) {
-      if (!a && place !== undefined && isQuarantined(place)) return []
+    if (!a || !b)
       return [
         { table: table.name, row, column: null, warehouse: a ? 'a row' : null, source: b ? 'a row' : null },
       ]
-    }
     return tupleColumns(table).flatMap((column) => {
       if (column.computedBy !== undefined) return []
       const [warehouse, source] = [plain(a[column.name], column), plain(b[column.name], column)]
-      const path = table.owner === undefined ? column.name : `${place}.${column.name}`
-      return same(warehouse, source) || (warehouse === null && isQuarantined(path))
+      return same(warehouse, source)
         ? []
         : [{ table: table.name, row, column: column.name, warehouse, source }]
     })
   })
 }
 
-/** Compares one record, as the source has it now, with its rows. A value in quarantine is known to be missing. */
+/** Compares one record, as the source has it now, with its rows. */
 export async function compareContent(
   warehouse: Warehouse,
   task: CursorTask,
   id: Int64,
   flattened: FlatPage,
-  /** Whether quarantine has what is at the path, as setaside.ts names it. */
-  isQuarantined: (path: string) => boolean = () => false,
 ): Promise<ContentDifference[]> {
   const { tenantId, resource } = task
   const differences: ContentDifference[] = []
@@ -118,7 +106,7 @@ export async function compareContent(
   for (const table of resource.tables) {
     const stored = (await storedRows(warehouse, table, tenantId, id)).map((row) => forms.row(table, row))
     const brought = (flattened.rows.get(table.name) ?? []).map((tuple) => asRow(table, tuple))
-    differences.push(...compareRows(table, stored, brought, isQuarantined))
+    differences.push(...compareRows(table, stored, brought))
   }
   return differences.flatMap((found) => {
     const { table, column } = found

@@ -23,7 +23,7 @@ import { beyondHoles } from '../../engine/run/retryhole.js'
 import { differingText } from '../../engine/run/sourceregression.js'
 import { believedWatermark, plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
-import { quarantinedValues } from '../../engine/warehouse/quarantine.js'
+import { countQuarantined } from '../../engine/warehouse/quarantine.js'
 import { areDeletesChecked, isNeverWalked } from './claims.js'
 import { beforeAllText, type ComparedCursor, Comparing, unclearOf, unclearText } from './comparing.js'
 import { type ContentDifference, compareContent } from './content.js'
@@ -93,8 +93,6 @@ export class Verification implements VerifyWork {
   #from: string | null
   /** The stored watermark is in the future. */
   #isVoid = false
-  /** See quarantinedValues. */
-  #quarantine: ReadonlySet<string> = new Set()
   found: Verified | undefined
 
   constructor(
@@ -168,7 +166,7 @@ export class Verification implements VerifyWork {
     const found = await this.#comparing.run(this.options.full)
     const { deciding } = this.#comparing
     const left = [...(await deciding.settleLeft()).keys()]
-    this.#quarantine = await quarantinedValues(this.cursor.warehouse, this.cursor.key)
+    const quarantined = await countQuarantined(this.cursor.warehouse, this.cursor.key)
     const sample = await this.#sample()
     const { method, source, anomalies, memory } = found
     const counts = await this.#dryRun.counts(this.#check, this.#claimed)
@@ -181,7 +179,7 @@ export class Verification implements VerifyWork {
       extra: isChecked ? 0 : counts.extra,
       gone: isChecked ? counts.extra : 0,
       unstorable: anomalies.unstorable,
-      quarantined: this.#quarantine.size,
+      quarantined,
       listed_twice: anomalies.repeated,
       not_shown: anomalies.hidden,
       unreadable: anomalies.unreadable,
@@ -238,10 +236,7 @@ export class Verification implements VerifyWork {
         other += 1
       } else {
         const { cursor } = this
-        const isQuarantined = (path: string): boolean => this.#quarantine.has(`${id} ${path}`)
-        differences.push(
-          ...(await compareContent(cursor.warehouse, cursor, id, item.flattened, isQuarantined)),
-        )
+        differences.push(...(await compareContent(cursor.warehouse, cursor, id, item.flattened)))
         compared += 1
       }
     }

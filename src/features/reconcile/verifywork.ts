@@ -21,7 +21,6 @@ import type { StepGiven } from '../../engine/run/steps.js'
 import { type CursorRun, type CursorTask, keyOf, now } from '../../engine/run/tenant.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
 import { checkTables } from '../../engine/warehouse/migrate.js'
-import { nameless, quarantinedNames } from '../../engine/warehouse/quarantine.js'
 import type { CommandContext } from '../../shell/command.js'
 import { timeLimitOf } from '../../shell/execute.js'
 import { shown } from '../../shell/progress.js'
@@ -233,20 +232,17 @@ class NamesVerification implements VerifyWork {
     const again = countNotIn(stored, names) > 0 ? (await read()).names : names
     const extra = countNotIn(stored, new Set([...names, ...again]))
     const isChecked = extra > 0 && isRecent(this.cursor.run, this.cursor.state?.lastSuccessAt)
-    const quarantine = await quarantinedNames(this.cursor.warehouse, this.cursor.key)
-    const lacking = [...names].filter((name) => !stored.has(name))
-    const quarantined = lacking.filter((name) => quarantine.has(nameless(String(name)))).length
     this.found = {
       method: 'names',
       source: names.size,
       warehouse: stored.size,
       missing: 0,
-      newer: lacking.length - quarantined,
+      newer: countNotIn(names, stored),
       outdated: 0,
       extra: isChecked ? 0 : extra,
       gone: isChecked ? extra : 0,
       unstorable: flattened.unstorable,
-      quarantined,
+      quarantined: 0,
       listed_twice: 0,
       not_shown: 0,
       unreadable: 0,

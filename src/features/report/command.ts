@@ -21,6 +21,7 @@ quarantine and drift.`,
     { flags: '--operations', description: "write the operator's page" },
     { flags: '--tenant <id>', description: 'only this tenant; may be repeated', repeatable: true },
   ],
+  readsAnyEncoding: true,
   run: async (invocation) => {
     const [{ withContext }, { checkPlace, writeOperations, writeReport }, words, { shown }] =
       await Promise.all([

@@ -16,17 +16,16 @@ import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
-import { databaseAt, onServer } from '../../support/databases.js'
+import { onServer } from '../../support/databases.js'
 import { model } from '../../support/model.js'
 import { type Address, configure } from '../../support/place.js'
-import { depsOf, sync } from '../../support/run.js'
+import { sync } from '../../support/run.js'
 import { scratch } from '../../support/scratch.js'
 import { isWhole } from '../../support/size.js'
 import { through } from '../../support/through.js'
-import { bothWarehouses, type Kind, openAt, reopen, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, reopen, rowsOf } from '../../support/warehouse.js'
 
 const resources = ['notes', 'customers', 'vehicles']
 const secret = 'Gallifrey Falls No More'
@@ -674,97 +673,95 @@ describe('whose trouble an error of Postgres is', () => {
 
 describe('a value that Postgres cannot hold', () => {
   const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
-  const quarantine = async (warehouse: Warehouse) =>
-    (await rowsOf(warehouse, 'sync_quarantine')).map(({ resource, record_id, path, value }) => ({
-      ...{ resource, record_id, path },
-      value: JSON.parse(String(value)),
-    }))
 
-  it.each(postgres)(
-    'in another encoding than UTF8, a name goes to quarantine and the rest of its record is stored: $name',
-    async (kind) => {
-      const { url } = kind.address()
-      const narrow = `narrow_${randomBytes(4).toString('hex')}`
-      await onServer(url, `create database ${narrow} encoding 'LATIN1' locale 'C' template template0`)
-      const address = { url: databaseAt(url, narrow), schema: 'shopsync' }
-      const warehouse = await openAt(address)
-      for (const id of [4, 5, 6, 7, 8]) put('notes', id, id, { description: `note ${id}` })
-      put('notes', 6, 6, { description: 'Łukasz → 4' })
-      const report = await sync(sandbox, warehouse, { resources })
-      expect(report).toMatchObject({ status: 'ok', quarantined: 1 })
-      const rows = await rowsOf(warehouse, 'notes')
-      expect(rows.map(({ description }) => description).toSorted()).toEqual(
-        [null, ...[1, 2, 3, 4, 5, 7, 8].map((id) => `note ${id}`)].toSorted(),
-      )
-      const kept = [{ resource: 'notes', record_id: '6', path: 'description', value: 'Łukasz → 4' }]
-      expect(await quarantine(warehouse)).toEqual(kept)
-      const { deps, close } = await depsOf(sandbox, warehouse)
-      expect(await replayQuarantine(deps, { tenants: null, resources: null })).toMatchObject([
-        { record_id: '6', outcome: 'still bad' },
-      ])
-      await close()
-      expect(await quarantine(warehouse)).toEqual(kept)
-      const config = configure(sandbox, address, resources)
-      const { stdout } = await shopsync(['check', '--config', config])
-      expect(stdout).toContain('the encoding LATIN1')
-      const verified = await shopsync(['verify', '--sample', '9', '--config', config])
-      expect(verified.code, verified.stdout).toBe(0)
-      expect(verified.stdout).toContain('In quarantine (not a difference): 1 value')
-      await warehouse.close()
-      await onServer(url, `drop database ${narrow} with (force)`)
-    },
-  )
-
-  it.each(postgres)('a key too long for its index takes its row to quarantine: $name', async (kind) => {
-    const address = await kind.migrated()
+  it.each(postgres)('a database in another encoding than UTF8 is refused: $name', async (kind) => {
+    const address = await kind.viewed()
+    const before = await reopen(address)
+    await sync(sandbox, before, { resources })
+    await before.close()
+    // As an earlier version has filled one.
+    const name = new URL(address.url).pathname.slice(1)
+    await onServer(
+      kind.address().url,
+      `update pg_database set encoding = pg_char_to_encoding('LATIN1') where datname = '${name}'`,
+    )
     const warehouse = await reopen(address)
-    const noise = randomBytes(9000).toString('base64')
-    sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash', noise, 'card'])
-    const report = await sync(sandbox, warehouse, { resources: ['customer_payment_types', 'notes'] })
-    expect(of(report, 'customer_payment_types')).toMatchObject({
-      status: 'failed',
-      reason: 'record_unstorable',
-    })
-    expect(of(report, 'notes')).toMatchObject({ status: 'ok' })
-    const names = (await rowsOf(warehouse, 'customer_payment_types')).map(({ name }) => name)
-    expect(names.toSorted()).toEqual(['card', 'cash'])
-    const [entry, ...more] = await rowsOf(warehouse, 'sync_quarantine')
-    expect(more).toEqual([])
-    expect(entry).toMatchObject({ resource: 'customer_payment_types', path: '' })
-    expect(String(entry?.value)).toContain(noise.slice(0, 100))
-    const config = configure(sandbox, address, ['customer_payment_types'])
-    const verified = await shopsync(['verify', '--config', config])
-    expect(verified.code, verified.stdout).toBe(0)
-    expect(verified.stdout).toContain('In quarantine (not a difference): 1 value')
-    expect(verified.stdout).not.toContain('newer')
+    const config = configure(sandbox, address, resources)
+    const run = (...words: string[]) => shopsync([...words, '--config', config])
+    for (const words of [
+      'sync',
+      'reconcile',
+      'verify',
+      'migrate',
+      'plan',
+      'runs',
+      'forget --tenant 1 --yes',
+    ]) {
+      const { code, stderr } = await run(...words.split(' '))
+      expect(code, words).toBe(2)
+      expect(stderr).toMatch(/the encoding LATIN1.*expected UTF8.*shopsync copy --to postgres:/s)
+    }
+    expect(await rowsOf(warehouse, 'notes')).toHaveLength(3)
+    expect((await run('status')).code).toBe(0)
+    const reported = await run('report', '--json')
+    expect(reported.code, reported.stderr).toBe(0)
+    const checked = await run('check')
+    expect(checked.code).toBe(2)
+    expect(checked.stdout).toMatch(/the encoding LATIN1.*shopsync copy --to postgres:/s)
+    // The way out leads into another database, and not back.
+    const wide = kind.address()
+    expect((await run('copy', '--to', wide.url, '--to-schema', wide.schema)).code).toBe(0)
+    const copied = await reopen(wide)
+    expect(await rowsOf(copied, 'notes')).toHaveLength(3)
+    await copied.close()
+    const back = await run('copy', '--to', address.url, '--to-schema', 'another')
+    expect(back.code).toBe(2)
+    expect(back.stderr).toContain('the encoding LATIN1')
     await warehouse.close()
   })
 
-  it.each(postgres)('nor an index that somebody added: $name', async (kind) => {
-    const address = await kind.migrated()
+  it.each(postgres)(
+    'an index of somebody that refuses a value fails its list, and is named: $name',
+    async (kind) => {
+      const address = await kind.migrated()
+      const warehouse = await reopen(address)
+      await execute(warehouse, address.schema, 'create index long_ones on notes (description)')
+      for (const id of [4, 5, 6])
+        put('notes', id, id, { description: id === 5 ? randomBytes(9000).toString('base64') : 'short' })
+      const report = await sync(sandbox, warehouse, { resources })
+      expect(of(report, 'notes')).toMatchObject({ status: 'failed', reason: 'warehouse' })
+      expect(of(report, 'notes')?.error).toMatch(/rows of notes.*\(54000\).*the index long_ones/)
+      for (const resource of ['customers', 'vehicles'])
+        expect(of(report, resource)).toMatchObject({ status: 'ok' })
+      await execute(warehouse, address.schema, 'drop index long_ones')
+      expect(await sync(sandbox, warehouse, { resources })).toMatchObject({ status: 'ok', quarantined: 0 })
+      expect(await rowsOf(warehouse, 'notes')).toHaveLength(6)
+      await warehouse.close()
+    },
+  )
+})
+
+describe.each(bothWarehouses())('$name', (kind) => {
+  it('a key that is too long goes to quarantine before it is sent', async () => {
+    const address = await kind.viewed()
     const warehouse = await reopen(address)
-    await execute(
-      warehouse,
-      address.schema,
-      'create index long on notes (description); create index numbers on customer_phones (number)',
-    )
     const noise = randomBytes(9000).toString('base64')
-    for (const id of [4, 5, 6]) put('notes', id, id, { description: id === 5 ? noise : 'short' })
-    put('customers', 2, 7, { phones: [{ number: '+1' }, { number: noise }] })
-    const report = await sync(sandbox, warehouse, { resources })
-    expect(report).toMatchObject({ status: 'ok', quarantined: 2 })
-    expect((await rowsOf(warehouse, 'sync_quarantine')).map(({ path }) => path).toSorted()).toEqual([
-      'customer_phones[1].number',
-      'description',
-    ])
-    expect(await rowsOf(warehouse, 'notes')).toHaveLength(6)
-    const config = configure(sandbox, address, resources)
-    const verified = await shopsync(['verify', '--sample', '9', '--config', config])
-    expect(verified.code, verified.stdout).toBe(0)
-    expect(verified.stdout).toContain('In quarantine (not a difference): 2 values')
-    await execute(warehouse, address.schema, 'drop index long; drop index numbers')
-    await shopsync(['quarantine', 'replay', '--config', config])
-    expect(await rowsOf(warehouse, 'sync_quarantine')).toEqual([])
+    const longest = randomBytes(1000).toString('hex')
+    const list = 'customer_payment_types'
+    sandbox.store.tenant(1).strings.set(list, ['cash', noise, `${longest}é`, longest, 'card'])
+    put('notes', 4, 4, { [randomBytes(5000).toString('base64')]: 'of a name that long' })
+    const report = await sync(sandbox, warehouse, { resources: [list, 'notes'] })
+    expect(of(report, list)).toMatchObject({ status: 'failed', reason: 'record_unstorable' })
+    expect(of(report, 'notes')).toMatchObject({ status: 'ok' })
+    const names = (await rowsOf(warehouse, list)).map(({ name }) => name)
+    expect(names.toSorted()).toEqual(['card', 'cash', longest].toSorted())
+    const entries = await rowsOf(warehouse, 'sync_quarantine')
+    expect(entries).toHaveLength(2)
+    for (const entry of entries)
+      expect(entry).toMatchObject({ resource: list, path: '', reason: 'a key of more than 2000 bytes' })
+    const verified = await shopsync(['verify', '--config', configure(sandbox, address, [list])])
+    expect(verified.code).toBe(1)
+    expect(verified.stdout).toContain('2 records cannot be stored')
     await warehouse.close()
   })
 })

@@ -15,6 +15,7 @@ import type * as range from '../../../src/engine/list/range.js'
 import type * as verdicts from '../../../src/engine/list/verdict.js'
 import { judged } from '../../../src/engine/list/verdict.js'
 import type * as walkstate from '../../../src/engine/list/walkstate.js'
+import type * as slowpath from '../../../src/engine/model/flatten/slowpath.js'
 import type * as rowsettings from '../../../src/engine/model/rowsettings.js'
 import type * as absence from '../../../src/engine/run/absence.js'
 import type * as answers from '../../../src/engine/run/answerbyid.js'
@@ -47,14 +48,13 @@ import type * as layout from '../../../src/engine/warehouse/layout.js'
 import type * as learnedrules from '../../../src/engine/warehouse/learnedrules.js'
 import type * as lease from '../../../src/engine/warehouse/leaserows.js'
 import type * as oneconfiguration from '../../../src/engine/warehouse/oneconfiguration.js'
+import type * as openwarehouse from '../../../src/engine/warehouse/openwarehouse.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
 import type * as connectionpool from '../../../src/engine/warehouse/postgres/connectionpool.js'
 import type * as drivererrors from '../../../src/engine/warehouse/postgres/drivererrors.js'
 import type * as postgreserrors from '../../../src/engine/warehouse/postgres/drivererrors.js'
 import type * as postgreserase from '../../../src/engine/warehouse/postgres/erase.js'
 import type * as sessiontime from '../../../src/engine/warehouse/postgres/sessiontime.js'
-import type * as quarantine from '../../../src/engine/warehouse/quarantine.js'
-import type * as setaside from '../../../src/engine/warehouse/setaside.js'
 import type * as belonging from '../../../src/engine/warehouse/sourceidentity.js'
 import type * as sqliteerrors from '../../../src/engine/warehouse/sqlite/drivererrors.js'
 import type * as sqliteerase from '../../../src/engine/warehouse/sqlite/erase.js'
@@ -645,27 +645,25 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'the database can hold every value',
-    broken: 'calls a value in quarantine a difference',
-    breakage: breaking<typeof quarantine>('src/engine/warehouse/quarantine.ts').function(
-      'quarantinedValues',
-      () => async () => new Set(),
+    broken: 'goes on with a database in any encoding',
+    breakage: breaking<typeof openwarehouse>('src/engine/warehouse/openwarehouse.ts').function(
+      'refuseNarrow',
+      () => async (warehouse) => warehouse,
     ),
     test: 'test/engine/warehouse/trouble.test.ts',
-    name: 'nor an index that somebody added',
+    name: 'a database in another encoding than UTF8 is refused',
     on: ['postgres'],
   },
   {
     promise: 'the database can hold every value',
-    broken: "doesn't take out of a page what the database can't hold",
-    breakage: breaking<typeof setaside>('src/engine/warehouse/setaside.ts').function(
-      'storeStorable',
-      () =>
-        ({ batch }, store) =>
-          store(batch),
+    broken: 'sends keys of any length',
+    breakage: breaking<typeof slowpath>('src/engine/model/flatten/slowpath.ts').function(
+      'isKey',
+      () => () => true,
     ),
     test: 'test/engine/warehouse/trouble.test.ts',
-    name: 'a key too long for its index',
-    on: ['postgres'],
+    name: 'a key that is too long goes to quarantine before it is sent',
+    on: both,
   },
   {
     promise: 'Postgres responds',

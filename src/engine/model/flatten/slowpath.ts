@@ -12,6 +12,10 @@ import { cut, rawJson, readJsonText, storable } from './jsontext.js'
 
 const VALUE_LENGTH = 4096
 const EXAMPLE_LENGTH = 200
+/** A path is part of a key. It may end with a name that the source chose. */
+const PATH_LENGTH = 500
+/** In bytes. An index of Postgres holds about 2,700, whatever else is in its key. */
+const LONGEST_KEY = 2000
 /** How many unknown values of one enumeration a page reports. More would add nothing. */
 const DETAILS_A_PAGE = 20
 
@@ -37,7 +41,8 @@ export class PageFindings {
   constructor(private readonly resource: string) {}
 
   /** Reports a detail once per page. */
-  drift(kind: DriftEntry['kind'], path: string, detail: string, value: unknown): void {
+  drift(kind: DriftEntry['kind'], place: string, detail: string, value: unknown): void {
+    const path = cut(place, PATH_LENGTH)
     const group = `${kind} ${path}`
     const entries = this.#drift.get(group) ?? new Map<string, DriftEntry>()
     if (entries.size === 0) this.#drift.set(group, entries)
@@ -82,6 +87,9 @@ const join = (path: string, name: string): string => (path === '' ? name : `${pa
 /** The record id of a record without one: the same every time that record comes. */
 const digest = (record: unknown): string =>
   `?${createHash('sha256').update(readJsonText(record)).digest('hex').slice(0, 16)}`
+
+/** Whether an index can hold a text, with the rest of its key. */
+export const isKey = (text: string): boolean => Buffer.byteLength(text) <= LONGEST_KEY
 
 export class SlowPath {
   /** Positions of the items that are being read, outermost first. The readers set it. */
@@ -177,6 +185,8 @@ export class SlowPath {
       return this.badRecord(item, null, 'null where a text is expected')
     this.recordId = digest(item)
     const value = this.value(item, site)
+    if (typeof value === 'string' && !isKey(value))
+      return this.badRecord(item, null, `a key of more than ${LONGEST_KEY} bytes`)
     if (value === null) this.findings.unstorable++
     return value
   }

@@ -238,7 +238,6 @@ export function postgresDialect(
       warm: () => warm(pool),
       encode,
       rows: rowsOf,
-      pageOf: (rows) => rows,
       isTaken: (error) => error instanceof Error && 'code' in error && error.code === uniqueViolation,
       scan: (held, table, rowsAtOnce) => scan(held, schema, table, rowsAtOnce),
       optimize: (tables) => analyze(cache, tables),

@@ -7,7 +7,6 @@ import {
   type Trouble,
   tables,
   troubleOf,
-  values,
 } from '../classify.js'
 import { isOfConnection } from './connection.js'
 import { holderOf, lockTimeout } from './lockholder.js'
@@ -19,7 +18,7 @@ const lostText =
 const noneLeft =
   'The server has no connection left for this user: end other sessions, or raise max_connections or the connection limit of the role; a run takes up to four'
 
-const asSent = 'the data is stored as the API sends it, and a database constraint cannot fix it'
+const asSent = 'the data is stored as the API sends it, and a constraint or index cannot fix it'
 const foreign =
   'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
 const createdAgain =
@@ -61,12 +60,8 @@ const troubles: Readonly<Record<string, Trouble>> = {
   '57014': tables(
     "Raise the role's statement_timeout, such as: alter role … set statement_timeout = '5min'; or see what slows the table down",
   ),
-  '22P05': values('Expected a database with the encoding UTF8: no other holds every character'),
-  '22021': values('Expected a database with the encoding UTF8: no other holds every character'),
   '54': tables(foreign),
-  '54000': values(
-    'A value is too long for an index: see shopsync quarantine list. Drop the index if it was added',
-  ),
+  '54000': tables(`Drop the index that was added, or make it of a digest such as md5(COLUMN): ${asSent}`),
   P0: tables('Drop the trigger, rule or event trigger that was added'),
   XX: tables("Check the database server's log; reindex or restore the table"),
 }

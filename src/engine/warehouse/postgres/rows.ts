@@ -1,11 +1,8 @@
-import pg from 'pg'
 import { Bug } from '../../base/errors.js'
 import type { FlatPage, Tuple, Value } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/table.js'
 import { ownerPlace, type Rows } from '../rows.js'
 import { binaryArrays } from './arrays.js'
-
-const { TEXT, JSONB } = pg.types.builtins
 
 const inOrder = (a: Value | undefined, b: Value | undefined): number =>
   a === b || a === undefined || b === undefined || a === null || b === null ? 0 : a < b ? -1 : 1
@@ -55,26 +52,6 @@ function pickElements(array: Buffer, kept: readonly boolean[], count: number): B
   return picked.subarray(0, to)
 }
 
-const nullsAt = 4
-const typeAt = 8
-
-/** Where the element of a row begins, with its length. */
-function elementAt(array: Buffer, row: number): number {
-  let at = headerLength
-  for (let i = 0; i < row; i++) at += 4 + Math.max(0, array.readInt32BE(at))
-  return at
-}
-
-/** The same array with null in place of an element. */
-function withoutElement(array: Buffer, row: number): Buffer {
-  const at = elementAt(array, row)
-  const end = at + 4 + Math.max(0, array.readInt32BE(at))
-  const blank = Buffer.concat([array.subarray(0, at + 4), array.subarray(end)])
-  blank.writeInt32BE(1, nullsAt)
-  blank.writeInt32BE(-1, at)
-  return blank
-}
-
 /** Rows of one table as the server takes them: one array per column, in the order of `tupleColumns`. */
 export class BinaryRows implements Rows<BinaryRows> {
   constructor(
@@ -83,29 +60,7 @@ export class BinaryRows implements Rows<BinaryRows> {
   ) {}
 
   pick(keep: (owner: Value) => boolean): BinaryRows {
-    return this.keep((row) => keep(this.owners[row] ?? null))
-  }
-
-  text(row: number, place: number): string | null {
-    const array = this.columns[place]
-    const type = array?.readUInt32BE(typeAt)
-    if (!array || (type !== TEXT && type !== JSONB)) return null
-    const at = elementAt(array, row)
-    const length = array.readInt32BE(at)
-    // jsonb begins with a version number.
-    const begin = at + 4 + (type === JSONB ? 1 : 0)
-    return length < 0 ? null : array.toString('utf8', begin, at + 4 + length)
-  }
-
-  blank(row: number, place: number): BinaryRows {
-    return new BinaryRows(
-      this.owners,
-      this.columns.map((array, i) => (i === place ? withoutElement(array, row) : array)),
-    )
-  }
-
-  keep(keep: (row: number) => boolean): BinaryRows {
-    const kept = this.owners.map((_, row) => keep(row))
+    const kept = this.owners.map(keep)
     const owners = this.owners.filter((_, i) => kept[i])
     if (owners.length === this.owners.length) return this
     return new BinaryRows(

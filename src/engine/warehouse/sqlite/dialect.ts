@@ -21,7 +21,7 @@ import { interferences } from './interference.js'
 import { keyStatement, liveIndexes } from './liveindexes.js'
 import { makeFile, makeFolder, NamedFile, refuseShards } from './namedfile.js'
 import { mayWrite, openReadOnly } from './readonlyfile.js'
-import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
+import { encode, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
 import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/writerclient.js'
@@ -263,7 +263,6 @@ export function sqliteDialect(
       warm: () => void (threadFrom < Number.POSITIVE_INFINITY && writer.warm()),
       encode: (rows) => encode(rows, threadFrom),
       rows: rowsOf,
-      pageOf: pageOfRows,
       offload: (to, batch) =>
         batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined,
       isTaken: () => false,

@@ -7,7 +7,6 @@ import {
   type Trouble,
   tables,
   troubleOf,
-  values,
 } from '../classify.js'
 
 const asSent = 'the data is stored as the API sends it, and a database constraint cannot fix it'
@@ -60,7 +59,7 @@ const troubles: Readonly<Record<string, Trouble>> = {
   SQLITE_CONSTRAINT_TRIGGER: tables('Drop the trigger that was added to the table'),
   SQLITE_CONSTRAINT_UNIQUE: tables(`Drop the unique index that was added: ${asSent}`),
   SQLITE_MISMATCH: tables(foreign),
-  SQLITE_TOOBIG: values('The value is larger than SQLite allows: see shopsync quarantine list'),
+  SQLITE_TOOBIG: tables('A value is larger than SQLite allows: Postgres may hold it'),
 }
 
 /**

@@ -17,11 +17,6 @@ export function encode(tuples: FlatPage['rows'], threadFrom: number): SqlitePage
 export const rowsOf = ({ tuples }: SqlitePage, table: Table): TupleRows =>
   new TupleRows(tuples.get(table.name) ?? [], ownerPlace(table))
 
-export const pageOfRows = (rows: ReadonlyMap<string, TupleRows>): SqlitePage => ({
-  tuples: new Map([...rows].map(([name, { tuples }]) => [name, [...tuples]])),
-  isOffloaded: false,
-})
-
 /** Rows as flatten made them: their values are bound to statements one by one. */
 export class TupleRows implements Rows<TupleRows> {
   readonly owners: readonly Value[]
@@ -39,23 +34,9 @@ export class TupleRows implements Rows<TupleRows> {
   }
 
   pick(keep: (owner: Value) => boolean): TupleRows {
-    return this.keep((row) => keep(this.owners[row] ?? null))
-  }
-
-  keep(keep: (row: number) => boolean): TupleRows {
     return new TupleRows(
-      this.tuples.filter((_, row) => keep(row)),
+      this.tuples.filter((_, row) => keep(this.owners[row] ?? null)),
       this.place,
     )
-  }
-
-  text(row: number, place: number): string | null {
-    const value = this.tuples[row]?.[place]
-    return typeof value === 'string' ? value : null
-  }
-
-  blank(row: number, place: number): TupleRows {
-    const tuples = this.tuples.map((tuple, i) => (i === row ? tuple.with(place, null) : tuple))
-    return new TupleRows(tuples, this.place)
   }
 }
