@@ -12,6 +12,7 @@ import { sourceAddress } from '../engine/config/sourceaddress.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice } from '../engine/run/runreport.js'
+import type { WindowSharing } from '../engine/source/rate/siblings.js'
 import type { WaitNotice } from '../engine/source/rate/wait.js'
 import type { Source } from '../engine/source/source.js'
 import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
@@ -24,7 +25,6 @@ import { configuredModel } from './configuredmodel.js'
 import { shardNamed } from './flags.js'
 import { createLog, levelOf, secretsOf } from './log.js'
 import { packageVersion } from './package.js'
-import { windowSharing } from './windowsharing.js'
 
 export class OpenContext implements CommandContext {
   readonly log: Logger
@@ -262,6 +262,13 @@ export class OpenContext implements CommandContext {
       })
     }
   }
+}
+
+/** The row by which a command shares the rate limit's windows; undefined if it is the only one to use them. */
+async function windowSharing({ siblings, warehouse }: SourceUse): Promise<WindowSharing | undefined> {
+  if (!siblings || !warehouse) return undefined
+  const { sharedWindow } = await import('../engine/warehouse/sharedwindow.js')
+  return { siblings, row: sharedWindow(warehouse) }
 }
 
 /** Calls `use` with a context for the configuration that the command line names. */
