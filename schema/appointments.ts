@@ -21,10 +21,7 @@ export default defineResource({
       dated: true,
     }),
     end_at: timestamp("End. Setting it does not update the repair order's due_out_at."),
-    repair_order_id: ref('repair_orders', 'RepairOrder associated with the appointment.', {
-      indexed: true,
-      forgets: 'self',
-    }),
+    repair_order_id: ref('repair_orders', 'RepairOrder associated with the appointment.', { indexed: true }),
     shop_id: ref('shops', 'Shop the appointment was created in.'),
   },
 })

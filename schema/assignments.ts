@@ -12,10 +12,7 @@ export default defineResource({
   fields: {
     id: id('Id of the assignment.'),
     ...stamps,
-    repair_order_id: ref('repair_orders', 'RepairOrder being transferred.', {
-      indexed: true,
-      forgets: 'self',
-    }),
+    repair_order_id: ref('repair_orders', 'RepairOrder being transferred.', { indexed: true }),
     transfer_to_id: ref('staffs', 'Staff.id involved in the transfer: to whom.'),
     transfer_from_id: ref('staffs', 'Staff.id involved in the transfer: from whom.'),
     message: personal('text', 'drop', text('Transfer message.')),

@@ -18,7 +18,6 @@ export default defineResource({
     taggable_type: oneOf(taggable.split(' '), 'Type of the tagged entity.'),
     taggable_id: field('id', 'Id of the tagged entity.', {
       indexed: true,
-      forgets: 'self',
       typedBy: 'taggable_type',
     }),
     name: text('Tag name.'),

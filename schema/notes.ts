@@ -12,6 +12,6 @@ export default defineResource({
     id: id('Id of the note.'),
     ...stamps,
     description: personal('text', 'drop', text('Text of the note.')),
-    repair_order_id: ref('repair_orders', 'RO the note belongs to.', { indexed: true, forgets: 'self' }),
+    repair_order_id: ref('repair_orders', 'RO the note belongs to.', { indexed: true }),
   },
 })

@@ -23,10 +23,7 @@ export default defineResource({
       'true if added as a service on an RO. Every imported=true record is also done=true, ' +
         'but not every done=true record is imported=true.',
     ),
-    vehicle_id: ref('vehicles', 'Vehicle the service was recommended for.', {
-      indexed: true,
-      forgets: 'self',
-    }),
+    vehicle_id: ref('vehicles', 'Vehicle the service was recommended for.', { indexed: true }),
     done: boolean(
       'true if sold to the customer or manually marked done by staff. ' +
         'Such records are no longer presented to the vehicle owner on future visits.',

@@ -24,10 +24,7 @@ export default defineResource({
         { indexed: true },
       ),
     ),
-    repair_order_id: ref('repair_orders', 'RO the transaction was made against.', {
-      indexed: true,
-      forgets: 'self',
-    }),
+    repair_order_id: ref('repair_orders', 'RO the transaction was made against.', { indexed: true }),
     staff_id: ref('staffs', 'Staff member who attempted it.'),
     status: oneOf(statuses.split(' '), "Outcome. Only 'approved' is successful (authorized)."),
     serial_number: text('HSN of the card reader.'),

@@ -23,7 +23,7 @@ export default defineResource({
   fields: {
     id: id('Id of the payment.'),
     ...datedStamps,
-    repair_order_id: ref('repair_orders', 'RO that was paid for.', { indexed: true, forgets: 'self' }),
+    repair_order_id: ref('repair_orders', 'RO that was paid for.', { indexed: true }),
     payment_type: text(
       "Display name: the type and, if present, the name, joined with ' - '. " +
         'Payment types are customizable per shop.',

@@ -37,9 +37,6 @@ export default defineResource({
       { table: 'services', key: 'id', ownerColumn: 'service_id', fields: service },
       'The recommended services; a quick rec has none.',
     ),
-    repair_order_id: ref('repair_orders', 'RO the service was recommended on.', {
-      indexed: true,
-      forgets: 'self',
-    }),
+    repair_order_id: ref('repair_orders', 'RO the service was recommended on.', { indexed: true }),
   },
 })

@@ -23,6 +23,7 @@ const payments = many(
   {
     table: 'payments',
     key: 'position',
+    itemsOf: 'payments',
     fields: {
       payment_type: text('Display name of the payment type.'),
       payment_type_details: object(
@@ -89,10 +90,10 @@ export default defineResource({
       'estimate: not started. in_progress: started_at is set. invoice: closed_at is set.',
     ),
     status_id: nullable(ref('statuses', 'Status.id.')),
-    customer_id: ref('customers', 'Customer.id.', { indexed: true, forgets: 'self' }),
+    customer_id: ref('customers', 'Customer.id.', { indexed: true }),
     technician_id: ref('staffs', 'Staff.id of the assigned technician.'),
     advisor_id: ref('staffs', 'Staff.id of the service advisor.'),
-    vehicle_id: ref('vehicles', 'Vehicle.id.', { indexed: true, forgets: 'other' }),
+    vehicle_id: ref('vehicles', 'Vehicle.id.', { indexed: true }),
     shop_id: ref('shops', 'Shop.id.'),
     detail: personal('text', 'drop', text('Staff notes.')),
     preferred_contact_type: personal(

@@ -62,14 +62,15 @@ export interface Field<K extends Kind = Kind> {
   readonly nullable: boolean
   /** The documented values of an enumeration; others are stored as they come and reported as drift. */
   readonly values?: readonly string[]
-  /** The table that the id refers to. */
+  /**
+   * The table that the id refers to. Between tables that may say something about a person, it leads `forget` from record
+   * to record, both ways.
+   */
   readonly references?: string
   readonly indexed?: boolean
   /** An instant whose day in the shop's zone a view shows: an index has its UTC day. */
   readonly dated?: boolean
   readonly personal?: Personal
-  /** `self`: its record is forgotten with the one it refers to. `other`: that one is, with all that refer to it. */
-  readonly forgets?: 'self' | 'other'
   /** For an id of records of several resources: the field with the entity whose record it is. */
   readonly typedBy?: string
 }
@@ -94,6 +95,11 @@ export interface Children<T extends string = string, F extends Shape = Shape, O 
   readonly fields: F
   /** The column by which the children of an item refer to the item, such as `service_id`. */
   readonly ownerColumn?: O
+  /**
+   * The resource whose records the items show. Their ids are kept if the API sends them, which its documentation doesn't
+   * show: a column `id` of their own table.
+   */
+  readonly itemsOf?: string
   /** Items move from record to record and keep their id: until the record that lost one is read again, both show it. */
   readonly moves?: boolean
 }
@@ -165,10 +171,12 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly undeclared?: Personal
   /** Its records are persons, who can be forgotten one by one. */
   readonly forgettable?: true
+  /** Several persons may have one of its records; it's forgotten only with the last of them. */
+  readonly shared?: true
   readonly fields: F
 }
 
-type FieldOptions = Pick<Field, 'indexed' | 'dated' | 'forgets'>
+type FieldOptions = Pick<Field, 'indexed' | 'dated'>
 
 export const field = <K extends Kind>(kind: K, doc: string, more: Partial<Field<K>> = {}): Field<K> => ({
   type: 'field',
@@ -192,6 +200,13 @@ export const ref = (references: string, doc: string, options: FieldOptions = {})
   field('id', doc, { references, ...options })
 /** A text with documented values. Other values are still stored, and reported as drift. */
 export const oneOf = (values: readonly string[], doc: string): Field<'text'> => field('text', doc, { values })
+
+/** The fields of an array's items, documented or not. */
+export const itemFields = ({ fields, itemsOf }: Pick<Children, 'fields' | 'itemsOf'>): Shape => {
+  if (itemsOf === undefined) return fields
+  const doc = "Id of the record, if the API sends it. Its documentation doesn't show it."
+  return { ...fields, id: field('id', doc, { nullable: true, references: itemsOf, indexed: true }) }
+}
 
 /** Marks a field that says something about a person. No other file names such a field. */
 export const personal = <F extends Field>(

@@ -9,6 +9,7 @@ export default defineResource({
   source: 'Resources: Other resources',
   grain: 'one vehicle of a tenant',
   documented: false,
+  shared: true,
   undeclared: { who: 'customer', preset: 'drop' },
   fields: {
     id: id('Id of the vehicle.'),

@@ -3,7 +3,14 @@
  * addresses rows by column name, and shares only the converters with the compiled readers; those have their own tests.
  */
 import { nameFields } from '../../schema/naming.js'
-import type { Children, Field, Resource, Scalars, Shape } from '../../schema/resource.js'
+import {
+  type Children,
+  type Field,
+  itemFields,
+  type Resource,
+  type Scalars,
+  type Shape,
+} from '../../schema/resource.js'
 import type { Value } from '../../src/engine/model/flatten/batch.js'
 import { convert } from '../../src/engine/model/flatten/convert.js'
 import { cut, jsonText, rawJson } from '../../src/engine/model/flatten/jsontext.js'
@@ -146,7 +153,7 @@ class Reader {
       this.complain(path, item)
       return
     }
-    const row = { ...owners, position, ...this.columns(item, child.fields, path, '', '', extra) }
+    const row = { ...owners, position, ...this.columns(item, itemFields(child), path, '', '', extra) }
     if (!before) this.add(table, row)
     if (child.key === 'id') this.seen.set(`${table} ${id}`, before ?? row)
     const below = child.ownerColumn ? { ...owners, [child.ownerColumn]: id } : owners
@@ -156,7 +163,7 @@ class Reader {
   /** Compared by a separate reader, whose findings are ignored. */
   isEqual(before: Row, owners: Row, item: Json, child: Children): boolean {
     const aside = new Reader(this.resource, this.embedded)
-    const row: Row = { ...owners, ...aside.columns(item, child.fields, '', '', '', empty()) }
+    const row: Row = { ...owners, ...aside.columns(item, itemFields(child), '', '', '', empty()) }
     return Object.keys(before).every((name) => (before[name] ?? null) === (row[name] ?? null))
   }
 

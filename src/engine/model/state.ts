@@ -1,7 +1,6 @@
 import { boolean, id, integer, json, number, text, timestamp } from '../../../schema/resource.js'
 import { arrange } from '../base/arrange.js'
-import { forgottenTables } from './forgottentables.js'
-import { leaseTables } from './leasetables.js'
+import { forgottenTables, leaseTables } from './leasetables.js'
 import { runTables } from './runtables.js'
 import { define, type RowsOf, type StateTable, type StateTables } from './statetable.js'
 import type { Table } from './table.js'

@@ -1,5 +1,6 @@
 import type { Derived } from '../../../schema/derive.js'
-import type { Children, Field, Kind, Personal, Resource, Scalars, Shape } from '../../../schema/resource.js'
+import type { Kind, Resource, Scalars, Shape } from '../../../schema/resource.js'
+import { type Children, type Field, itemFields, type Personal } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { singularOf, withArticle } from '../base/format.js'
 import { addedColumns, computedColumns } from './computedcolumns.js'
@@ -94,8 +95,9 @@ const seenFrom = column(
 )
 
 /** Columns whose value is the same in every row of a batch: apply writes them, flatten doesn't. */
-const stamps = [tenantId, syncedAt, deletedAt, unlistedAt, seenFrom]
-export const stampColumns: ReadonlySet<string> = new Set(stamps.map(({ name }) => name))
+export const stampColumns: ReadonlySet<string> = new Set(
+  [tenantId, syncedAt, deletedAt, unlistedAt, seenFrom].map(({ name }) => name),
+)
 
 const ofField = (name: string, field: Field, nullable: boolean): Column => ({
   name,
@@ -181,8 +183,6 @@ const ownerColumns = (owner: Owner): Column[] =>
     }),
   )
 
-const ownerNames = (owner: Owner): string[] => ownerColumns(owner).map(({ name }) => name)
-
 const position = column('position', 'integer', false, 'Its 0-based position in the array.')
 
 /** The key of rows that are identified only by their owner and one column of their own. */
@@ -192,13 +192,12 @@ function placedKey(owner: Owner, table: string, column: string): string[] {
     throw new Bug(
       `schema: ${resource.name}: the items of ${table} are told apart by their ${column} inside of ${nameless}, whose id they do not carry; expected an ownerColumn in ${nameless}, or key: 'id' in ${table}`,
     )
-  return ['tenant_id', ...ownerNames(owner), column]
+  return ['tenant_id', ...ownerColumns(owner).map(({ name }) => name), column]
 }
 
 const childrenTable = (owner: Owner, child: Children): Table => {
   const hasId = child.key === 'id'
   // A record's rows follow from that record only: an id that appears in two records is a row of each.
-  const key = hasId ? ['tenant_id', owner.rootColumn, 'id'] : placedKey(owner, child.table, 'position')
   return {
     name: `${owner.resource.singular}_${child.table}`,
     resource: owner.resource.name,
@@ -209,20 +208,22 @@ const childrenTable = (owner: Owner, child: Children): Table => {
       tenantId,
       ...ownerColumns(owner),
       position,
-      ...ownColumns(child.fields, new Set(hasId ? ['id'] : [])),
+      ...ownColumns(itemFields(child), new Set(hasId ? ['id'] : [])),
       ...computedColumns(owner.resource, child.table),
       syncedAt,
     ],
-    key,
+    key: hasId ? ['tenant_id', owner.rootColumn, 'id'] : placedKey(owner, child.table, 'position'),
     owner: owner.rootColumn,
     ...(child.moves && { moves: true }),
-    indexes: child.moves ? [['tenant_id', 'id']] : [],
+    indexes: [...(child.moves ? ['id'] : []), ...indexed(itemFields(child))].map((name) => [
+      'tenant_id',
+      name,
+    ]),
   }
 }
 
 const scalarsTable = (owner: Owner, child: Scalars): Table => {
   const byValue = child.key === 'value'
-  const key = placedKey(owner, child.table, byValue ? child.column : 'position')
   return {
     name: `${owner.resource.singular}_${child.table}`,
     resource: owner.resource.name,
@@ -236,7 +237,7 @@ const scalarsTable = (owner: Owner, child: Scalars): Table => {
       ofField(child.column, child.of, !byValue),
       syncedAt,
     ],
-    key,
+    key: placedKey(owner, child.table, byValue ? child.column : 'position'),
     owner: owner.rootColumn,
     indexes: [],
   }
@@ -270,15 +271,14 @@ const made = new WeakMap<Resource, Table[]>()
 export function tablesOf(resource: Resource): Table[] {
   const grain = withArticle(resource.singular.replaceAll('_', ' '))
   const owner = { resource, rootColumn: `${resource.singular}_id`, path: [], grain }
-  const tables = made.get(resource) ?? [rootTable(resource), ...childTables(owner, resource.fields)]
-  made.set(resource, tables)
-  return tables
+  if (!made.has(resource)) made.set(resource, [rootTable(resource), ...childTables(owner, resource.fields)])
+  return made.get(resource) ?? []
 }
 
 /** The table for a declaration in schema/derived/. */
 export function derivedTable(derived: Derived): Table {
   const { name, of, doc, grain, ownerColumn, key = [], fields, indexes = [], unique = [] } = derived
-  const required = new Set<string>([...key, ...unique])
+  const own = ownColumns(fields, new Set<string>([...key, ...unique]))
   const owner = {
     ...column(ownerColumn, 'id', false, 'Id of the record it is derived from.'),
     references: of,
@@ -289,7 +289,7 @@ export function derivedTable(derived: Derived): Table {
     doc,
     grain,
     role: 'derived',
-    columns: [tenantId, owner, ...ownColumns(fields, required), syncedAt, deletedAt, unlistedAt],
+    columns: [tenantId, owner, ...own, syncedAt, deletedAt, unlistedAt],
     key: ['tenant_id', ownerColumn, ...key],
     owner: ownerColumn,
     indexes: indexes.map((columns) => ['tenant_id', ...columns]),

@@ -104,13 +104,17 @@ export class PageStore {
     return this.#unstorable.size - before
   }
 
-  #tell({ quarantine }: EncodedPage, { drift, lowered }: Applied): void {
+  #tell({ quarantine }: EncodedPage, { drift, lowered, reassigned = 0 }: Applied): void {
     const { key, observer, stats } = this.cursor
     const note: Note = (message, fields) => observer.notice?.(message, { ...cursorColumns(key), ...fields })
     stats.quarantined += quarantine.length
     if (lowered > 0)
       note('Rows were stamped ahead of all that was recorded; what the source shows now replaces them', {
         records: lowered,
+      })
+    if (reassigned > 0)
+      note('The source gives records of forgotten customers to other customers; they stay forgotten', {
+        records: reassigned,
       })
     if (drift.length > 0)
       note(

@@ -308,6 +308,7 @@ export async function applyBatch<R extends Rows<R>, E>(
   sent?.()
   const [[ofRoots, ofChildren, ofEmbedded]] = await stored
   await versions?.dropUnchanged()
+  await batch.closing?.(session)
   const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)
   if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
   const removed = sum(ofChildren.map((child) => child.removed))

@@ -1,13 +1,15 @@
 /** Takes what says something about a person out of stored rows, their versions, quarantine and drift. */
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
-import type { Resource } from '../../../schema/resource.js'
+import type { Int64, Resource } from '../../../schema/resource.js'
 import { parseId } from '../base/int64.js'
 import { type ForgetPlan, forgottenReason, rowsGo } from '../model/forgotten.js'
 import { historyName } from '../model/historytable.js'
+import type { Model } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
-import { rootTable } from './database.js'
-import { among, ForgetIds, namesAmong, type RecordIds } from './forgottenids.js'
+import { type Db, rootTable } from './database.js'
+import { among } from './forgottenclosure.js'
 import type { Session } from './transaction.js'
+import { wholeName } from './versionbatch.js'
 import { stampsBegin } from './voidstamps.js'
 
 /** A statement, and the table whose rows it changes. */
@@ -21,21 +23,18 @@ export interface Emptying {
 /** Entries of quarantine that are looked up by one statement. */
 const namesAtOnce = 500
 
-export abstract class ForgetRows extends ForgetIds {
-  /** Empties these records, which are entered, and those that are forgotten with them and aren't entered themselves. */
-  *emptying(plan: ForgetPlan, ids: RecordIds): Generator<Emptying> {
-    for (const { theirs, link } of this.dependents(plan))
-      if (!theirs.isEntered) yield* this.rows(theirs, this.idsBy(theirs, link, plan, ids))
-    yield* this.rows(plan, ids)
-  }
+/** The rows of one tenant. */
+export class ForgetRows {
+  private readonly plans: readonly ForgetPlan[]
 
-  protected *emptied(plan: ForgetPlan, ids: RecordIds): Generator<Emptying> {
-    yield* this.rows(plan, ids)
-    for (const { theirs, link } of this.dependents(plan))
-      yield* this.emptied(theirs, this.idsBy(theirs, link, plan, ids))
-    for (const { link, target } of this.others(plan))
-      yield* this.emptied(target, this.hidden(target, this.referred(plan, link, ids)))
-    yield { table: 'sync_drift', query: this.examples }
+  constructor(
+    private readonly db: Db,
+    private readonly model: Pick<Model, 'list' | 'forgotten'>,
+    private readonly tenantId: Int64,
+    /** The row of the lease under which the statements are executed. */
+    private readonly lease = wholeName,
+  ) {
+    this.plans = model.list.flatMap(({ forgets }) => forgets ?? [])
   }
 
   /** Examples of the lists whose records are forgotten with others may be theirs. */
@@ -123,7 +122,7 @@ export abstract class ForgetRows extends ForgetIds {
   }
 
   /** Copies of these records are made again, with their nested lists (docs/increments.md). */
-  private stamped(table: Table, ids: RecordIds): CompiledQuery {
+  private stamped(table: Table, ids: readonly Int64[]): CompiledQuery {
     return this.db
       .updateTable(rootTable(table))
       .set({ _synced_at: (eb) => sql<string>`${stampsBegin(eb, this.lease)}` })
@@ -134,7 +133,7 @@ export abstract class ForgetRows extends ForgetIds {
   }
 
   /** Empties the rows of these records, their versions and what is in quarantine for them. */
-  private *rows(plan: ForgetPlan, ids: RecordIds): Generator<Emptying> {
+  *emptying(plan: ForgetPlan, ids: readonly Int64[]): Generator<Emptying> {
     const { db, tenantId } = this
     const { resource, tables, columns } = plan
     for (const table of tables)
@@ -171,6 +170,6 @@ export abstract class ForgetRows extends ForgetIds {
           .where(sql<boolean>`id in ${among(ids)}`)
           .compile(),
       }
-    yield { table: 'sync_quarantine', query: this.unquoted(resource, namesAmong(ids)) }
+    yield { table: 'sync_quarantine', query: this.unquoted(resource, sql`(${sql.join(ids.map(String))})`) }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The sets of forgotten records in the warehouse (docs/warehouse.md, Forgetting a customer). What is forgotten with whom
- * follows from the declarations (model/forgotten.ts).
+ * The sets of forgotten records in the warehouse (docs/warehouse.md, Forgetting a customer), as a run and its pages read
+ * them. forgottenentries.ts writes them.
  *
  * Who may change a set, and who hears of it: `shopsync forget` under its lease, so no page is under way; and the commit
  * of a page that shows a record of a forgotten customer for the first time. Either raises `sync_lease.forgotten` in the
@@ -12,10 +12,11 @@ import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Shard } from '../base/shard.js'
 import type { FlatPage } from '../model/flatten/batch.js'
+import type { ForgottenState } from '../model/forgotten.js'
 import { historyName } from '../model/historytable.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { CursorKey, Reader } from './cursors.js'
-import { type Db, readJson, rootTable } from './database.js'
+import { type Db, readJson } from './database.js'
 import type { Dialect } from './dialect.js'
 import { isOfShard } from './shardsql.js'
 import type { EncodedPage } from './versionbatch.js'
@@ -44,12 +45,12 @@ export async function readForgottenRecords(warehouse: Source, tenantId?: Int64):
       .selectFrom('sync_forgotten_records')
       .select(['tenant_id', 'resource', 'record_id', 'state'])
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
-    const found = new Map<Int64, Map<string, Map<Int64, boolean>>>()
+    const found = new Map<Int64, Map<string, Map<Int64, ForgottenState>>>()
     if (tenantId !== undefined) found.set(tenantId, new Map())
     for (const { tenant_id, resource, record_id, state } of await query.execute()) {
-      const records = found.get(tenant_id) ?? new Map<string, Map<Int64, boolean>>()
-      const ids = records.get(resource) ?? new Map<Int64, boolean>()
-      found.set(tenant_id, records.set(resource, ids.set(record_id, state === 'hidden')))
+      const records = found.get(tenant_id) ?? new Map<string, Map<Int64, ForgottenState>>()
+      const ids = records.get(resource) ?? new Map<Int64, ForgottenState>()
+      found.set(tenant_id, records.set(resource, ids.set(record_id, state as ForgottenState)))
     }
     if (tenantId === undefined) Object.assign(forgotten, { generation, tenants: new Map() })
     for (const [tenant, records] of found) forgotten.tenants.set(tenant, { generation, records })
@@ -68,12 +69,22 @@ export async function preparedAgain(
   const again = page.forgotten?.again
   if (again) return warehouse.encode(again(), key)
   const { generation = 0, records } = warehouse.model.forgotten.tenants.get(key.tenantId) ?? {}
-  return records?.size === 0 ? { ...page, forgotten: { generation, entering: [], sharing: [] } } : undefined
+  return records?.size === 0
+    ? { ...page, forgotten: { generation, entering: [], sharing: [], reassigned: [] } }
+    : undefined
 }
 
 /** The same for commands that only read: they may meet the warehouse of an older program. */
 export async function readForgottenThere(warehouse: Source & { has(name: string): Promise<boolean> }) {
   if (await warehouse.has('sync_forgotten_records')) await readForgottenRecords(warehouse)
+}
+
+export interface NotLookedAt {
+  readonly table: string
+  /** `not_read`: its list was never read to the end. `leads_to_nobody`: no reference leads to a person. */
+  readonly reason: 'not_read' | 'leads_to_nobody'
+  /** How many rows that concerns; null for a list. */
+  readonly rows: number | null
 }
 
 /** What is known about a customer who was forgotten. Nothing in it says who that was. */
@@ -90,6 +101,8 @@ export interface Receipt {
   readonly kept: readonly { readonly table: string; readonly rows: number }[]
   /** Why traces remain in the database's files; null if none do. */
   readonly traces_left: string | null
+  /** What may say something about the person and could not be looked at. */
+  readonly not_looked_at: readonly NotLookedAt[]
   /** Where else traces may be, such as in backups. */
   readonly elsewhere: string
 }
@@ -105,32 +118,22 @@ export async function storedReceipts(
   return rows.map(({ receipt }) => readJson(receipt) as Receipt)
 }
 
-/** Since when a record is forgotten, by itself or with one to which it refers. undefined if it isn't. */
+/** Since when a record is forgotten. undefined if it isn't. */
 export async function forgottenSince(
   warehouse: Reader & { has(name: string): Promise<boolean> },
-  { name, forgets }: Pick<ResourceModel, 'name' | 'forgets'>,
+  { name: resource }: Pick<ResourceModel, 'name'>,
   tenantId: Int64,
   id: Int64,
 ): Promise<string | undefined> {
-  if (!forgets || !(await warehouse.has('sync_forgotten_records'))) return undefined
-  const owners = forgets.self.flatMap(({ of, column }) => (of === undefined ? [] : [{ of, column }]))
-  return warehouse.read(async (db) => {
-    for (const { of, column } of [{ of: name, column: 'id' }, ...owners]) {
-      const ids = db
-        .selectFrom(rootTable({ name }))
-        .select(sql<Int64>`${sql.ref(column)}`.as('id'))
-        .where('tenant_id', '=', tenantId)
-        .where('id', '=', id)
-      const entry = db
-        .selectFrom('sync_forgotten_records')
-        .select('since')
-        .where((eb) => eb.and({ tenant_id: tenantId, resource: of, state: 'hidden' }))
-        .where('record_id', 'in', ids)
-      const since = (await entry.executeTakeFirst())?.since
-      if (since) return since
-    }
-    return undefined
-  })
+  if (!(await warehouse.has('sync_forgotten_records'))) return undefined
+  const entry = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_forgotten_records')
+      .select('since')
+      .where((eb) => eb.and({ tenant_id: tenantId, resource, record_id: id, state: 'hidden' }))
+      .executeTakeFirst(),
+  )
+  return entry?.since ?? undefined
 }
 
 /** Records that aren't forgotten any more, and whose values have to be requested. */
@@ -146,24 +149,16 @@ export const wantedRecords = (warehouse: Reader, shard?: Shard) =>
     return (shard ? wanted.where(isOfShard(sql.ref('tenant_id'), shard)) : wanted).execute()
   })
 
-/** The records were read. Those by which others are forgotten stay on record. */
+/** The records were read. They stay on record: what belongs to others, too, isn't judged again with each page. */
 export const settleWanted = (
   db: Db,
-  { forgets, name }: Pick<ResourceModel, 'forgets' | 'name'>,
+  { name: resource }: Pick<ResourceModel, 'name'>,
   tenantId: Int64,
   ids: readonly Int64[],
-): CompiledQuery => {
-  const here = { tenant_id: tenantId, resource: name, state: 'wanted' }
-  return forgets?.isEntered
-    ? db
-        .updateTable('sync_forgotten_records')
-        .set({ state: 'kept' })
-        .where((eb) => eb.and(here))
-        .where('record_id', 'in', [...ids])
-        .compile()
-    : db
-        .deleteFrom('sync_forgotten_records')
-        .where((eb) => eb.and(here))
-        .where('record_id', 'in', [...ids])
-        .compile()
-}
+): CompiledQuery =>
+  db
+    .updateTable('sync_forgotten_records')
+    .set({ state: 'kept' })
+    .where((eb) => eb.and({ tenant_id: tenantId, resource, state: 'wanted' }))
+    .where('record_id', 'in', [...ids])
+    .compile()

@@ -62,6 +62,10 @@ export interface Batch<E = unknown> extends BatchStamp {
   readonly isById?: boolean
   /** A state statement that commits with the rows only if any of them changes. */
   readonly ifChanged?: CompiledQuery
+  /** What commits with the rows and depends on what is stored by then. No thread can have it; nearly all pages lack it. */
+  readonly closing?: (session: {
+    run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
+  }) => Promise<void>
   /** undefined if no run holds a lease. */
   readonly fence: Fence | undefined
   readonly origin?: Origin
@@ -101,6 +105,8 @@ export interface Applied {
   readonly stale: number
   /** Stored rows whose stamps were void, and were lowered (voidstamps.ts). */
   readonly lowered: number
+  /** Forgotten records that the source gives to another person by now. */
+  readonly reassigned?: number
   /** The stored versions before this batch, by record id. */
   readonly previous: ReadonlyMap<Int64, Version>
   /** Drift that no run has recorded before. */

@@ -240,7 +240,7 @@ export class Warehouse implements Reader {
   /** Stores one page atomically: rows, children, quarantine and progress. Safe to repeat. */
   async apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
     if (!batch.page.forgotten) return this.#apply(batch)
-    const { applyForgetting } = await import('./forgetstatements.js')
+    const { applyForgetting } = await import('./forgottenentries.js')
     return applyForgetting(this, batch, (one) => this.#apply(one))
   }
 
@@ -264,7 +264,7 @@ export class Warehouse implements Reader {
         backlog.asking((sent) => applyBatch(dialect, session, to, batch, { sent, isCautious })),
       )
     const store = (): Promise<Applied> =>
-      dialect.bulk.offload?.(to, batch) ??
+      (batch.closing ? undefined : dialect.bulk.offload?.(to, batch)) ??
       storeHere(false).catch((error) =>
         dialect.bulk.isTaken(error) ? storeHere(true) : Promise.reject(error),
       )

@@ -10,7 +10,8 @@ export const forgetCommand: Command = {
 Without --customer, erases every row of the tenant in every table, including quarantine and history. With --customer,
 erases what says something about these customers; orders, payments and totals keep ids and numbers. Either way, what is
 left in the database's files goes too: a SQLite file is rewritten, Postgres tables are vacuumed. If another program that
-reads the SQLite file prevents that, the exit code is 1. Backups are not touched.
+reads the SQLite file prevents that, the exit code is 1. It is also 1 if something could not be looked at, such as an
+appointment that names no order: the receipt lists it. Backups are not touched.
 
 A tenant stays forgotten, granted or not: runs leave it out until --lift. Customers stay forgotten while the source still
 has them, until --lift; the next sync then reads their lists whole. forgotten.jsonl beside the configuration lists

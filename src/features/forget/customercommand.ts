@@ -10,7 +10,7 @@ import { confirmTyped } from '../../shell/confirmation.js'
 import { listOf } from '../../shell/flags.js'
 import { forgottenFile, readForgottenFile, recordForgotten } from '../../shell/forgottenfile.js'
 import { checkPersons, countForgotten, forgetPersons, liftPersons, type Person } from './customers.js'
-import { countsText, liftedText, personName, personQuestion, receiptText } from './words.js'
+import { countsText, liftedText, missedText, personName, personQuestion, receiptText } from './words.js'
 
 const wrong = (message: string, hint: string): Stop => new Stop(message, { exitCode: 2, hint })
 
@@ -77,7 +77,7 @@ export async function onCustomers(invocation: Invocation, context: CommandContex
     await checkPersons({ warehouse: there, model: there.model }, persons)
     const counts = await countForgotten({ warehouse: there, model: there.model, clock }, persons)
     await out.answer(counts, countsText(counts, persons.map(personName)))
-    return 0
+    return counts.not_looked_at.length === 0 ? 0 : 1
   }
   const warehouse = await context.existingWarehouse()
   const file = forgottenFile(invocation)
@@ -99,9 +99,10 @@ export async function onCustomers(invocation: Invocation, context: CommandContex
   const receipts = persons.length > 0 ? await forgetPersons(needs, persons) : []
   await out.answer({ receipts }, receiptText(receipts, file))
   const left = receipts.find((receipt) => receipt.traces_left !== null)?.traces_left ?? null
-  if (left === null) return 0
-  if (out.quiet) out.trouble(left)
-  return 1
+  const missed = receipts.flatMap((receipt) => receipt.not_looked_at)
+  if (out.quiet && left !== null) out.trouble(left)
+  if (out.quiet && missed.length > 0) out.trouble(missedText(missed).trimStart())
+  return left === null && missed.length === 0 ? 0 : 1
 }
 
 async function confirm({ signals, io }: Invocation, persons: readonly Person[]): Promise<void> {

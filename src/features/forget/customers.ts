@@ -4,20 +4,27 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
-import { Bug, Stop } from '../../engine/base/errors.js'
-import type { ForgetPlan } from '../../engine/model/forgotten.js'
+import { Stop } from '../../engine/base/errors.js'
+import { type ForgetPlan, subjectOf } from '../../engine/model/forgotten.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import { ForgetStatements } from '../../engine/warehouse/forgetstatements.js'
+import { ForgottenClosure, idParts } from '../../engine/warehouse/forgottenclosure.js'
+import { ForgottenEntries } from '../../engine/warehouse/forgottenentries.js'
 import type { Emptying } from '../../engine/warehouse/forgottenrows.js'
-import { type Receipt, readForgottenRecords, storedReceipts } from '../../engine/warehouse/forgottensets.js'
+import {
+  type NotLookedAt,
+  type Receipt,
+  readForgottenRecords,
+  storedReceipts,
+} from '../../engine/warehouse/forgottensets.js'
 import { notRemoved } from '../../engine/warehouse/interference.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ForgottenLine } from '../../shell/forgottenfile.js'
+import { notLookedAt } from './notlookedat.js'
 
 /** One customer of a tenant. */
 export interface Person {
@@ -40,19 +47,13 @@ const recordsAtOnce = 500
 
 const plansOf = ({ list }: Model): readonly ForgetPlan[] => list.flatMap(({ forgets }) => forgets ?? [])
 
-/** How the records are forgotten that people name. */
-function subjectOf(model: Model): ForgetPlan {
-  const subject = plansOf(model).find(({ resource }) => resource.forgettable)
-  if (!subject) throw new Bug('No resource has persons')
-  return subject
-}
-
 /** Stops unless all of them are in the warehouse: a mistyped id would erase nothing, and nobody would notice. */
 export async function checkPersons(
   { warehouse, model }: Pick<Needs, 'warehouse' | 'model'>,
   persons: readonly Person[],
 ): Promise<void> {
-  const subject = subjectOf(model)
+  const plans = plansOf(model)
+  const subject = subjectOf(plans)
   const isKnown = async ({ tenantId, id }: Person): Promise<boolean> => {
     const isThere = (table: string, column: string): Promise<boolean> =>
       warehouse.read(async (db) => {
@@ -64,9 +65,9 @@ export async function checkPersons(
         return (await here.executeTakeFirst()) !== undefined
       })
     if (await isThere(subject.resource.name, 'id')) return true
-    for (const { resource, self } of plansOf(model))
-      for (const { of, column } of self)
-        if (of === subject.resource.name && (await isThere(resource.name, column))) return true
+    for (const { names } of plans)
+      for (const { table, column, type } of names)
+        if (type === undefined && (await isThere(table, column))) return true
     return false
   }
   for (const person of persons)
@@ -99,40 +100,39 @@ async function run(
 const counted = (counts: ReadonlyMap<string, number>): Receipt['tables'] =>
   [...counts].map(([table, rows]) => ({ table, rows }))
 
-/** What would be forgotten, by table. It is done in a transaction, and undone. */
+/** What would be forgotten, by table, and what couldn't be looked at. It is done in a transaction, and undone. */
 export async function countForgotten(
   { warehouse, model, clock }: Needs,
   persons: readonly Person[],
-): Promise<{ readonly tables: Receipt['tables'] }> {
+): Promise<Pick<Receipt, 'tables' | 'not_looked_at'>> {
   const counts = new Map<string, number>()
+  const missed: NotLookedAt[] = []
   const undo = new Error('undo')
   await readForgottenRecords(warehouse)
-  const all = plansOf(model)
+  const counting = async (session: Session): Promise<never> => {
+    for (const person of persons) {
+      const entries = new ForgottenEntries(warehouse.db, model, person.tenantId)
+      await entries.enter(session, begun(person, now({ clock })))
+      for (const plan of plansOf(model)) {
+        const next = entries.next(plan, person.id, undefined, Number.MAX_SAFE_INTEGER)
+        const ids = (await session.run(next)).rows.map(({ record_id }) => record_id)
+        for (const some of idParts(ids))
+          await run(warehouse, session, entries.rows.emptying(plan, some), { counts, doubted: new Set() })
+      }
+      await entries.rows.clearReports(session, counts)
+    }
+    for (const { tenantId } of oneOfEachTenant(persons))
+      missed.push(...(await notLookedAt(session, new ForgottenClosure(warehouse.db, model, tenantId))))
+    throw undo
+  }
   await warehouse
-    .trying(() =>
-      warehouse.dialect.transaction(async (session) => {
-        for (const person of persons) {
-          const statements = new ForgetStatements(warehouse.db, model, person.tenantId)
-          await enter({ session, statements, subject: subjectOf(model) }, begun(person, now({ clock })))
-          for (const plan of all) {
-            const part = await session.run(
-              statements.next(plan, person.id, undefined, Number.MAX_SAFE_INTEGER),
-            )
-            const ids = part.rows.map(({ record_id }) => record_id)
-            for (let i = 0; i < ids.length; i += recordsAtOnce)
-              await run(warehouse, session, statements.emptying(plan, ids.slice(i, i + recordsAtOnce)), {
-                counts,
-                doubted: new Set(),
-              })
-          }
-          await statements.clearReports(session, counts)
-        }
-        throw undo
-      }),
-    )
+    .trying(() => warehouse.dialect.transaction(counting))
     .catch((error: unknown) => (error === undo ? undefined : Promise.reject(error)))
-  return { tables: counted(counts) }
+  return { tables: counted(counts), not_looked_at: missed }
 }
+
+const oneOfEachTenant = (persons: readonly Person[]): Person[] =>
+  persons.filter(({ tenantId }, i) => persons.findIndex((one) => one.tenantId === tenantId) === i)
 
 const begun = ({ tenantId, id }: Person, at: string, before?: Receipt): Receipt => ({
   id: before?.id ?? randomUUID(),
@@ -144,26 +144,13 @@ const begun = ({ tenantId, id }: Person, at: string, before?: Receipt): Receipt 
   tables: before?.tables ?? [],
   kept: [],
   traces_left: null,
+  not_looked_at: [],
   elsewhere: '',
 })
-
-interface Entering {
-  readonly session: Session
-  readonly statements: ForgetStatements
-  readonly subject: ForgetPlan
-}
-
-async function enter({ session, statements, subject }: Entering, receipt: Receipt): Promise<void> {
-  await session.run(statements.raising())
-  await session.run(statements.seed(subject, receipt))
-  await session.run(statements.keepReceipt(subject, receipt))
-  for (const query of statements.entries(subject, [receipt.customer_id])) await session.run(query)
-}
 
 /** Forgets these customers. */
 export async function forgetPersons(deps: Needs, persons: readonly Person[]): Promise<Receipt[]> {
   const { model, record } = deps
-  const subject = subjectOf(model)
   // Erasing depends on no setting: it must not fail because of another configuration.
   await using lease = await openLease({ ...deps, shapesRows: false }, 'forget')
   const { warehouse } = lease
@@ -179,11 +166,9 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
     return begun(person, at, before)
   })
   for (const receipt of receipts) record?.(receipt)
-  const statementsFor = (tenantId: Int64) => new ForgetStatements(warehouse.db, model, tenantId)
+  const entriesFor = (tenantId: Int64) => new ForgottenEntries(warehouse.db, model, tenantId)
   for (const receipt of receipts)
-    await warehouse.transaction((session) =>
-      enter({ session, subject, statements: statementsFor(receipt.tenant_id) }, receipt),
-    )
+    await warehouse.transaction((session) => entriesFor(receipt.tenant_id).enter(session, receipt))
   const emptied: Receipt[] = []
   // It grows while rows are emptied: to clean up all tables would take longer than everything else. Of runs since then that
   // emptied rows, nothing is known.
@@ -193,21 +178,28 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
   const { left, elsewhere } = await warehouse.dialect.erase(
     changed,
     async () => {
-      for (const receipt of receipts) emptied.push(await empty({ ...deps, warehouse }, subject, receipt))
+      for (const receipt of receipts) emptied.push(await empty({ ...deps, warehouse }, receipt))
       const also = emptied.flatMap((receipt) => receipt.tables.map(({ table }) => table))
       changed.push(...new Set(also.filter((table) => !changed.includes(table))))
     },
     columns,
   )
+  const missed = new Map<Int64, readonly NotLookedAt[]>()
+  for (const { tenantId } of oneOfEachTenant(persons))
+    missed.set(
+      tenantId,
+      await warehouse.transaction((session) => notLookedAt(session, entriesFor(tenantId).closure)),
+    )
   const done: Receipt[] = []
   for (const receipt of emptied) {
     const ended = {
       ...receipt,
       done_at: now(deps),
       traces_left: left,
+      not_looked_at: missed.get(receipt.tenant_id) ?? [],
       elsewhere: `${elsewhere}; ${elsewhereToo}`,
     }
-    await warehouse.write([statementsFor(receipt.tenant_id).keepReceipt(subject, ended)])
+    await warehouse.write([entriesFor(receipt.tenant_id).keepReceipt(ended)])
     record?.(ended)
     done.push(ended)
   }
@@ -216,21 +208,18 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
 }
 
 /** Empties everything of one customer, dependents first. What is done is in the receipt, should it be cut short. */
-async function empty(
-  { warehouse, model, signal }: Needs,
-  subject: ForgetPlan,
-  receipt: Receipt,
-): Promise<Receipt> {
+async function empty({ warehouse, model, signal }: Needs, receipt: Receipt): Promise<Receipt> {
   const { tenant_id: tenantId, customer_id: person } = receipt
-  const statements = new ForgetStatements(warehouse.db, model, tenantId)
+  const entries = new ForgottenEntries(warehouse.db, model, tenantId)
+  const { rows, closure } = entries
   const doubted = await warehouse.interfered.ask()
   let counts = new Map(receipt.tables.map(({ table, rows }) => [table, rows]))
   const soFar = (): Receipt => {
     const tables = counted(counts)
     return { ...receipt, tables, rows: tables.reduce((sum, { rows }) => sum + rows, 0) }
   }
-  const others = plansOf(model).filter((plan) => plan.isEntered && plan !== subject)
-  for (const plan of [...others, subject]) {
+  const others = closure.plans.filter((plan) => plan !== closure.subject)
+  for (const plan of [...others, closure.subject]) {
     let last: Int64 | undefined
     do {
       signal?.throwIfAborted()
@@ -239,11 +228,11 @@ async function empty(
       last = await warehouse.transaction(async (session) => {
         // It may be repeated.
         counts = new Map(before)
-        const { rows } = await session.run(statements.next(plan, person, after, recordsAtOnce))
-        const ids = rows.map(({ record_id }) => record_id)
+        const next = await session.run(entries.next(plan, person, after, recordsAtOnce))
+        const ids = next.rows.map(({ record_id }) => record_id)
         if (ids.length === 0) return undefined
-        await run(warehouse, session, statements.emptying(plan, ids), { counts, doubted })
-        await session.run(statements.keepReceipt(subject, soFar()))
+        await run(warehouse, session, rows.emptying(plan, ids), { counts, doubted })
+        await session.run(entries.keepReceipt(soFar()))
         return ids.at(-1)
       })
     } while (last !== undefined)
@@ -259,8 +248,8 @@ async function empty(
   const found = counts
   await warehouse.transaction(async (session) => {
     counts = new Map(found)
-    await statements.clearReports(session, counts)
-    await session.run(statements.keepReceipt(subject, soFar()))
+    await rows.clearReports(session, counts)
+    await session.run(entries.keepReceipt(soFar()))
   })
   return { ...soFar(), kept: kept.map(({ resource, n }) => ({ table: resource, rows: Number(n) })) }
 }
@@ -271,7 +260,7 @@ export async function liftPersons(
   persons: readonly Person[],
 ): Promise<readonly { readonly tenant_id: Int64; readonly customer_id: Int64; readonly lifted: true }[]> {
   const { warehouse, model, record } = deps
-  const subject = subjectOf(model)
+  const subject = subjectOf(plansOf(model))
   const known = await storedReceipts(warehouse)
   const isForgotten = ({ tenantId, id }: Person): boolean =>
     known.some((one) => one.tenant_id === tenantId && one.customer_id === id)
@@ -290,10 +279,10 @@ export async function liftPersons(
   await using lease = await openLease({ ...deps, shapesRows: false }, 'forget')
   const at = now(deps)
   for (const { tenantId, id } of persons) {
-    const statements = new ForgetStatements(warehouse.db, model, tenantId)
+    const entries = new ForgottenEntries(warehouse.db, model, tenantId)
     // First the file: a customer whom it has and the warehouse hasn't would look like a restored backup.
     record?.({ tenant_id: tenantId, customer_id: id, lifted_at: at })
-    await lease.warehouse.write([...statements.lifting(subject, id, at)])
+    await lease.warehouse.transaction((session) => entries.lift(session, id, at))
   }
   lease.throwIfLost()
   return persons.map(({ tenantId, id }) => ({ tenant_id: tenantId, customer_id: id, lifted: true as const }))

@@ -30,19 +30,34 @@ export const personQuestion = (names: string): string =>
 const tablesText = (tables: Receipt['tables']): string =>
   tables.map(({ table, rows }) => `  ${table}: ${plural(rows, 'row')}`).join('\n')
 
-export const countsText = (
-  { tables }: { readonly tables: Receipt['tables'] },
-  names: readonly string[],
-): string =>
-  tables.length === 0
-    ? `Nothing more says something about customer ${names.join(', ')}. Nothing was erased.`
-    : `Of customer ${names.join(', ')}, these would be emptied or removed:\n${tablesText(tables)}\nNothing was erased.`
+const missedTexts = {
+  not_read: () => 'its list has never been read to the end',
+  leads_to_nobody: (rows: number) =>
+    `${plural(rows, 'row')} from which no reference leads to a customer, so nobody can tell whose they are`,
+} as const
 
-function oneReceipt({ tenant_id, customer_id, rows, tables, kept, id }: Receipt): string {
+/** What could not be looked at, a line for each table. */
+export const missedText = (missed: Receipt['not_looked_at']): string =>
+  missed.length === 0
+    ? ''
+    : `\nNot looked at:\n${missed.map(({ table, reason, rows }) => `  ${table}: ${missedTexts[reason](rows ?? 0)}`).join('\n')}`
+
+export function countsText(
+  { tables, not_looked_at }: Pick<Receipt, 'tables' | 'not_looked_at'>,
+  names: readonly string[],
+): string {
+  const found =
+    tables.length === 0
+      ? `Nothing more says something about customer ${names.join(', ')}.`
+      : `Of customer ${names.join(', ')}, these would be emptied or removed:\n${tablesText(tables)}`
+  return `${found}${missedText(not_looked_at)}\nNothing was erased.`
+}
+
+function oneReceipt({ tenant_id, customer_id, rows, tables, kept, id, not_looked_at }: Receipt): string {
   const head = `Customer ${tenant_id}/${customer_id} is forgotten (receipt ${id}): ${plural(rows, 'row')} emptied or removed`
   const counted = tables.length > 0 ? `${head}:\n${tablesText(tables)}` : `${head}.`
   const others = kept.map((one) => `\nKept, since other customers have them too: ${one.rows} of ${one.table}`)
-  return counted + others.join('')
+  return counted + others.join('') + missedText(not_looked_at)
 }
 
 export function receiptText(receipts: readonly Receipt[], file: string): string {

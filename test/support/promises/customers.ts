@@ -1,16 +1,27 @@
 /* What becomes of forgotten customers (docs/warehouse.md, Forgetting a customer). See promise.ts. */
 import { sql } from 'kysely'
-import type * as pages from '../../../src/engine/model/forgotten.js'
+import type * as plans from '../../../src/engine/model/forgotten.js'
+import type * as pages from '../../../src/engine/model/forgottenpages.js'
 import type * as fence from '../../../src/engine/warehouse/fence.js'
-import type * as statements from '../../../src/engine/warehouse/forgetstatements.js'
+import type * as closure from '../../../src/engine/warehouse/forgottenclosure.js'
+import type * as entries from '../../../src/engine/warehouse/forgottenentries.js'
 import type * as rows from '../../../src/engine/warehouse/forgottenrows.js'
 import type * as sets from '../../../src/engine/warehouse/forgottensets.js'
 import type * as work from '../../../src/features/forget/customers.js'
+import type * as missed from '../../../src/features/forget/notlookedat.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
+const led = {
+  promise: 'every declared reference leads to a forgotten customer',
+  test: 'test/features/forget/closure.test.ts',
+  name: 'every declared reference leads to a customer, by any number of steps, and stops at others',
+  on: both,
+} as const
+
 const ofRows = breaking<typeof rows>('src/engine/warehouse/forgottenrows.ts')
-const ofStatements = breaking<typeof statements>('src/engine/warehouse/forgetstatements.ts')
+const ofEntries = breaking<typeof entries>('src/engine/warehouse/forgottenentries.ts')
+const ofClosure = breaking<typeof closure>('src/engine/warehouse/forgottenclosure.ts')
 
 const away = {
   promise: 'forgotten customers stay away',
@@ -61,7 +72,7 @@ export const customers: readonly Promised[] = [
   {
     ...away,
     broken: 'enters no new order',
-    breakage: breaking<typeof pages>('src/engine/model/forgotten.ts').function(
+    breakage: breaking<typeof pages>('src/engine/model/forgottenpages.ts').function(
       'compileForget',
       (sound) =>
         (...given) => {
@@ -86,12 +97,16 @@ export const customers: readonly Promised[] = [
   {
     ...away,
     broken: 'lets a customer back in without reading their lists again',
-    breakage: ofStatements.method(
-      'ForgetStatements',
-      'lifting',
+    breakage: ofEntries.method(
+      'ForgottenEntries',
+      'lift',
       (sound) =>
-        function* (...given) {
-          for (const query of sound.apply(this, given)) if (!query.sql.includes('sync_cursors')) yield query
+        function (session, ...given) {
+          const run: typeof session.run = (query) =>
+            query.sql.includes('sync_cursors')
+              ? Promise.resolve({ rows: [], affected: 0 })
+              : session.run(query)
+          return sound.call(this, { run }, ...given)
         },
     ),
     name: 'after --lift, the next sync stores what the source has',
@@ -114,15 +129,60 @@ export const customers: readonly Promised[] = [
   {
     ...gone,
     broken: 'empties a vehicle that another customer has too',
-    breakage: ofStatements.method(
-      'ForgetStatements',
-      'entries',
+    breakage: ofClosure.method(
+      'ForgottenClosure',
+      'admitted',
       (sound) =>
-        function* (...given) {
-          for (const query of sound.apply(this, given))
-            yield { ...query, sql: query.sql.replaceAll("'kept'", "'hidden'") }
+        async function (...given) {
+          const admitted = await sound.apply(this, given)
+          return new Map([...admitted].map(([id, state]) => [id, state === 'kept' ? 'hidden' : state]))
         },
     ),
+  },
+  {
+    ...led,
+    broken: 'follows references only from what refers',
+    breakage: ofClosure.method(
+      'ForgottenClosure',
+      'steps',
+      (sound) =>
+        async function* (session, name, ids) {
+          const isBehind = new Set(this.plan(name).references.map(({ to }) => to))
+          for await (const step of sound.call(this, session, name, ids))
+            if (isBehind.has(step.resource)) yield step
+        },
+    ),
+  },
+  {
+    ...led,
+    broken: 'goes on through records that name other customers',
+    breakage: ofClosure.method(
+      'ForgottenClosure',
+      'admitted',
+      () => async (_session, _plan, ids) => new Map([...ids].map((id) => [id, 'hidden'])),
+    ),
+  },
+  {
+    ...led,
+    broken: 'goes through shops, staff and statuses',
+    breakage: breaking<typeof plans>('src/engine/model/forgotten.ts').function(
+      'forgetPlans',
+      (sound) =>
+        (declared, ...given) =>
+          sound(
+            declared.map((one) => ({ ...one, undeclared: { who: 'text', preset: 'drop' } })),
+            ...given,
+          ),
+    ),
+  },
+  {
+    ...led,
+    broken: 'says nothing of what leads to nobody',
+    breakage: breaking<typeof missed>('src/features/forget/notlookedat.ts').function(
+      'notLookedAt',
+      () => async () => [],
+    ),
+    name: ' is in the receipt',
   },
   {
     ...gone,

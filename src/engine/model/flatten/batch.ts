@@ -77,10 +77,12 @@ export type Flatten = (
 /** What the commit of a page has to do with the sets, and how to prepare it again. */
 export interface PageForgotten {
   readonly generation: Int64
-  /** Records that are forgotten with one that is, and aren't known yet. */
+  /** Records that are forgotten with one that is, and whose references aren't followed yet. */
   readonly entering: readonly Int64[]
-  /** Records of others that refer to a forgotten one: it isn't only theirs any more. */
+  /** Records of others that refer to a forgotten one, or were taken for one: what is forgotten has to be judged again. */
   readonly sharing: readonly Int64[]
+  /** Forgotten records that the source gives to another person by now. They stay forgotten. */
+  readonly reassigned: readonly Int64[]
   /** Prepares the page with the sets as they are then. Absent if it can't differ. */
   readonly again?: () => FlatPage
 }

@@ -3,7 +3,15 @@
  * into the tuple of its own table, and the items of its arrays into those of the child tables. Used only by flatten.ts.
  */
 
-import type { Children, Member, Nested, Resource, Scalars, Shape } from '../../../../schema/resource.js'
+import {
+  type Children,
+  itemFields,
+  type Member,
+  type Nested,
+  type Resource,
+  type Scalars,
+  type Shape,
+} from '../../../../schema/resource.js'
 import { Bug } from '../../base/errors.js'
 import { canonical } from '../../base/timestamp.js'
 import { placeOf, type Table, tablesOf, tupleColumns } from '../table.js'
@@ -124,7 +132,10 @@ class Composer {
     const hasId = child.key === 'id'
     const idAt = placeOf(table, 'id')
     const place = { path, depth, column: { next: first } }
-    const reader = new ObjectReader(path, this.#members(child.fields, new Set(hasId ? ['id'] : []), place))
+    const reader = new ObjectReader(
+      path,
+      this.#members(itemFields(child), new Set(hasId ? ['id'] : []), place),
+    )
     return (item, position, target, owners) => {
       const { sink } = target
       if (!isObject(item)) return sink.quarantine(path, item, 'not an object')

@@ -1,0 +1,201 @@
+/**
+ * What a receipt can't answer for: lists that were never read to their end, and records that say something about a person
+ * while no reference leads from them to anybody. They stay as they are: to empty the records of nobody knows whom was
+ * judged worse than to say that somebody has to look at them.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import type { Int64, Shape } from '../../../schema/resource.js'
+import type { ForgetPlan, PersonalReference } from '../../engine/model/forgotten.js'
+import type { Table } from '../../engine/model/table.js'
+import {
+  addTo,
+  among,
+  type ForgottenClosure,
+  idParts,
+  ofType,
+  type Records,
+} from '../../engine/warehouse/forgottenclosure.js'
+import type { NotLookedAt } from '../../engine/warehouse/forgottensets.js'
+import type { Session } from '../../engine/warehouse/transaction.js'
+
+export async function notLookedAt(
+  session: Pick<Session, 'run'>,
+  closure: ForgottenClosure,
+): Promise<NotLookedAt[]> {
+  const { db, tenantId } = closure
+  const cursors = db
+    .selectFrom('sync_cursors')
+    .select('resource')
+    .where('tenant_id', '=', tenantId)
+    .where('last_success_at', 'is not', null)
+  const read = new Set((await session.run(cursors.compile())).rows.map(({ resource }) => resource))
+  const lists = closure.plans.flatMap(({ resource: { name } }): NotLookedAt[] =>
+    read.has(name) ? [] : [{ table: name, reason: 'not_read', rows: null }],
+  )
+  const undecided: NotLookedAt[] = []
+  for (const [table, ids] of await undecidedRecords(session, closure)) {
+    const rows = await countTelling(session, closure, { plan: closure.plan(table), ids })
+    if (rows > 0) undecided.push({ table, reason: 'leads_to_nobody', rows })
+  }
+  return [...lists, ...undecided]
+}
+
+/** Which records belong together, and which of those groups belong to somebody. */
+class Groups {
+  readonly #above = new Map<string, string>()
+  static readonly #somebody = ''
+
+  top(name: string): string {
+    let top = name
+    for (let above = this.#above.get(top); above !== undefined; above = this.#above.get(top)) top = above
+    if (top !== name) this.#above.set(name, top)
+    return top
+  }
+
+  join(one: string, other: string): void {
+    const [a, b] = [this.top(one), this.top(other)]
+    // Somebody's stays on top.
+    if (a !== b) this.#above.set(a === Groups.#somebody ? b : a, a === Groups.#somebody ? a : b)
+  }
+
+  give(name: string): void {
+    this.join(name, Groups.#somebody)
+  }
+
+  isSomebodys(name: string): boolean {
+    return this.top(name) === Groups.#somebody
+  }
+}
+
+/**
+ * The records from which no reference leads to anybody, by any number of steps. Each group of such records has one that
+ * `startsOf` finds: who follows its references comes to a record that could name a person and doesn't, to one that refers
+ * to nothing stored, or to one that nothing with a name refers to.
+ */
+async function undecidedRecords(session: Pick<Session, 'run'>, closure: ForgottenClosure): Promise<Records> {
+  const groups = new Groups()
+  const seen = new Map<string, Set<Int64>>()
+  const take = async (found: Records): Promise<Records> => {
+    const wave = new Map<string, Set<Int64>>()
+    for (const [name, all] of found) {
+      const ids = new Set([...all].filter((id) => !seen.get(name)?.has(id)))
+      const given = new Set(await closure.somebodys(session, closure.plan(name), ids))
+      for (const id of ids) {
+        addTo(seen, name, id)
+        if (given.has(id)) groups.give(`${name} ${id}`)
+        else addTo(wave, name, id)
+      }
+    }
+    return wave
+  }
+  let wave = await take(await startsOf(session, closure))
+  while (wave.size > 0) {
+    const found = new Map<string, Set<Int64>>()
+    for (const [name, all] of wave) {
+      const ids = new Set([...all].filter((id) => !groups.isSomebodys(`${name} ${id}`)))
+      for await (const { from, to, resource } of closure.steps(session, name, ids)) {
+        groups.join(`${name} ${from}`, `${resource} ${to}`)
+        addTo(found, resource, to)
+      }
+    }
+    wave = await take(found)
+  }
+  const left = new Map<string, Set<Int64>>()
+  for (const [name, ids] of seen)
+    for (const id of ids) if (!groups.isSomebodys(`${name} ${id}`)) addTo(left, name, id)
+  return left
+}
+
+async function startsOf(session: Pick<Session, 'run'>, closure: ForgottenClosure): Promise<Records> {
+  const { db, tenantId } = closure
+  const starts = new Map<string, Set<Int64>>()
+  for (const plan of closure.plans) {
+    const { resource } = plan
+    if (plan === closure.subject) continue
+    const query = db
+      .selectFrom(`${resource.name} as r` as 'any root as r')
+      .select('r.id')
+      .where('r.tenant_id', '=', tenantId)
+      .where((eb) => eb.and(startingAt(closure, plan)))
+    for (const { id } of (await session.run(query.compile())).rows) addTo(starts, resource.name, id)
+  }
+  return starts
+}
+
+/** The conditions on a record of which it isn't plain that it leads to somebody. */
+function startingAt(closure: ForgottenClosure, { resource, references }: ForgetPlan): RawBuilder<boolean>[] {
+  const own = references.filter(({ table }) => table === resource.name)
+  const subject = closure.subject.resource.name
+  const names = own.filter(({ to, type }) => to === subject && type === undefined)
+  const rows = (table: string, column: string, value: string): RawBuilder<boolean> =>
+    sql<boolean>`exists ${closure.db
+      .selectFrom(`${table} as x` as 'any root as x')
+      .select('x.tenant_id')
+      .whereRef('x.tenant_id', '=', sql`r.tenant_id`)
+      .where(sql<boolean>`${sql.ref(`x.${column}`)} = ${sql.ref(value)}`)}`
+  if (names.length > 0) return names.map(({ column }) => sql<boolean>`${sql.ref(`r.${column}`)} is null`)
+  if (own.length > 0)
+    return [
+      ...own.map((reference) => {
+        const { to, column } = reference
+        const there =
+          to === subject ? sql<boolean>`${sql.ref(`r.${column}`)} is not null` : rows(to, 'id', `r.${column}`)
+        return sql<boolean>`not (coalesce(${ofType(reference, 'r.')}, ${sql.lit(false)}) and ${there})`
+      }),
+      ...otherTypes(resource.fields, own),
+    ]
+  return closure.references
+    .filter(
+      ({ from, to }) =>
+        to === resource.name && closure.plan(from).names.some(({ type }) => type === undefined),
+    )
+    .map(({ table, column }) => sql<boolean>`not ${rows(table, column, 'r.id')}`)
+}
+
+/** A record of several types may be of one that is nobody's, such as a tag on a shop. */
+function otherTypes(fields: Shape, own: readonly PersonalReference[]): RawBuilder<boolean>[] {
+  const columns = new Set(own.flatMap(({ type }) => type?.column ?? []))
+  return [...columns].flatMap((column) => {
+    const field = fields[column]
+    const persons = own.map(({ type }) => type?.entity)
+    const others = (field?.type === 'field' && field.values?.filter((one) => !persons.includes(one))) || []
+    const type = sql.ref(`r.${column}`)
+    return others.length > 0 ? [sql<boolean>`(${type} is null or ${type} not in (${sql.join(others)}))`] : []
+  })
+}
+
+/** How many of these records say something about a person, in their own table or in a nested list. */
+async function countTelling(
+  session: Pick<Session, 'run'>,
+  { db, tenantId }: ForgottenClosure,
+  { plan, ids }: { readonly plan: ForgetPlan; readonly ids: ReadonlySet<Int64> },
+): Promise<number> {
+  const { resource, tables, columns } = plan
+  const telling = (table: Table, alias: string): RawBuilder<boolean>[] =>
+    (columns.get(table.name) ?? []).map((name) => {
+      const value = sql.ref(`${alias}.${name}`)
+      const isText = table.columns.some((column) => column.name === name && column.kind === 'text')
+      return isText ? sql<boolean>`${value} <> ''` : sql<boolean>`${value} is not null`
+    })
+  const conditions = tables.flatMap((table) => {
+    const here = telling(table, table.role === 'root' ? 'r' : 'x')
+    if (here.length === 0 || table.role === 'root') return here
+    return sql<boolean>`exists ${db
+      .selectFrom(`${table.name} as x` as 'any root as x')
+      .select('x.tenant_id')
+      .whereRef('x.tenant_id', '=', sql`r.tenant_id`)
+      .where(sql<boolean>`${sql.ref(`x.${table.owner ?? 'id'}`)} = r.id`)
+      .where((eb) => eb.or(here))}`
+  })
+  let found = 0
+  for (const some of idParts(ids)) {
+    const query = db
+      .selectFrom(`${resource.name} as r` as 'any root as r')
+      .select((eb) => eb.fn.countAll<Int64>().as('n'))
+      .where('r.tenant_id', '=', tenantId)
+      .where(sql<boolean>`r.id in ${among(some)}`)
+      .where((eb) => eb.or(conditions))
+    found += Number((await session.run(query.compile())).rows[0]?.n ?? 0)
+  }
+  return found
+}

@@ -1,0 +1,389 @@
+/** What leads to a customer: every declared reference, both ways, and where that ends. See docs/warehouse.md. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { shopsync } from '../../support/call.js'
+import { forgettable, leaks, nobodysTo, whereIs } from '../../support/forgotten.js'
+import { type Address, configure } from '../../support/place.js'
+import { bothWarehouses, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+
+const [ann, bob] = [900_001, 900_002]
+const [first, second, third] = [910_001, 910_002, 910_003]
+/** Ann's, and what isn't. */
+const [mark, other] = ['zqmark', 'zqother']
+
+interface Row {
+  readonly resource: string
+  readonly id: number
+  readonly [field: string]: unknown
+}
+
+const both: readonly Row[] = [ann, bob].map((id) => ({
+  ...{ resource: 'customers', id, last_name: id === ann ? mark : other, phones: [] },
+}))
+const order = (id: number, customer: number | null, more: object = {}): Row => ({
+  ...{ resource: 'repair_orders', id, customer_id: customer, vehicle_id: null, payments: [], services: [] },
+  ...{ detail: customer === bob ? other : mark, label: null, integrator_tags: [] },
+  ...more,
+})
+const payment = (id: number, more: object = {}): Row => ({
+  ...{ resource: 'payments', id, repair_order_id: null, notes: mark, amount_cents: 100 },
+  ...more,
+})
+const attempt = (id: number, more: object = {}): Row => ({
+  ...{ resource: 'payment_transactions', id, payment_id: null, repair_order_id: null },
+  ...{ name: `${mark} HOLDER`, authorization_code: `${mark}1`, account: `${mark}2`, reference_number: mark },
+  ...more,
+})
+const note = (id: number, of: number | null, description = mark): Row => ({
+  ...{ resource: 'notes', id, repair_order_id: of, description },
+})
+const vehicle = (id: number, text = mark): Row => ({ resource: 'vehicles', id, license_plate: text })
+const recommendation = (id: number, of: number | null, text = mark): Row => ({
+  ...{ resource: 'recommendations', id, repair_order_id: of, service: {}, hint: text },
+})
+const past = (id: number, more: object): Row => ({
+  ...{ resource: 'past_recommendations', id, vehicle_id: null, recommendation_id: null, hint: mark },
+  ...more,
+})
+const tag = (id: number, entity: string, of: number): Row => ({
+  ...{
+    resource: 'integrator_tags',
+    id,
+    taggable_type: entity,
+    taggable_id: of,
+    name: 'external',
+    value: mark,
+  },
+})
+
+/** What the source has, by what leads from it to Ann. Each says something about her. */
+const led: readonly (readonly [string, readonly Row[]])[] = [
+  [
+    'an attempt by its payment alone',
+    [order(first, ann), payment(5, { repair_order_id: first }), attempt(6, { payment_id: 5 })],
+  ],
+  [
+    'an attempt by a payment, with an order that does not exist',
+    [
+      order(first, ann),
+      payment(5, { repair_order_id: first }),
+      attempt(6, { payment_id: 5, repair_order_id: 999_999 }),
+    ],
+  ],
+  [
+    'a payment that only the nested list of an order names',
+    [
+      order(first, ann, { payments: [{ id: 5, notes: mark, amount_cents: 100 }] }),
+      payment(5),
+      attempt(6, { payment_id: 5 }),
+      tag(7, 'Payment', 5),
+    ],
+  ],
+  [
+    'a past recommendation by its recommendation',
+    [order(first, ann), recommendation(5, first), past(6, { recommendation_id: 5 })],
+  ],
+  [
+    'what belongs to an order that is not there any more',
+    [
+      order(first, ann, { vehicle_id: 77 }),
+      past(5, { vehicle_id: 77, recommendation_id: 6 }),
+      recommendation(6, second),
+      note(7, second),
+      payment(8, { repair_order_id: second }),
+      attempt(9, { payment_id: 8 }),
+    ],
+  ],
+  [
+    'an order that names nobody, by its vehicle',
+    [
+      order(first, ann, { vehicle_id: 77 }),
+      vehicle(77),
+      order(second, null, { vehicle_id: 77 }),
+      note(5, second),
+    ],
+  ],
+  [
+    'a ring of references',
+    [
+      order(first, ann, { payments: [{ id: 5, amount_cents: 1 }] }),
+      payment(5, { repair_order_id: second }),
+      order(second, null, { payments: [{ id: 6, amount_cents: 1 }] }),
+      payment(6, { repair_order_id: third }),
+      order(third, null, { payments: [{ id: 5, amount_cents: 1 }] }),
+      note(7, third),
+    ],
+  ],
+  [
+    'a payment that the orders of two customers list',
+    [
+      order(first, ann, { payments: [{ id: 5, amount_cents: 1 }] }),
+      order(second, bob, { payments: [{ id: 5, amount_cents: 1 }] }),
+      payment(5),
+      note(6, second, other),
+    ],
+  ],
+  [
+    'through shops, staff and statuses it leads to nobody',
+    [
+      order(first, ann, { shop_id: 1, advisor_id: 1, status_id: 1 }),
+      order(second, bob, { shop_id: 1, advisor_id: 1, status_id: 1 }),
+      note(5, second, other),
+    ],
+  ],
+]
+
+const everyList = [...forgettable, 'shops', 'staffs', 'statuses']
+
+interface Here {
+  readonly sandbox: Sandbox
+  readonly address: Address
+  put(rows: readonly Row[]): void
+  /** What is configured from now on. */
+  lists(names: readonly string[]): void
+  run(...words: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>
+}
+
+async function inside(address: Address, rows: readonly Row[], work: (here: Here) => Promise<void>) {
+  const sandbox = await createSandbox({ tenants: 1, repairOrders: 3, seed: 3 })
+  const { store } = sandbox
+  nobodysTo(sandbox, 101)
+  const put = (all: readonly Row[]): void => {
+    for (const { resource, ...fields } of all) {
+      const stamps = { created_at: '2026-01-02T00:00:00Z', updated_at: '2026-01-02T00:00:00Z' }
+      store.put(101, resource, { ...stamps, ...fields })
+      store.change(101, resource, fields.id, {})
+    }
+  }
+  put(rows)
+  const config = configure(sandbox, address, everyList)
+  const document = JSON.parse(readFileSync(config, 'utf8')) as Record<string, unknown>
+  const run = async (...words: string[]) => shopsync([...words, '--config', config])
+  const lists = (resources: readonly string[]): void =>
+    writeFileSync(config, JSON.stringify({ ...document, sync: { resources } }))
+  try {
+    await work({ sandbox, address, put, lists, run })
+  } finally {
+    await sandbox.close()
+  }
+}
+
+const forget = ['forget', '--tenant', '101', '--customer', String(ann), '--yes', '--json'] as const
+const dryRun = [...forget.slice(0, 5), '--dry-run', '--json'] as const
+
+interface Answer {
+  readonly not_looked_at: readonly {
+    readonly table: string
+    readonly reason: string
+    readonly rows: number | null
+  }[]
+}
+const receiptOf = (stdout: string): Answer =>
+  (JSON.parse(stdout) as { receipts: Answer[] }).receipts[0] as Answer
+
+const states = async (address: Address): Promise<Map<string, string>> => {
+  const warehouse = await reopen(address)
+  const rows = await rowsOf(warehouse, 'sync_forgotten_records').finally(() => warehouse.close())
+  return new Map(rows.map((row) => [`${row['resource']} ${row['record_id']}`, String(row['state'])]))
+}
+
+/** All of them in one source, each about customers of its own. */
+const cases = led.map(([name, rows], i) => {
+  const [theirs, others] = [`${mark}${i}x`, `${other}${i}x`]
+  const shifted = [
+    'id',
+    'customer_id',
+    'vehicle_id',
+    'payment_id',
+    'repair_order_id',
+    'recommendation_id',
+    'taggable_id',
+  ]
+  const text = JSON.stringify([...both, ...rows], (key, value: unknown) =>
+    shifted.includes(key) && typeof value === 'number' ? value + 1000 * i : value,
+  )
+  const all = JSON.parse(text.replaceAll(mark, theirs).replaceAll(other, others)) as Row[]
+  return { name, rows: all, ann: ann + 1000 * i, theirs, others }
+})
+const allRows = cases.flatMap(({ rows }) => rows)
+const everyAnn = cases.flatMap((one) => ['--customer', String(one.ann)])
+
+/** What is left of whom, by case. */
+async function found(address: Address): Promise<{ readonly theirs: string[]; readonly others: string[] }> {
+  const [theirs, others] = [await leaks(address, mark), await leaks(address, other)]
+  return {
+    theirs: cases.flatMap((one) => (theirs.some((text) => text.startsWith(one.theirs)) ? [one.name] : [])),
+    others: cases.flatMap((one) => (others.some((text) => text.startsWith(one.others)) ? [one.name] : [])),
+  }
+}
+
+async function rowsOfNobody(address: Address): Promise<unknown> {
+  const warehouse = await reopen(address)
+  const rows = ['shops', 'staffs', 'statuses'].map((table) => rowsOf(warehouse, table))
+  return Promise.all(rows).finally(() => warehouse.close())
+}
+
+const whole = { theirs: cases.map(({ name }) => name), others: cases.map(({ name }) => name) }
+
+describe.each(bothWarehouses())('$name', (kind) => {
+  it('every declared reference leads to a customer, by any number of steps, and stops at others', async () => {
+    await inside(await kind.viewed(), allRows, async ({ address, run, put }) => {
+      await run('sync')
+      expect(await found(address)).toEqual(whole)
+      const nobodys = await rowsOfNobody(address)
+      const { code, stdout, stderr } = await run('forget', '--tenant', '101', ...everyAnn, '--yes', '--json')
+      expect([code, receiptOf(stdout).not_looked_at], stderr).toEqual([0, []])
+      expect(await found(address)).toEqual({ ...whole, theirs: [] })
+      expect(await rowsOfNobody(address)).toEqual(nobodys)
+      // What arrives later is decided the same way.
+      put(allRows)
+      await run('sync', '--full')
+      expect(await found(address)).toEqual({ ...whole, theirs: [] })
+    })
+  })
+})
+
+describe.each(warehouses())('$name', (kind) => {
+  it.each([false, true])(
+    'arriving afterwards, in any order of the lists; reversed: %s',
+    async (isReversed) => {
+      await inside(await kind.viewed(), [], async ({ address, run, put, lists }) => {
+        put(cases.map((one) => ({ resource: 'customers', id: one.ann, phones: [] })))
+        lists(['customers'])
+        await run('sync')
+        await run('forget', '--tenant', '101', ...everyAnn, '--yes')
+        put(allRows)
+        for (const name of isReversed ? [...everyList].reverse() : everyList) {
+          lists([name])
+          await run('sync')
+        }
+        lists(everyList)
+        await run('sync', '--full')
+        expect(await whereIs(address)).toEqual([])
+        expect((await found(address)).others).toEqual(whole.others)
+      })
+    },
+  )
+
+  it.each([
+    ['a note without an order', [note(5, null)], { notes: 1 }],
+    [
+      'an appointment without an order',
+      [
+        {
+          resource: 'appointments',
+          id: 5,
+          title: `${mark} Smith`,
+          repair_order_id: null,
+          start_at: '2026-01-02T00:00:00Z',
+        },
+      ],
+      { appointments: 1 },
+    ],
+    ['a vehicle whose owner is undocumented', [{ ...vehicle(77), customer_id: ann }], { vehicles: 1 }],
+    [
+      'records that only lead to each other',
+      [
+        order(first, null, { vehicle_id: 77 }),
+        vehicle(77),
+        note(5, first),
+        note(6, second),
+        tag(8, 'RepairOrder', second),
+      ],
+      { integrator_tags: 1, notes: 2, repair_orders: 1, vehicles: 1 },
+    ],
+  ] as const)('%s is in the receipt', async (_, rows, expected) => {
+    await inside(await kind.viewed(), [...both, order(third, ann), ...rows], async ({ run }) => {
+      await run('sync')
+      const missed = Object.entries(expected).map(([table, n]) => ({
+        table,
+        reason: 'leads_to_nobody',
+        rows: n,
+      }))
+      const before = await run(...dryRun)
+      expect([before.code, (JSON.parse(before.stdout) as Answer).not_looked_at]).toEqual([
+        1,
+        expect.arrayContaining(missed),
+      ])
+      const { code, stdout } = await run(...forget)
+      expect([code, receiptOf(stdout).not_looked_at]).toEqual([1, expect.arrayContaining(missed)])
+      expect(receiptOf(stdout).not_looked_at).toHaveLength(missed.length)
+    })
+  })
+
+  it.each(['is not configured', 'is not offered'])(
+    'orders that were not read are in the receipt: the list %s',
+    async (why) => {
+      await inside(
+        await kind.viewed(),
+        [...both, order(first, ann), note(5, first)],
+        async ({ sandbox, lists, run, address }) => {
+          if (why === 'is not offered') sandbox.store.switchOff('repair_orders')
+          else lists(everyList.filter((name) => name !== 'repair_orders'))
+          await run('sync')
+          const wanted = [
+            { table: 'repair_orders', reason: 'not_read', rows: null },
+            { table: 'notes', reason: 'leads_to_nobody', rows: expect.any(Number) },
+          ]
+          const before = await run(...dryRun)
+          expect([before.code, (JSON.parse(before.stdout) as Answer).not_looked_at]).toEqual([
+            1,
+            expect.arrayContaining(wanted),
+          ])
+          const { code, stdout } = await run(...forget)
+          expect([code, receiptOf(stdout).not_looked_at]).toEqual([1, expect.arrayContaining(wanted)])
+          expect((await run(...forget.slice(0, -1))).stdout).toContain(
+            'repair_orders: its list has never been read',
+          )
+          // When the orders come, what waited for them goes.
+          sandbox.store.switchOn('repair_orders')
+          lists(everyList)
+          await run('sync')
+          expect(await whereIs(address)).toEqual([])
+        },
+      )
+    },
+  )
+
+  it('an order that was taken for theirs, and names another customer when it comes, is whole, with all that is its', async () => {
+    const missing = [
+      order(first, ann, { vehicle_id: 77 }),
+      past(5, { vehicle_id: 77, recommendation_id: 6 }),
+      recommendation(6, second, other),
+      note(7, second, other),
+    ]
+    await inside(await kind.viewed(), [...both, ...missing], async ({ run, put, address }) => {
+      await run('sync')
+      await run(...forget)
+      expect((await states(address)).get(`repair_orders ${second}`)).toBe('expected')
+      put([order(second, bob)])
+      await run('sync')
+      const warehouse = await reopen(address)
+      try {
+        const found = async (table: string, id: number) =>
+          (await rowsOf(warehouse, table)).find((row) => row['id'] === id)
+        expect(await found('repair_orders', second)).toMatchObject({ detail: other })
+        expect(await found('notes', 7)).toMatchObject({ description: other })
+        expect(JSON.stringify(await found('recommendations', 6))).toContain(other)
+        expect(JSON.stringify(await found('past_recommendations', 5))).not.toContain(mark)
+      } finally {
+        await warehouse.close()
+      }
+    })
+  })
+
+  it('a record that the source gives to another customer stays forgotten, and the run says so', async () => {
+    await inside(await kind.viewed(), [...both, order(first, ann)], async ({ run, put, address }) => {
+      await run('sync')
+      await run(...forget)
+      put([order(first, bob)])
+      const { stderr } = await run('sync')
+      expect(stderr).toContain('The source gives records of forgotten customers to other customers')
+      const warehouse = await reopen(address)
+      const orders = await rowsOf(warehouse, 'repair_orders').finally(() => warehouse.close())
+      expect(orders.find(({ id }) => id === first)).toMatchObject({ customer_id: bob, detail: null })
+      expect((await states(address)).get(`repair_orders ${first}`)).toBe('hidden')
+    })
+  })
+})
