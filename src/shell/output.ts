@@ -117,8 +117,8 @@ export class Output {
   async error(error: unknown, exitCode: number): Promise<void> {
     if (!this.quiet || exitCode !== 4) this.#tell(`shopsync: ${shortRequests(describeError(error))}`)
     if (!this.json || this.#hasDocument) return
-    const { message, hint = null } = wordsOf(error)
-    await this.document({ error: { message, hint, exit_code: exitCode } })
+    const { message, hint = null, type } = wordsOf(error)
+    await this.document({ error: { message, hint, type, exit_code: exitCode } })
   }
 
   /** An error that ended a part of the work; the other parts go on. Only faults of ours count. */

@@ -58,6 +58,43 @@ describe('a Postgres warehouse', () => {
     if (password !== '') expect(stdout).not.toContain(`:${password}@`)
   })
 
+  test('a hint names no table that was undone, and what it says to drop ends the error', async () => {
+    const other = `undone_${randomBytes(4).toString('hex')}`
+    await owner.query(`create database ${other}`)
+    await owner.query(`create role ${other} login password 'daily'`)
+    await owner.query(`grant create on database ${other} to ${other}`)
+    const at = new URL(url)
+    at.pathname = `/${other}`
+    const admin = new pg.Client({ connectionString: at.href })
+    await admin.connect()
+    try {
+      await admin.query(`
+        create function taken() returns event_trigger language plpgsql security definer as $$
+          declare made record;
+          begin
+            for made in select object_identity from pg_event_trigger_ddl_commands() where command_tag = 'CREATE TABLE' loop
+              execute format('alter table %s owner to %I', made.object_identity, current_user);
+            end loop;
+          end $$;
+        create event trigger takes on ddl_command_end when tag in ('CREATE TABLE') execute function taken()`)
+      const restricted = new URL(at)
+      restricted.username = other
+      restricted.password = 'daily'
+      here.configure({ warehouse: { url: restricted.href } })
+      const refused = await here.run('sync', '--json')
+      expect(refused.code).toBe(3)
+      const { hint } = refused.json<{ error: { hint: string } }>().error
+      expect(hint).toContain('drop the event trigger')
+      await admin.query('drop event trigger takes')
+      expect(await here.run('sync', '--quiet')).toMatchObject({ code: 0 })
+    } finally {
+      here.configure({ warehouse: { url, schema: name } })
+      await admin.end()
+      await owner.query(`drop database ${other} with (force)`)
+      await owner.query(`drop role ${other}`)
+    }
+  })
+
   test('needs no more for daily runs than docs/warehouse.md grants, once its tables exist', async () => {
     await owner.query(`create role ${name} login password 'daily'`)
     await owner.query(`grant usage on schema ${name} to ${name}`)

@@ -1,6 +1,8 @@
 /** What a message tells people to type works as printed: commands parse and run, and settings are accepted. */
-import { writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { features } from '../../src/main.js'
 import type { Command } from '../../src/shell/command.js'
@@ -123,4 +125,42 @@ test.each(someOf(2, [...new Set(snippets)]))('%s is accepted', async (snippet) =
   const { code, stderr } = await here.run('status', '--config', 'snippet.json')
   expect(stderr).not.toContain('expected')
   expect([0, 1]).toContain(code)
+})
+
+test('a backup beside what belongs to the file before: what is typed as it stands ends the error', async () => {
+  const restored = await place({ tenants: 1, repairOrders: 30 })
+  try {
+    restored.configure({ sync: { resources: ['notes', 'repair_orders', 'shops'] } })
+    expect((await restored.run('migrate')).code).toBe(0)
+    const file = join(restored.folder, 'data/warehouse.db')
+    const backup = readFileSync(file)
+    expect((await restored.run('sync', '--quiet')).code).toBe(0)
+    const open = new Database(file)
+    open.exec('vacuum')
+    open.pragma('wal_checkpoint(truncate)')
+    open.pragma('wal_autocheckpoint = 0')
+    open.exec(
+      "update repair_orders set _synced_at = _synced_at || ' '; update sync_cursors set resource = resource",
+    )
+    open.exec(
+      'create table filling as select * from repair_orders; drop table filling; create table z (a); drop table z',
+    )
+    const wal = readFileSync(`${file}-wal`)
+    open.close()
+    writeFileSync(file, backup)
+    writeFileSync(`${file}-wal`, wal)
+    const refused = await restored.run('sync', '--json')
+    expect(refused.code).toBe(3)
+    const { hint, type } = refused.json<{ error: { hint: string; type: string[] } }>().error
+    for (const line of type) {
+      expect(hint).toContain(line)
+      execFileSync('sh', ['-c', line], { cwd: restored.folder })
+    }
+    // Another file: this process may still know the damaged one.
+    writeFileSync(`${file}.new`, backup)
+    renameSync(`${file}.new`, file)
+    expect(await restored.run('sync', '--quiet')).toMatchObject({ code: 0, stderr: '' })
+  } finally {
+    await restored.remove()
+  }
 })

@@ -19,6 +19,8 @@ export interface ErrorDetails {
   readonly isPreparedBefore?: boolean | undefined
   /** What to type, or where to look. */
   readonly hint?: string
+  /** The lines of the hint that can be typed as they are, into a shell or a client of the database. */
+  readonly type?: readonly string[] | undefined
   readonly cause?: unknown
 }
 
@@ -99,10 +101,14 @@ export function outsideCode(error: unknown): string | undefined {
   return error instanceof AggregateError ? outsideCode(error.errors[0]) : undefined
 }
 
-/** An error's message and hint. */
-export function wordsOf(error: unknown): { readonly message: string; readonly hint: string | undefined } {
-  const message = error instanceof Error ? error.message : String(error)
-  return { message, hint: error instanceof ShopsyncError ? error.hint : undefined }
+/** An error's message and hint, and what of the hint can be typed. */
+export function wordsOf(error: unknown): Pick<ErrorDetails, 'type'> & {
+  readonly message: string
+  readonly hint: string | undefined
+} {
+  if (error instanceof ShopsyncError)
+    return { message: error.message, hint: error.hint, type: error.details.type }
+  return { message: error instanceof Error ? error.message : String(error), hint: undefined }
 }
 
 /** An error as one text: "message. hint". People read it, and the column last_error holds it. */

@@ -16,17 +16,19 @@ export interface Trouble {
   readonly does?: string
   readonly exitCode?: 1 | 3
   readonly hint: string
+  /** See ErrorDetails. */
+  readonly type?: readonly string[]
   /** Passes by itself more often than not: tried a few times before it is the trouble of the table. */
   readonly isPassing?: boolean
 }
 
 export const away: Trouble = { whose: 'away', hint: '' }
-export const everybodys = (hint: string, how: Pick<Trouble, 'does' | 'exitCode'> = {}): Trouble => ({
+export const everybodys = (hint: string, how: Pick<Trouble, 'does' | 'exitCode' | 'type'> = {}): Trouble => ({
   whose: 'everybody',
   hint,
   ...how,
 })
-export const tables = (hint: string, how: Pick<Trouble, 'isPassing'> = {}): Trouble => ({
+export const tables = (hint: string, how: Pick<Trouble, 'isPassing' | 'type'> = {}): Trouble => ({
   whose: 'table',
   hint,
   ...how,
@@ -136,7 +138,11 @@ export function classifyWith(error: unknown, judge: Judge): Error {
   return new Retry(`The warehouse ${where} does not answer (${code})`, { cause: refusal })
 }
 
-function refusalOf(judge: Judge, found: DriverError, { whose, does, exitCode = 3, hint }: Trouble): Error {
+function refusalOf(
+  judge: Judge,
+  found: DriverError,
+  { whose, does, exitCode = 3, hint, type }: Trouble,
+): Error {
   const { where } = judge
   const { cause, code, table } = found
   const words = judge.words(found)
@@ -145,12 +151,14 @@ function refusalOf(judge: Judge, found: DriverError, { whose, does, exitCode = 3
     return new Stop(`The warehouse ${where} ${does ?? 'refuses'}: ${cause.message} (${code})`, {
       exitCode,
       hint,
+      type,
       cause,
     })
   if (table !== undefined && isEverybodys(table))
     return new Stop(`The warehouse ${where} refuses ${table}, which every run needs${told}`, {
       exitCode,
       hint,
+      type,
       table,
       cause,
     })
@@ -161,6 +169,7 @@ function refusalOf(judge: Judge, found: DriverError, { whose, does, exitCode = 3
       code: 'warehouse',
       ...(table !== undefined && { table }),
       hint,
+      type,
       cause,
     },
   )

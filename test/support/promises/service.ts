@@ -236,7 +236,7 @@ export const service: readonly Promised[] = [
     promise: 'a change of a table that waits in vain names who holds the table',
     broken: "doesn't look for who holds it",
     breakage: breaking<typeof lockholder>('src/engine/warehouse/postgres/lockholder.ts').function(
-      'findHolder',
+      'lookAtTable',
       () => async () => {},
     ),
     test: 'test/engine/warehouse/trouble.test.ts',

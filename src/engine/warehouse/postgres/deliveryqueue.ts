@@ -27,7 +27,7 @@ import {
 import { type Carried, carried, jobOf, roundCarried, shardOf, wasSilent } from './carried.js'
 import { statementsOf, statementsOn } from './connectionpool.js'
 import { isMadeMeanwhile, type Names } from './drivererrors.js'
-import { findHolder } from './lockholder.js'
+import { lookAtTable } from './lockholder.js'
 import { dropping, missingRight, queueName, queueRights, queueSchema } from './queueplace.js'
 
 /** In seconds. A run's own limit ends it after six hours; the end of a claim is only for a worker that never ends. */
@@ -168,7 +168,7 @@ class PostgresDeliveries implements Deliveries {
     } catch (error) {
       const ask = (asked: string, values: readonly string[]) =>
         this.db.executeQuery(CompiledQuery.raw(asked, [...values]))
-      await findHolder(ask, { error, statement: text })
+      await lookAtTable(ask, { error, statement: text })
       throw error
     }
   }

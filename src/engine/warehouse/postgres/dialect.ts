@@ -19,7 +19,7 @@ import { vacuum } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences, narrowEncoding } from './interference.js'
 import { keyStatement, liveIndexes } from './liveindexes.js'
-import { findHolder } from './lockholder.js'
+import { lookAtTable } from './lockholder.js'
 import { readAtOneInstant } from './oneinstant.js'
 import { queuePlace } from './queueview.js'
 import { type BinaryRows, encode, rowsOf } from './rows.js'
@@ -92,7 +92,7 @@ async function transact<T>(
     await client.query('rollback').catch(onError)
     if (session.failure && !broken) {
       const ask = (text: string, values: readonly string[]) => sendAlone(client, pooler, text, values)
-      await findHolder(ask, session.failure)
+      await lookAtTable(ask, session.failure)
     }
     // Statements sent after the one that failed only report that the transaction has failed.
     throw session.failure?.error ?? error

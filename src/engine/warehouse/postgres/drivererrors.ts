@@ -9,7 +9,7 @@ import {
   troubleOf,
 } from '../classify.js'
 import { isOfConnection } from './connection.js'
-import { holderOf, lockTimeout } from './lockholder.js'
+import { holderOf, isUndone, lockTimeout } from './lockholder.js'
 
 /** Errors of the pool and the driver that have no code. */
 const lostText =
@@ -66,6 +66,9 @@ const troubles: Readonly<Record<string, Trouble>> = {
   XX: tables("Check the database server's log; reindex or restore the table"),
 }
 
+const changedAsMade =
+  'The table was changed as it was made, and is undone with that: drop the event trigger or the default privileges that do so, and run the same command again'
+
 /** Everything else that a statement on a table may meet. */
 const ofTheTable = tables(foreign)
 
@@ -115,8 +118,10 @@ function lacksRight({ cause, table }: DriverError, names: Names): Trouble {
   if (routineOf(cause) === 'ExecWithCheckOptions') return tables(withoutRowSecurity(table, names))
   if (/must be owner/.test(cause.message))
     return tables(`Type shopsync migrate as the owner of the table, or make ${names.role} its owner`)
-  if (/for schema/.test(cause.message) && !isInFunction(cause))
-    return tables(`Type: grant usage, create on schema ${plain(names.schema)} to ${plain(names.role)}`)
+  if (/for schema/.test(cause.message) && !isInFunction(cause)) {
+    const type = `grant usage, create on schema ${plain(names.schema)} to ${plain(names.role)}`
+    return tables(`Type: ${type}`, { type: [type] })
+  }
   const namesTable = new RegExp(`\\b${table}\\b`).test(cause.message)
   return tables(namesTable ? grantOn(table, names) : foreign)
 }
@@ -128,6 +133,7 @@ export const isMadeMeanwhile = (error: object): boolean =>
 function judge(error: DriverError, names: Names): Trouble | undefined {
   const { cause, code, table } = error
   if ((isOfConnection(cause) && outsideCode(cause)) || lostText.test(cause.message)) return away
+  if (isUndone(cause)) return table === undefined ? everybodys(changedAsMade) : tables(changedAsMade)
   if (code === '42501') return lacksRight(error, names)
   if (code === lockTimeout)
     return tables(`${holderOf(cause)}: end that session, or wait for it`, { isPassing: true })

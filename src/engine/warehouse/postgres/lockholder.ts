@@ -1,6 +1,7 @@
 /*
- * Who keeps a statement from its table's lock: found when it has waited for too long, so that a person knows which session
- * to end. Never what that session runs: its text may contain anybody's data. Used by postgres/dialect.ts.
+ * What a person has to know of a table that refused a statement, found when the transaction is over: who holds its lock,
+ * and whether it is there at all. Never what another session runs: its text may contain anybody's data. Used by
+ * postgres/dialect.ts.
  */
 import { atSecond } from '../../base/format.js'
 import { canonical } from '../../base/timestamp.js'
@@ -10,6 +11,11 @@ export const lockTimeout = '55P03'
 
 /** By errors, which are classified later. */
 const holders = new WeakMap<object, string>()
+
+/** The table was made in the transaction that the error ended: no hint may name what isn't there any more. */
+const undone = new WeakSet<object>()
+
+export const isUndone = (error: object): boolean => undone.has(error)
 
 /** The table or view that a statement is about: the first that it names. */
 const firstRelation = /"(?:[^"]|"")+"\."(?:[^"]|"")+"/
@@ -32,16 +38,20 @@ interface Holder {
 }
 
 /**
- * Finds who holds the table, for an error that a statement ended with after waiting for a lock. The connection's own
- * transaction is over. Never throws: the error itself is what has to be told.
+ * Finds who holds the table, for an error that a statement ended with after waiting for a lock, and whether the table was
+ * only there until the transaction was undone. Never throws: the error itself is what has to be told.
  */
-export async function findHolder(
+export async function lookAtTable(
   ask: (text: string, values: readonly string[]) => Promise<{ readonly rows: readonly unknown[] }>,
   { error, statement }: { readonly error: unknown; readonly statement: string },
 ): Promise<void> {
   const relation = firstRelation.exec(statement)?.[0]
-  if (!(error instanceof Error && 'code' in error && error.code === lockTimeout) || !relation) return
+  if (!(error instanceof Error && 'code' in error) || !relation) return
   try {
+    const isMade = !/^\s*create (schema|table)\b/i.test(statement) && error.code !== '42P01'
+    const there = await ask('select to_regclass($1)::text as name', [relation])
+    if (isMade && (there.rows as { name: string | null }[])[0]?.name === null) undone.add(error)
+    if (error.code !== lockTimeout) return
     const asked = `select l.pid, max(a.application_name) as name, max(a.xact_start)::text as since
       from pg_locks l join pg_stat_activity a on a.pid = l.pid
       where l.granted and l.locktype = 'relation' and l.relation = to_regclass($1) and l.pid <> pg_backend_pid()

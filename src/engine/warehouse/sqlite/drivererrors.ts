@@ -29,9 +29,6 @@ const troubles: Readonly<Record<string, Trouble>> = {
     'Expected a SQLite file: name another path in warehouse.url, or move this file away',
     { does: notRead },
   ),
-  SQLITE_CORRUPT: everybodys('Restore the file from a backup, or delete it and sync again', {
-    does: notRead,
-  }),
   SQLITE_CANTOPEN: everybodys(unwritable, { does: 'cannot be opened' }),
   SQLITE_READONLY: everybodys(
     'Expected a file and folder that this user may write: check their permissions',
@@ -67,7 +64,22 @@ const troubles: Readonly<Record<string, Trouble>> = {
  */
 const lacking = /^(no such (table|column)|table \S+ has no column named|ON CONFLICT clause does not match)/
 
-function judge({ cause: { message }, code, table }: DriverError): Trouble | undefined {
+/**
+ * The two files beside a warehouse belong to the file that was there when they were written. Left beside a backup, they
+ * damage it, and somebody who has just restored it would be told to do so again.
+ */
+function damaged(where: string): Trouble {
+  const file = where.replace(/^sqlite:/, '')
+  const beside = ['wal', 'shm'].map((name) => `'${file.replaceAll("'", "'\\''")}-${name}'`).join(' ')
+  const type = `rm -f ${beside}`
+  return everybodys(
+    `Restore the file from a backup, after what belongs to the file that was there before is removed: type ${type}; or delete all three and sync again`,
+    { does: notRead, type: [type] },
+  )
+}
+
+function judge({ cause: { message }, code, table }: DriverError, where: string): Trouble | undefined {
+  if (code.startsWith('SQLITE_CORRUPT')) return damaged(where)
   if (code === 'SQLITE_ERROR') {
     if (!lacking.test(message)) return table === undefined ? undefined : tables(foreign)
     // A table that a trigger needs isn't created by anything of ours.
@@ -89,7 +101,7 @@ export const classify = (error: unknown, where: string): Error =>
             hint: 'Expected that others hold it for moments only: end the program that keeps a transaction open, such as a database browser',
           })
         : undefined,
-    trouble: judge,
+    trouble: (found) => judge(found, where),
     // A trigger's message was written by a user and may contain values of the row.
     words: ({ cause, code }) => (code === 'SQLITE_CONSTRAINT_TRIGGER' ? undefined : cause.message),
   })
