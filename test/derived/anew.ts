@@ -31,7 +31,8 @@ export async function computeAnew(warehouse: Warehouse, model: Model = known): P
   const { dialect, rules } = warehouse
   const held = lease.warehouse
   // Under a name that nobody has claimed, rows get the stamps of their records, as when they are first stored.
-  const unstamped = { dialect, rules, leaseName: 'nobody', read: held.read.bind(held) }
+  const { interfered } = held
+  const unstamped = { dialect, rules, interfered, leaseName: 'nobody', read: held.read.bind(held) }
   const transaction: Warehouse['transaction'] = (work) => held.transaction(work)
   await recompute({ ...unstamped, transaction }, model, { signal: lease.signal, at })
 }

@@ -200,6 +200,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       const ended = new AbortController()
       const watched = {
         dialect: warehouse.dialect,
+        interfered: warehouse.interfered,
         leaseName: warehouse.leaseName,
         rules: warehouse.rules,
         read: warehouse.read.bind(warehouse),

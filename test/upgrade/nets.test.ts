@@ -92,6 +92,7 @@ async function killedInSecond(warehouse: Warehouse): Promise<unknown> {
   let transactions = 0
   const dying = {
     dialect: warehouse.dialect,
+    interfered: warehouse.interfered,
     leaseName: warehouse.leaseName,
     rules: warehouse.rules,
     read: warehouse.read.bind(warehouse),

@@ -30,6 +30,7 @@ export const reasons = {
   warehouse_went_back: 'the warehouse went back to an earlier state',
   warehouse: 'the database refused the rows',
   bug: 'shopsync itself failed',
+  not_migrated: 'a table could not be changed as this version or configuration asks',
   time_limit: 'the time limit ended the run',
   wanted: 'another command needed the whole warehouse',
   interrupted: 'a signal ended the run',
@@ -86,6 +87,10 @@ export const actionOf: Readonly<Record<Reason, readonly [exit: string, advice: s
   ],
   warehouse: ['1', 'follow the message; the other cursors are stored'],
   bug: ['70', 'report it, with the lines of the log: the other cursors are stored'],
+  not_migrated: [
+    '1',
+    'follow the message: the next run changes the table; the lists of other tables are stored',
+  ],
   time_limit: ['1', 'nothing: the next run starts with the cursors that have waited longest'],
   wanted: ['1', 'nothing: the next run of the shard continues'],
   interrupted: ['130, 143', 'nothing: the next run resumes'],

@@ -101,7 +101,8 @@ export async function loosenPrivacy(
   await using lease = await openLease({ ...deps, shapesRows: false }, 'migrate')
   const { warehouse } = lease
   const transact: Transact = (work) => warehouse.transaction(work)
-  const work = { dialect: warehouse.dialect, transact, hides: deps.model, at: now(deps) }
+  const { dialect, interfered } = warehouse
+  const work = { dialect, interfered, transact, hides: deps.model, at: now(deps) }
   const loose = await warehouse.trying(() => loosen(work))
   lease.throwIfLost()
   return loose

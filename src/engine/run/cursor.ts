@@ -10,6 +10,7 @@ import { inSpan } from '../base/trace.js'
 import { type Claim, movesWatermark, verdict } from '../list/verdict.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { cursorColumns, cursorName } from '../warehouse/cursors.js'
+import { tablesBehind } from '../warehouse/layout.js'
 import { type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
 import type { CursorResult, CursorWork } from './cursorwork.js'
 import { type Ending, endingOf, isCut } from './ending.js'
@@ -158,6 +159,8 @@ async function carryOut(cursor: CursorRun, work: CursorWork): Promise<CursorEnd>
   const began = () => ({ startedAt, quarantined: stats.quarantined - before })
   cursor.observer.begun?.(cursor.key)
   try {
+    const { interfered, model } = cursor.warehouse
+    interfered.refuseUnchanged(tablesBehind(cursor.resource, model.embedded))
     if (tenant.waitsForZones(cursor)) await tenant.zonesKnown()
     const result = await tenant.begun(cursor, work.run())
     return endOf(cursor, began(), result)

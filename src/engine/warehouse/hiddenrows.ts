@@ -12,6 +12,7 @@ import type { Column, Table } from '../model/table.js'
 import { rootTable } from './database.js'
 import { updateListed } from './derivedlines.js'
 import type { Dialect } from './dialect.js'
+import type { InterferedTables } from './interference.js'
 import type { Hides, Hiding } from './privacystate.js'
 import type { Session, Transact } from './transaction.js'
 
@@ -20,6 +21,7 @@ export interface HidingWork {
   readonly dialect: Dialect
   readonly transact: Transact
   readonly hides: Hides & Pick<Model, 'list' | 'tableByName'>
+  readonly interfered: Pick<InterferedTables, 'changing'>
   /** Now, canonical. */
   readonly at: string
   /** Records whose rows are rewritten in one transaction. */

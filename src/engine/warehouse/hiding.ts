@@ -65,7 +65,7 @@ export const mustHide = async (
 
 /** Hides what is stored, and what is left of it in the database's files. Returns the tables that had something. */
 export async function hideStored(work: HidingWork): Promise<Hidden> {
-  const { dialect, transact, hides, at } = work
+  const { dialect, transact, hides, at, interfered } = work
   const known = await storedPrivacy(dialect.db).execute()
   await beginReading(work, known)
   const waiting = unhidden(known, wantedOf(hides))
@@ -92,6 +92,8 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   const tables = [...new Set(waiting.map(({ table }) => table))]
   const groups = new Set(waiting.map(({ table, doneTo }) => `${table} ${doneTo}`))
   const live = new Set((await dialect.catalog.liveColumns()).map(({ table, name }) => `${table}.${name}`))
+  /** Tables that the database doesn't let be rewritten: their lists wait, so nothing is stored unhidden. */
+  const left = new Set<string>()
   const rewrite = async (): Promise<void> => {
     for (const group of groups) {
       const columns = waiting.filter(
@@ -99,27 +101,33 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
           `${table} ${doneTo}` === group && live.has(`${table}.${name.includes('.') ? '_children' : name}`),
       )
       const [first] = columns
-      const rows = first ? await hideTable(work, first, columns) : 0
-      if (first && rows > 0) done.push({ table: first.table, columns: columns.map(({ name }) => name), rows })
+      if (!first) continue
+      const { table } = first
+      const rows = await interfered.changing('privacy', table, () => hideTable(work, first, columns))
+      if (rows === undefined) left.add(table)
+      else if (rows > 0) done.push({ table, columns: columns.map(({ name }) => name), rows })
     }
     // Names are made of what is hidden now.
     for (const resource of await withOtherNames(dialect.db, hides))
-      await remakeNames(dialect, transact, resource)
+      if (!left.has(resource.name)) {
+        const remake = () => remakeNames(dialect, transact, resource)
+        if ((await interfered.changing('privacy', resource.name, remake)) === undefined)
+          left.add(resource.name)
+      }
     const reported = await hideReports(work)
     if (reported > 0) done.push({ table: 'sync_quarantine', columns: ['value'], rows: reported })
+    // What still holds its values is erased when they are hidden.
+    for (const name of left) if (there.includes(name)) there.splice(there.indexOf(name), 1)
   }
   const there = [...tables.filter((name) => live.has(`${name}.tenant_id`)), 'sync_quarantine', 'sync_drift']
-  const left = (await holdsRows(work, there)) ? (await dialect.erase(there, rewrite)).left : null
-  await transact((session) =>
-    session.run(
-      note(
-        dialect.db,
-        waiting.map((one) => state(one, { state: left === null ? 'hidden' : 'traces', done_to: null })),
-      ),
-    ),
+  const traces = (await holdsRows(work, there)) ? (await dialect.erase(there, rewrite)).left : null
+  const hidden = waiting.filter(({ table }) => !left.has(table))
+  const ends = hidden.map((one) =>
+    state(one, { state: traces === null ? 'hidden' : 'traces', done_to: null }),
   )
+  if (ends.length > 0) await transact((session) => session.run(note(dialect.db, ends)))
   await endReading(work)
-  return { done, left }
+  return { done, left: traces }
 }
 
 /** Removes what a program that was reading kept in the database's files. Returns why some is left; null if none is. */

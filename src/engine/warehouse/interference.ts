@@ -4,7 +4,7 @@
  * sqlite/interference.ts); errors and `shopsync check` name it.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { Skip, Stop } from '../base/errors.js'
+import { Retry, Skip, Stop } from '../base/errors.js'
 import { plural } from '../base/format.js'
 import type { Table } from '../model/table.js'
 import type { Catalog, Dialect, Interference } from './dialect.js'
@@ -110,10 +110,23 @@ export async function checkStored<R extends Rows<R>>(
   if (left > 0) throw notRemoved(where, table.name, left)
 }
 
+/**
+ * What the database says of one table that it didn't let be changed, or that others hold. undefined: it is everybody's
+ * trouble.
+ */
+export function refusalOf(error: unknown): Skip | undefined {
+  const found = error instanceof Retry ? error.details.cause : error
+  const { code } = found instanceof Skip ? found.details : {}
+  return found instanceof Skip && (code === 'warehouse' || code === 'not_migrated') ? found : undefined
+}
+
+/** The kinds of changes that are made before rows are stored: of columns, of rows, of what is hidden or follows from them. */
+type TableChange = 'structure' | 'rows' | 'privacy' | 'derived'
+
 /** What was found on the tables. It is looked for once under each lease. */
 export class InterferedTables {
-  /** The tables that a migration had to leave as they were, with what the database said. */
-  readonly unchanged = new Map<string, Skip>()
+  /** The tables that could not be changed as this version or configuration asks, with why. */
+  readonly #unchanged = new Map<string, Map<TableChange, Skip>>()
   #found: Promise<readonly Interference[]> | undefined
 
   constructor(
@@ -121,11 +134,16 @@ export class InterferedTables {
     private readonly find: () => Promise<readonly Interference[]>,
   ) {}
 
-  /** Throws the error as `explained` does. What a table lacks since its migration failed is that migration's trouble. */
+  /** Throws the error as `explained` does. What a table lacks since it could not be changed is the trouble of that change. */
   async explain(error: unknown, written: readonly Table[]): Promise<never> {
     const table = error instanceof Skip ? error.details.table : undefined
-    const refusal = table === undefined ? undefined : this.unchanged.get(table)
-    throw refusal ?? (await explained(error, (tables) => this.#on(tables), written))
+    throw (
+      (table === undefined ? undefined : this.unchanged([table])) ?? (await this.#explained(error, written))
+    )
+  }
+
+  #explained(error: unknown, written: readonly Table[] = []): Promise<unknown> {
+    return explained(error, (tables) => this.#on(tables), written)
   }
 
   /** What may have refused rows. An index that was added changes none, and is named only here. */
@@ -146,6 +164,54 @@ export class InterferedTables {
         isHarmful: false,
       })),
     ]
+  }
+
+  /**
+   * Makes a change of one table. If the database refuses it, the lists whose rows go there wait, and no other: undefined is
+   * returned. What concerns everybody is thrown.
+   */
+  async changing<T>(change: TableChange, table: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const done = await work()
+      this.#unchanged.get(table)?.delete(change)
+      return done
+    } catch (error) {
+      const refusal = refusalOf(error)
+      if (!refusal) throw error
+      await this.keepBack(change, table, refusal)
+      return undefined
+    }
+  }
+
+  async keepBack(change: TableChange, table: string, refusal: Skip): Promise<void> {
+    const found = ((await this.#explained(refusal)) as Skip) ?? refusal
+    const text = `The table ${table} could not be changed as this version or configuration asks: ${found.message}`
+    const details = { ...found.details, reason: 'failed', code: 'not_migrated', table } as const
+    // What was kept back before is explained.
+    const why = found.details.code === 'not_migrated' ? found : new Skip(text, details)
+    this.#unchanged.set(table, (this.#unchanged.get(table) ?? new Map()).set(change, why))
+  }
+
+  /** Throws Skip while one of the tables can't be changed: no row is stored in a form that nobody wants any more. */
+  refuseUnchanged(tables: readonly string[]): void {
+    const why = this.unchanged(tables)
+    if (why) throw why
+  }
+
+  /** Why one of the tables is as it was; undefined if all could be changed. */
+  unchanged(tables: readonly string[]): Skip | undefined {
+    for (const name of tables) for (const why of this.#unchanged.get(name)?.values() ?? []) return why
+    return undefined
+  }
+
+  /** Of all tables. */
+  allUnchanged(): Skip[] {
+    return [...this.#unchanged.values()].flatMap((changes) => [...changes.values()])
+  }
+
+  /** Before tables are compared again. */
+  forgetUnchanged(): void {
+    for (const changes of this.#unchanged.values()) changes.delete('structure')
   }
 
   /** The tables whose rows are read back. */

@@ -5,7 +5,9 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { nameColumn } from '../model/flatten/recordname.js'
+import { historyName } from '../model/historytable.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
+import { batchTables } from './batchtables.js'
 import type { Change } from './change.js'
 import type { Db } from './database.js'
 
@@ -121,4 +123,14 @@ export function recordConsequences(
         .compile(),
     ),
   ]
+}
+
+/**
+ * All tables that the lists of a resource write to, or that follow from their rows: while one of them can't be changed as the
+ * configuration asks, these lists wait. The one place that says what a change of a table keeps back.
+ */
+export function tablesBehind(resource: ResourceModel, embedded: ResourceModel | undefined): string[] {
+  const { tables, derived, embedded: inside } = batchTables(resource, embedded)
+  const histories = [resource, embedded].flatMap((one) => (one && historyName(one.resource)) ?? [])
+  return [...[...tables, ...derived, ...inside].map(({ name }) => name), ...histories]
 }

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
-import { Skip, Stop } from '../base/errors.js'
+import { Stop } from '../base/errors.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
 import { ofTable } from './classify.js'
 import type { Db } from './database.js'
 import { isNewWarehouse, missing } from './ddl.js'
 import type { Dialect, LiveColumn } from './dialect.js'
+import { refusalOf } from './interference.js'
 import { consequencesOf, recordConsequences } from './layout.js'
 import { rowSettingsName } from './oneconfiguration.js'
 import { namesAfter, namesMemory } from './recordnames.js'
@@ -206,7 +207,7 @@ export const readThenCheck = <T>(warehouse: Warehouse, read: () => Promise<T>): 
     throw error
   })
 
-const except = (unchanged: ReadonlyMap<string, Skip>, changes: readonly Change[]): Change[] =>
+const except = (unchanged: ReadonlySet<string>, changes: readonly Change[]): Change[] =>
   changes.filter(({ table }) => !unchanged.has(table))
 
 /**
@@ -223,25 +224,51 @@ async function migrateTables(
   warehouse: Warehouse,
   onChange?: (change: Change) => void,
 ): Promise<readonly Change[]> {
-  const { unchanged } = warehouse.interfered
-  unchanged.clear()
+  const { interfered, dialect } = warehouse
+  interfered.forgetUnchanged()
+  const unchanged = new Set<string>()
+  const uncommented = new Set<string>()
   for (;;)
     try {
-      return await migrateOthers(warehouse, onChange)
+      return await migrateOthers(warehouse, { unchanged, uncommented }, onChange)
     } catch (error) {
-      const refusal = warehouse.dialect.classify(error)
-      const table = refusal instanceof Skip ? refusal.details.table : undefined
-      if (!(refusal instanceof Skip) || table === undefined || unchanged.has(table)) throw refusal
-      unchanged.set(table, refusal)
+      const classed = dialect.classify(error)
+      const refusal = refusalOf(classed)
+      const table = refusal?.details.table
+      // What others hold, or own, keeps its comments.
+      const isComment = commenting.has(error as object)
+      const left = isComment ? uncommented : unchanged
+      if (!refusal || table === undefined || left.has(table)) throw classed
+      left.add(table)
+      if (!isComment) await interfered.keepBack('structure', table, refusal)
     }
+}
+
+/** Errors of comments on tables. */
+const commenting = new WeakSet<object>()
+
+async function comment({ dialect }: Warehouse, session: Session, tables: readonly Table[]): Promise<void> {
+  const each = tables.flatMap((table) =>
+    dialect.catalog.comments([table]).map((text) =>
+      session.run(text).catch((error) => {
+        if (error instanceof Error) commenting.add(error)
+        throw ofTable(error, table.name)
+      }),
+    ),
+  )
+  // Sent together, and answered one by one: the first refusal is the one that counts.
+  const [failed] = (await Promise.allSettled(each)).flatMap((end) =>
+    end.status === 'rejected' ? [end.reason] : [],
+  )
+  if (failed !== undefined) throw failed
 }
 
 async function migrateOthers(
   warehouse: Warehouse,
+  { unchanged, uncommented }: Readonly<Record<'unchanged' | 'uncommented', ReadonlySet<string>>>,
   onChange?: (change: Change) => void,
 ): Promise<readonly Change[]> {
-  const { clock, dialect, interfered, rowSettings } = warehouse
-  const { unchanged } = interfered
+  const { clock, dialect, rowSettings } = warehouse
   const { changes: all, isKnown, stored, part } = await survey(warehouse)
   refusePart(part, dialect.where)
   const found = except(unchanged, all)
@@ -262,8 +289,11 @@ async function migrateOthers(
           throw isNewWarehouse(all) ? error : ofTable(error, change.table)
         })
     }
-    const changed = tables.filter(({ name }) => !unchanged.has(name))
-    for (const comment of dialect.catalog.comments(changed)) await session.run(comment)
+    await comment(
+      warehouse,
+      session,
+      tables.filter(({ name }) => !unchanged.has(name) && !uncommented.has(name)),
+    )
     const at = await dialect.now(session, clock)
     const following = [
       ...recordConsequences(dialect.db, consequences, at),

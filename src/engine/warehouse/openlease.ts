@@ -7,6 +7,7 @@ import type { LeaseRequest } from './claim.js'
 import { eraseTraces, type Hidden, hideStored, mustHide } from './hiding.js'
 import { claimLease, type Lease, wantLease } from './lease.js'
 import { LeaseHeld, leaseName, listenCommand, usualLeaseMs } from './leaserows.js'
+import { briefly } from './transaction.js'
 import type { Warehouse } from './warehouse.js'
 
 /** Released at the end of the block that holds it: `await using lease = await openLease(…)`. */
@@ -82,8 +83,9 @@ const hideNow = (warehouse: Warehouse, clock: Clock, command: string): Promise<H
   warehouse.trying(async () => {
     const work: Parameters<typeof hideStored>[0] = {
       dialect: warehouse.dialect,
-      transact: (statements) => warehouse.transaction(statements),
+      transact: briefly(warehouse),
       hides: warehouse.model,
+      interfered: warehouse.interfered,
       at: fromMicros(clock.nowMicros()),
     }
     const { done, left } = await hideStored(work)

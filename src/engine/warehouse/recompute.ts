@@ -21,8 +21,9 @@ import type { Reader } from './cursors.js'
 import { rootTable } from './database.js'
 import { deriveStored, type Rules } from './derived.js'
 import type { Dialect } from './dialect.js'
+import type { InterferedTables } from './interference.js'
 import { isOfShard } from './shardsql.js'
-import type { Session, Transact } from './transaction.js'
+import { briefly, type Session, type Transact } from './transaction.js'
 
 /** Records per transaction. */
 const recordsAtOnce = 500
@@ -94,6 +95,7 @@ async function outdatedOf(
 
 /** The part of a warehouse that is needed to recompute its derived tables. */
 interface DerivedWarehouse extends Reader {
+  readonly interfered: Pick<InterferedTables, 'changing'>
   /** The row of the lease under which it is written. */
   readonly leaseName: string
   readonly dialect: Dialect
@@ -261,10 +263,7 @@ export async function recompute(
   },
 ): Promise<Recomputed[]> {
   const { dialect, rules, leaseName: lease } = warehouse
-  const transact: Transact = (work) => {
-    signal.throwIfAborted()
-    return warehouse.transaction(work)
-  }
+  const transact = briefly(warehouse, signal)
   const how = { dialect, lease, rules, transact, ...heard }
   const all = await readOutdated(warehouse, model, shard)
   const empty = all.filter(({ hasRecords }) => !hasRecords)
@@ -284,6 +283,10 @@ export async function recompute(
       )
   }
   const done: Recomputed[] = []
-  for (const one of all.filter(({ hasRecords }) => hasRecords)) done.push(await recomputeOne(how, one))
+  for (const one of all.filter(({ hasRecords }) => hasRecords)) {
+    const work = () => recomputeOne(how, one)
+    const end = await warehouse.interfered.changing('derived', one.derived.table.name, work)
+    if (end) done.push(end)
+  }
   return done
 }

@@ -12,7 +12,7 @@ import type { Dialect } from './dialect.js'
 import { seenFrom } from './layout.js'
 import { pendingPrivacy } from './pendingprivacy.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
-import type { Transact } from './transaction.js'
+import { briefly, type Transact } from './transaction.js'
 import type { Warehouse } from './warehouse.js'
 
 /** What becomes of a resource's rows. */
@@ -84,19 +84,17 @@ export const pendingRewrites = (warehouse: Warehouse): Promise<PendingRewrite[]>
 
 /** Rewrites all rows that don't match the model, under the lease. Ends with the signal. */
 export function rewriteRows(warehouse: Warehouse, signal: AbortSignal): Promise<RewrittenRows[]> {
-  const transact: Transact = (work) => {
-    signal.throwIfAborted()
-    return warehouse.transaction(work)
-  }
+  const transact = briefly(warehouse, signal)
   return warehouse.trying(async () => {
     const done: RewrittenRows[] = []
     for (const rewrite of await waitingRewrites(warehouse)) {
       const { resource, to } = rewrite
-      const values =
+      const values = await warehouse.interfered.changing('rows', resource.name, () =>
         to === 'name'
-          ? await remakeNames(warehouse.dialect, transact, resource)
-          : await switchHistory(warehouse.dialect, transact, rewrite)
-      done.push({ table: resource.name, column: columnOf(to), to, values })
+          ? remakeNames(warehouse.dialect, transact, resource)
+          : switchHistory(warehouse.dialect, transact, rewrite),
+      )
+      if (values !== undefined) done.push({ table: resource.name, column: columnOf(to), to, values })
     }
     return done
   })

@@ -9,6 +9,23 @@ import type { BatchStamp, Version } from './versionbatch.js'
 /** Runs work in a transaction of the run that holds the lease. */
 export type Transact = <T>(work: (session: Session) => Promise<T>) => Promise<T>
 
+/** How a change of stored rows waits for those who hold their table: not for long, since its lists wait with it. */
+export const briefly =
+  (
+    warehouse: {
+      readonly dialect: { readonly catalog: { waitBriefly(session: Session): Promise<void> } }
+      readonly transaction: Transact
+    },
+    signal?: AbortSignal,
+  ): Transact =>
+  (work) => {
+    signal?.throwIfAborted()
+    return warehouse.transaction(async (session) => {
+      await warehouse.dialect.catalog.waitBriefly(session)
+      return work(session)
+    })
+  }
+
 /** A value in a statement, or a list of ids or texts. */
 export type Parameter = Int64 | string | readonly (Int64 | string)[]
 

@@ -23,6 +23,7 @@ import type { Dialect } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence } from './fence.js'
 import { InterferedTables } from './interference.js'
+import { tablesBehind } from './layout.js'
 import { unreadableRules, usualRules, withTenant } from './learnedrules.js'
 import type { RowSettings } from './oneconfiguration.js'
 import { RetryPolicy } from './retrypolicy.js'
@@ -143,9 +144,8 @@ export class Warehouse implements Reader {
 
   /** What earlier configurations have left in the tables. migrate.ts finds it before anything is read or written. */
   set left(columns: LeftColumns) {
-    const opened = this.#opened
-    if (JSON.stringify(columns) !== JSON.stringify(opened.model.left))
-      opened.model = opened.model.withLeft(columns)
+    if (JSON.stringify(columns) !== JSON.stringify(this.model.left))
+      this.#opened.model = this.model.withLeft(columns)
   }
 
   get clock(): Clock {
@@ -245,14 +245,14 @@ export class Warehouse implements Reader {
   }
 
   async #apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
-    const { reported } = this.#opened
+    this.interfered.refuseUnchanged(tablesBehind(this.#resource(batch.resource), this.model.embedded))
     const to = batchTables(this.#resource(batch.resource), this.model.embedded)
-    const drift = batch.page.drift.filter((entry) => !reported.has(driftName(entry)))
+    const drift = batch.page.drift.filter((entry) => !this.#opened.reported.has(driftName(entry)))
     const readBack = await this.interfered.ask()
     const page = { ...batch.page, drift }
     const fresh = { ...batch, fence: this.#fence, page, ...(readBack.size > 0 && { readBack }) }
     const applied = await this.#store(to, fresh)
-    for (const entry of drift) reported.add(driftName(entry))
+    for (const entry of drift) this.#opened.reported.add(driftName(entry))
     return applied
   }
 

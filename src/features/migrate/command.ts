@@ -72,7 +72,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
       await invocation.out.answer(document, migrateText(warehouse.where, changes))
       if (hidden.left !== null) context.log.warn(hidden.left)
       // Everything else was done.
-      const [refusal] = warehouse.interfered.unchanged.values()
+      const [refusal] = warehouse.interfered.allUnchanged()
       if (refusal) throw refusal
       return 0
     })

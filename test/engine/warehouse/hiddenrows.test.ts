@@ -117,6 +117,7 @@ const rewrite = (warehouse: Warehouse, dies = Number.POSITIVE_INFINITY) => {
     dialect: warehouse.dialect,
     transact: (work) => warehouse.transaction((session) => work(dying(session, n))),
     hides: warehouse.model,
+    interfered: warehouse.interfered,
     at: '2026-03-01T00:00:00.000000Z',
     recordsAtOnce: 2,
   })

@@ -68,7 +68,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
     }
     const transact: Parameters<typeof hideStored>[0]['transact'] = (work) => warehouse.transaction(work)
     const at = '2026-03-01T00:00:00.000000Z'
-    await expect(hideStored({ dialect: dying, transact, hides: hiding, at })).rejects.toThrow('killed')
+    await expect(
+      hideStored({ dialect: dying, transact, hides: hiding, interfered: warehouse.interfered, at }),
+    ).rejects.toThrow('killed')
     expect(await rowsOf(warehouse, 'sync_quarantine')).not.toContainEqual(
       expect.objectContaining({ value: expect.stringContaining('marker') }),
     )

@@ -136,7 +136,11 @@ async function prepare(db: Db, schema: string, session: Pick<Session, 'run'>): P
     await session.run(
       db.selectFrom('sync_meta').select('name').where('name', '=', 'schema_version').forUpdate().compile(),
     )
-  // Every other reader of a table queues behind a change of it that waits for an idle one.
+  await waitBriefly(db, session)
+}
+
+/** Every other reader of a table queues behind a change of it that waits for an idle one. */
+async function waitBriefly(db: Db, session: Pick<Session, 'run'>): Promise<void> {
   await session.run(sql.raw(`set local lock_timeout = '${changeWaits}'`).compile(db))
 }
 
@@ -248,6 +252,7 @@ export function postgresDialect(
       interferences: (tables) => interferences(db, names, tables),
       narrowEncoding: () => narrowEncoding(db),
       prepare: (session) => prepare(db, schema, session),
+      waitBriefly: (session) => waitBriefly(db, session),
       tryRoom: (session, how) => tryRoom(db, schema, session, how),
       comments: (tables) => [comments(db, tables, schema)],
       keyStatement: (table, live) => keyStatement(schema, table, live),

@@ -177,6 +177,7 @@ const catalogOf = (
   liveIndexes: async () => liveIndexes(raw),
   interferences: async (tables) => interferences(raw, tables),
   narrowEncoding: async () => undefined,
+  waitBriefly: async () => {},
   prepare: async () => (named ? undefined : tryBeside(path, where, async () => {})),
   tryRoom: (_, { bytes }) => (named ? tryRoom(raw, bytes) : tryRoomBeside(path, where, bytes)),
   comments: () => [],
