@@ -26,6 +26,8 @@ const unlistedAt = '_unlisted_at'
 interface Consequences {
   /** Resources whose cursors have to read their lists whole, with the reason. */
   readonly refills: ReadonlyMap<string, string>
+  /** Ids of nested items, which the documentation doesn't show: only cursors that have reported one read their lists whole. */
+  readonly reported: readonly { readonly resource: string; readonly path: string; readonly reason: string }[]
   /** Resources whose history has to be switched on again: its stamp was added. */
   readonly begun: readonly string[]
   /** Resources whose own table was created. */
@@ -49,8 +51,19 @@ function reasonOf({ table, column, kind }: Change): string {
   return column ? `the column ${table}.${column.name} was added` : `the table ${table} was created`
 }
 
+/** Where responses have the id that a column of a nested list was made for. undefined for any other column. */
+function itemIdPath(model: Model, { table, column }: Change): { resource: string; path: string } | undefined {
+  const of = model.list.find(({ tables }) => tables.some(({ name }) => name === table))
+  if (!of || column?.name !== 'id') return undefined
+  for (const [name, member] of Object.entries(of.resource.fields))
+    if (member.type === 'many' && member.itemsOf && `${of.resource.singular}_${member.table}` === table)
+      return { resource: of.name, path: `${name}[].id` }
+  return undefined
+}
+
 export function consequencesOf(model: Model, changes: readonly Change[]): Consequences {
   const reasons = new Map<string, Set<string>>()
+  const reported: Consequences['reported'][number][] = []
   const begun: string[] = []
   const anew: string[] = []
   const rederived = new Set<string>()
@@ -72,11 +85,17 @@ export function consequencesOf(model: Model, changes: readonly Change[]): Conseq
     if (!model.tableByName.has(table) || kind === 'index') continue
     if (kind === 'table' && model.byName.has(table)) anew.push(table)
     const what = reasonOf(change)
+    const place = itemIdPath(model, change)
+    if (place) {
+      reported.push({ ...place, reason: what })
+      continue
+    }
     for (const { name } of broughtBy(model, table).filter(isWalked))
       reasons.set(name, (reasons.get(name) ?? new Set()).add(what))
   }
   return {
     refills: new Map([...reasons].map(([name, all]) => [name, [...all].join(', ')])),
+    reported,
     begun,
     anew,
     rederived: [...rederived],
@@ -94,12 +113,26 @@ export const demandRefill = (
   reason: string,
   at: string,
   tenantId?: Int64,
+  /** Only where responses had an unknown field there. */
+  path?: string,
 ): CompiledQuery =>
   db
     .updateTable('sync_cursors')
     .set({ refill: `${reason} (${at})`, walk: null, refill_walk: null })
     .where('resource', '=', resource)
     .$if(tenantId !== undefined, (query) => query.where('tenant_id', '=', tenantId ?? 0))
+    .$if(path !== undefined, (query) =>
+      query.where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom('sync_drift')
+            .select('path')
+            .whereRef('sync_drift.tenant_id', '=', 'sync_cursors.tenant_id')
+            .where('sync_drift.resource', '=', resource)
+            .where('path', '=', path ?? ''),
+        ),
+      ),
+    )
     .where((eb) =>
       eb.or((['watermark', 'walk', 'refill_walk'] as const).map((name) => eb(name, 'is not', null))),
     )
@@ -108,11 +141,12 @@ export const demandRefill = (
 /** The statements that record what follows from a migration. */
 export function recordConsequences(
   db: Db,
-  { refills, begun, anew, rederived }: Consequences,
+  { refills, reported, begun, anew, rederived }: Consequences,
   at: string,
 ): CompiledQuery[] {
   return [
     ...[...refills].map(([resource, reason]) => demandRefill(db, resource, reason, at)),
+    ...reported.map(({ resource, reason, path }) => demandRefill(db, resource, reason, at, undefined, path)),
     // An empty table has no expected rows.
     ...anew.map((name) => db.deleteFrom('sync_registers').where('resource', '=', name).compile()),
     ...rederived.map((name) => db.deleteFrom('sync_derived').where('name', '=', name).compile()),

@@ -127,6 +127,42 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('for the ids of nested items, only a list that has shown one is read whole', async () => {
+    const { address, warehouse } = await begin()
+    const [{ tenant_id } = { tenant_id: 0 }] = await rowsOf(warehouse, 'sync_cursors')
+    const shown = {
+      tenant_id,
+      resource: 'repair_orders',
+      path: 'payments[].id',
+      kind: 'unknown_field',
+      detail: '',
+    }
+    for (const tenant of [Number(tenant_id), Number(tenant_id) + 100]) {
+      const cursor = {
+        tenant_id: tenant,
+        resource: 'repair_orders',
+        watermark: '2026-01-02T00:00:00.000000Z',
+      }
+      await warehouse.write([warehouse.db.insertInto('sync_cursors').values(cursor).compile()])
+    }
+    for (const isShown of [false, true]) {
+      if (isShown)
+        await warehouse.write([
+          warehouse.db
+            .insertInto('sync_drift')
+            .values(shown as never)
+            .compile(),
+        ])
+      await execute(warehouse, address, 'drop index repair_order_payments_by_id')
+      await execute(warehouse, address, 'alter table repair_order_payments drop column id')
+      await migrate(warehouse)
+      expect((await demands(warehouse)).map((cursor) => [cursor.tenant_id, cursor.resource])).toEqual(
+        isShown ? [[tenant_id, 'repair_orders']] : [],
+      )
+    }
+    await warehouse.close()
+  })
+
   test('an interrupted refill walk continues in the next run, whatever that is asked to do', async () => {
     const { address, warehouse, wanted } = await begin()
     await execute(warehouse, address, 'drop table customer_phones')
