@@ -209,12 +209,18 @@ const cases = led.map(([name, rows], i) => {
 const allRows = cases.flatMap(({ rows }) => rows)
 const everyAnn = cases.flatMap((one) => ['--customer', String(one.ann)])
 
-/** What is left of whom, by case. */
+/** Of whom anything is left, by case, and the rows of others that still say something. */
 async function found(address: Address): Promise<{ readonly theirs: string[]; readonly others: string[] }> {
-  const [theirs, others] = [await leaks(address, mark), await leaks(address, other)]
+  const theirs = await leaks(address, mark)
+  const warehouse = await reopen(address)
+  const others: string[] = []
+  for (const table of ['customers', 'repair_orders', 'notes'])
+    for (const row of await rowsOf(warehouse, table))
+      if (JSON.stringify(row).includes(other)) others.push(`${table} ${row['id']}`)
+  await warehouse.close()
   return {
     theirs: cases.flatMap((one) => (theirs.some((text) => text.startsWith(one.theirs)) ? [one.name] : [])),
-    others: cases.flatMap((one) => (others.some((text) => text.startsWith(one.others)) ? [one.name] : [])),
+    others: others.sort(),
   }
 }
 
@@ -224,7 +230,12 @@ async function rowsOfNobody(address: Address): Promise<unknown> {
   return Promise.all(rows).finally(() => warehouse.close())
 }
 
-const whole = { theirs: cases.map(({ name }) => name), others: cases.map(({ name }) => name) }
+const whole = {
+  theirs: cases.map(({ name }) => name),
+  others: allRows
+    .flatMap((row) => (JSON.stringify(row).includes(other) ? [`${row.resource} ${row.id}`] : []))
+    .sort(),
+}
 
 describe.each(bothWarehouses())('$name', (kind) => {
   it('every declared reference leads to a customer, by any number of steps, and stops at others', async () => {
