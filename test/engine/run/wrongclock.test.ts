@@ -166,22 +166,19 @@ describe.each(warehouses())('$name', (kind) => {
     expect(notes < customers).toBe(true)
   })
 
-  it('a job that ran under a wrong clock has not run for the instants until then', async () => {
-    const job = (clock?: Clock) =>
-      depsOf(sandbox, warehouse, clock ? { clock } : {}).then(async ({ deps, close }) => {
-        const plannedAt = daysAgo(1)
-        const plan = {
-          name: 'mine',
-          steps: [],
-          timeLimit: undefined,
-          wait: 0,
-          onFailure: 'continue',
-        } as const
-        return runJob(deps, { ...plan, plannedAt }).finally(close)
+  it('a job by hand under a wrong clock has not run for the instants until then; a planned one has for its own', async () => {
+    const plannedAt = daysAgo(1)
+    const job = (name: string, more: { plannedAt?: string; clock?: Clock } = {}) =>
+      depsOf(sandbox, warehouse, more.clock ? { clock: more.clock } : {}).then(async ({ deps, close }) => {
+        const plan = { name, steps: [], timeLimit: undefined, wait: 0, onFailure: 'continue' } as const
+        return runJob(deps, { ...plan, plannedAt: more.plannedAt }).finally(close)
       })
-    await job(yearAhead)
-    expect(await job()).toMatchObject({ job: 'mine' })
-    await expect(job()).rejects.toThrow('Another program already ran mine')
+    await job('mine', { clock: yearAhead })
+    expect(await job('mine', { plannedAt })).toMatchObject({ job: 'mine' })
+    await expect(job('mine', { plannedAt })).rejects.toThrow('Another program already ran mine')
+    await job('other', { plannedAt, clock: yearAhead })
+    await expect(job('other', { plannedAt })).rejects.toThrow('Another program already ran other')
+    expect(await job('other', { plannedAt: fromMicros(now()) })).toMatchObject({ job: 'other' })
   })
 
   it.each([
