@@ -195,6 +195,7 @@ test('with a silent Postgres, what was known is answered within seconds, and cal
   const server = await startPostgres()
   const url = `postgres://postgres@127.0.0.1:${server.port}/postgres`
   here.configure({ ...settings, warehouse: { url } })
+  onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *' })
   const scheduler = await here.run('sync').then(() => start())
   try {
     const ask = async (path: string): Promise<readonly [status: number, text: string]> => {
@@ -219,4 +220,4 @@ test('with a silent Postgres, what was known is answered within seconds, and cal
     here.configure(settings)
     await server.stop()
   }
-})
+}, 60_000)
