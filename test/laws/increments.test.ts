@@ -29,7 +29,9 @@ const hour = 3_600_000_000n
 
 const run = async (config: string, ...words: string[]): Promise<void> => {
   const { code, stderr } = await shopsync([...words, '--config', config])
-  expect(code, `${words.join(' ')}: ${stderr}`).toBe(0)
+  // A customer was forgotten, but lists that this configuration leaves out could not be looked at: 1.
+  const expected = words.includes('--customer') ? 1 : 0
+  expect(code, `${words.join(' ')}: ${stderr}`).toBe(expected)
 }
 
 /** Changes the settings of a configuration. */
