@@ -109,7 +109,7 @@ async function newsFor(
   { id, entry }: Named,
 ): Promise<News | undefined> {
   const told = (await readTold(warehouse))[id]
-  // Whoever has accepted nothing so far is told everything: runs may have been killed before it could be told.
+  // A receiver that has accepted nothing so far is told everything: runs may have been killed before it could be told.
   const from = told?.through ?? null
   // First the end, then the runs: one that ends in between is left for the next range.
   const [through = ''] = [await changesThrough(warehouse), from ?? ''].sort().reverse()

@@ -259,7 +259,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await pendingRewrites(next)).toContainEqual(
       expect.objectContaining({ resource: 'vehicles', to: 'name', refills: false }),
     )
-    // Before the list is read again, they are made of what stands in `_extra`.
+    // Before the list is read again, they are made of what is in `_extra`.
     expect((await cutShort(next, other)).cursors).toMatchObject([{ status: 'failed' }])
     expect((await namesIn(next)).slice(0, 1)).toEqual(['1991 1 0.25'])
     expect((await run(next, other)).cursors).toMatchObject([{ status: 'ok' }])
