@@ -1,6 +1,7 @@
 /** The prompt before an erasure, at a real terminal. */
 import { execFileSync, spawn } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
+import { resources } from '../../schema/index.js'
 import { template } from '../../src/sandbox/index.js'
 import { shopsync } from '../support/call.js'
 import { configure } from '../support/place.js'
@@ -48,7 +49,8 @@ describe.runIf(hasScript())('forget prompts', () => {
   ])('%s', async (_name, keys, code, said, flags) => {
     const [kind] = warehouses()
     const address = await kind!.viewed()
-    const config = configure(sandbox, address, ['notes', 'customers'])
+    // Every list: forget can't vouch for what was never read.
+    const config = configure(sandbox, address, Object.keys(resources))
     await shopsync(['sync', '--config', config])
     const ended = await typed(['forget', '--tenant', '1', ...flags, '--config', config], keys)
     expect(ended.screen).toMatch(said)
