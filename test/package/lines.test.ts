@@ -271,7 +271,7 @@ describe('the systemd unit and the line for the journal', () => {
 })
 
 describe('the lines for Postgres', () => {
-  const [roles, daily, reporting, reading] = blocksOf('docs/warehouse.md').filter(
+  const [roles, daily, reporting, database, reading] = blocksOf('docs/warehouse.md').filter(
     ({ language }) => language === 'sql',
   )
   const suffix = randomBytes(4).toString('hex')
@@ -308,7 +308,7 @@ describe('the lines for Postgres', () => {
   }
 
   it('make roles that are sufficient to migrate, to sync every day, and to read', async () => {
-    await asked(postgresUrl(), own('create database warehouse'))
+    await asked(postgresUrl(), own(database!.text))
     const owner = address('postgres')
     await asked(owner, own(roles!.text))
     await run('shopsync', 'migrate')
