@@ -10,7 +10,7 @@ import type { Page } from '../../src/engine/source/source.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
 import { Between } from '../support/between.js'
-import { syncInOrder } from '../support/run.js'
+import { Killed, syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { someOf } from '../support/size.js'
 import { wipe } from '../support/through.js'
@@ -63,8 +63,6 @@ const meanwhile: [string, Meanwhile][] = [
   ['some created, and the others share one updated_at', { tied: true, happens: () => create(130) }],
   ['some deleted, and all share one updated_at', { tied: true, happens: () => remove(800, 60) }],
 ]
-
-class Killed extends Error {}
 
 /** What a run reads downwards, before it checks the first page again. */
 class Watch {

@@ -6,7 +6,7 @@ import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { Between } from './between.js'
 import type { Death, MotionScript, ScriptRun } from './motionscript.js'
 import { type MotionWorld, moving, quiet, resource } from './motionworld.js'
-import { syncInOrder } from './run.js'
+import { Killed, syncInOrder } from './run.js'
 import { wipe } from './through.js'
 
 /** How many syncs a scenario may need, once the source stops changing, until one of them reports that it is done. */
@@ -55,10 +55,6 @@ const tables = [
   // Each world has its own sandbox, and they share a warehouse.
   'sync_source',
 ]
-
-class Killed extends Error {
-  override readonly name = 'Killed'
-}
 
 /** Events that arrive before each run, and what the run does with them. */
 export interface Hears {

@@ -24,6 +24,17 @@ export const known: Model = model(resources)
 export type Target = Pick<Sandbox, 'url' | 'partnerId' | 'secret'>
 
 /** A run's request, and its dependencies if the usual ones don't fit. */
+/** Ends the run that it is thrown in, like a kill: `depsOf` sees to that. */
+export class Killed extends Error {
+  static last: Killed | undefined
+  override readonly name = 'Killed'
+
+  constructor(message = 'killed') {
+    super(message)
+    Killed.last = this
+  }
+}
+
 export interface RunOptions extends Partial<RunRequest> {
   readonly known?: Model
   readonly exceptTenants?: readonly number[]
@@ -38,6 +49,8 @@ export interface RunOptions extends Partial<RunRequest> {
   readonly shard?: Shard
   readonly pageSizes?: readonly number[]
   readonly readAhead?: number
+  /** Whether a run goes on after an error of ours in one list, as it does for users. Default: it ends with that error. */
+  readonly toleratesBugs?: boolean
   readonly random?: () => number
   readonly notices?: [string, Record<string, unknown>][]
   /** Sits between the sync and the API: to end it in the middle, or to lie to it. */
@@ -83,7 +96,12 @@ export async function depsOf(
   const { clock = systemClock, overlapMs = 300_000, concurrency = 4 } = options
   const stamps = new Stamps(clock, await newestStamp(warehouse))
   const source = connect(sandbox, stamps, clock, options)
-  const told: Note = (message, fields) => void options.notices?.push([message, fields])
+  const told: Note = (message, fields) => {
+    options.notices?.push([message, fields])
+    if (options.toleratesBugs || message !== 'This should not have happened') return
+    // Laws and kills throw within the run. If it went on, nobody would hear of them.
+    throw Killed.last?.message === fields.error ? Killed.last : new Error(String(fields.error))
+  }
   const deps: Dependencies = {
     config: {
       sync: {

@@ -24,16 +24,12 @@ import { HandClock } from './clocks.js'
 import { model } from './model.js'
 import type { Address } from './place.js'
 import { randomFrom } from './random.js'
-import { depsOf } from './run.js'
+import { depsOf, Killed } from './run.js'
 import { busy, cursorOf, type List, lists, tenants, YearSource } from './yearsource.js'
 
 const begin = '2026-01-01T00:00:00.000000Z'
 const hour = 3_600_000_000n
 const retryWaits = [0, 0, 0, 0]
-
-class Killed extends Error {
-  override readonly name = 'Killed'
-}
 
 /** What happened, for the line that the suite prints. */
 export interface YearTally {

@@ -15,7 +15,7 @@ import { keepRows } from '../backup.js'
 import type { Address } from '../place.js'
 import { registersAgree } from '../registers.js'
 import { contents, rowsOf } from '../rows.js'
-import { known, type RunOptions, syncInOrder } from '../run.js'
+import { Killed, known, type RunOptions, syncInOrder } from '../run.js'
 import { through, watched, wipe } from '../through.js'
 import { type Law, warehouseAt } from './law.js'
 
@@ -87,8 +87,6 @@ async function state(warehouse: Warehouse): Promise<unknown> {
   }
 }
 
-class Crash extends Error {}
-
 /** Called at each moment; `isCommit`: after a commit, not within a transaction. */
 type Fault = (isCommit: boolean) => void
 
@@ -110,7 +108,7 @@ const wordsOf = (moment: Moment): string =>
 /** From that moment on, nothing works any more. */
 const crashAt = (moment: Moment): Fault =>
   counting(moment, (n) => {
-    if (n >= numberOf(moment)) throw new Crash(`crash at ${wordsOf(moment)}`)
+    if (n >= numberOf(moment)) throw new Killed(`crash at ${wordsOf(moment)}`)
   })
 
 /** At that moment the connection breaks; it works again at once. */
@@ -223,7 +221,7 @@ export class CrashLaw implements Law<CrashCase> {
     if (how === 'lost') expectOk(await sync(disturbed(this.#warehouse, lostAt(moment))))
     else {
       await sync(disturbed(this.#warehouse, crashAt(moment))).catch((error: unknown) => {
-        if (!(error instanceof Crash)) throw error
+        if (!(error instanceof Killed)) throw error
       })
       await bury(this.#warehouse)
       expectOk(await sync(this.#warehouse))
