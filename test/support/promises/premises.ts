@@ -41,7 +41,6 @@ import type * as longnumbers from '../../../src/engine/source/http/longnumbers.j
 import type * as transport from '../../../src/engine/source/http/transport.js'
 import type * as wait from '../../../src/engine/source/rate/wait.js'
 import type * as classify from '../../../src/engine/warehouse/classify.js'
-import type * as ddl from '../../../src/engine/warehouse/ddl.js'
 import type * as fence from '../../../src/engine/warehouse/fence.js'
 import type * as interference from '../../../src/engine/warehouse/interference.js'
 import type * as layout from '../../../src/engine/warehouse/layout.js'
@@ -623,14 +622,6 @@ export const premises: readonly Promised[] = [
     test: 'test/engine/warehouse/trouble.test.ts',
     name: 'fails only the lists that a policy that errs concerns',
     on: ['postgres'],
-  },
-  {
-    promise: 'every event that names something else is stored',
-    broken: 'leaves the inbox of 0.2.0 with its key',
-    breakage: breaking<typeof ddl>('src/engine/warehouse/ddl.ts').function('growKey', () => async () => {}),
-    test: 'test/upgrade/migration.test.ts',
-    name: 'the inbox of 0.2.0 is copied, whatever interrupts it',
-    on: ['sqlite'],
   },
   {
     promise: 'a problem with one table affects no other',
