@@ -12,6 +12,7 @@ import type { Dialect } from './dialect.js'
 import { seenFrom } from './layout.js'
 import { pendingPrivacy } from './pendingprivacy.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
+import { demandRebuild } from './tenants.js'
 import { briefly, type Transact } from './transaction.js'
 import type { Warehouse } from './warehouse.js'
 
@@ -114,7 +115,10 @@ async function switchHistory(
   const exists = live.some(({ table, name }) => table === resource && name === seenFrom)
   return transact(async (session) => {
     await session.run(to === 'history' ? noteKept(db, resource) : noteUnkept(db, resource))
-    return exists ? (await session.run(stampSeen(db, resource, to))).affected : 0
+    if (!exists) return 0
+    const { affected } = await session.run(stampSeen(db, resource, to))
+    if (affected > 0) await session.run(demandRebuild(db))
+    return affected
   })
 }
 
