@@ -78,7 +78,9 @@ describe('what a stranger planted', () => {
     for (const line of [...usual(planted.url, `${schema}_copy`), ...more]) {
       const { code, stdout, stderr } = await here.run(...line.replace('READER', reader).split(' '))
       const wasCalled = await planted.wasCalled()
-      if (code !== 0 || wasCalled) failed.push({ line, code, wasCalled, stdout, stderr })
+      // The receipt of a customer names what no reference leads to.
+      const expected = line.includes('--customer') ? 1 : 0
+      if (code !== expected || wasCalled) failed.push({ line, code, wasCalled, stdout, stderr })
       if (line.startsWith('grant ')) failed.push(...(await unreadable(reader, reader)))
     }
     failed.push(...(await unreadable(name, `${schema}_analytics`)))
