@@ -18,7 +18,8 @@ const isOf =
     ])
 
 /**
- * Whether the slot's run of that instant's round has ended, however it ended. A shard whose work a limit or an error cut short goes on in the same round.
+ * Whether the slot's run of that instant's round has ended, however it ended. A shard whose work a limit or an error
+ * cut short goes on in the same round.
  */
 export async function hasRunSince(
   warehouse: Reader,
@@ -47,8 +48,8 @@ export async function hasRunSince(
 }
 
 /**
- * The last runs of a job's shards: of an instant's round, or of those that began since some moment. N is that of the newest of them. Null in place of what is known of a run: none has begun.
- * Empty if none of any shard has.
+ * The last runs of a job's shards: of an instant's round, or of those that began since some moment. N is that of the
+ * newest of them. Null in place of what is known of a run: none has begun. Empty if none of any shard has.
  */
 export async function shardsOfRound(
   warehouse: Reader,

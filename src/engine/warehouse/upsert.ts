@@ -108,9 +108,9 @@ export const tupleIndex = (table: Table, column: string): number =>
   tupleColumns(table).findIndex(({ name }) => name === column)
 
 /**
- * The `select` that counts those rows of a source that an upsert would leave as they are: stored exactly like this, or in
- * a version that another request brought and the guard protects from them. `source` returns the table's tuple columns, and `_synced_at`. Only a
- * `select` doesn't lock: an upsert with nothing to change still locks its rows.
+ * The `select` that counts those rows of a source that an upsert would leave as they are: stored exactly like this, or
+ * in a version that another request brought and the guard protects from them. `source` returns the table's tuple
+ * columns, and `_synced_at`. Only a `select` doesn't lock: an upsert with nothing to change still locks its rows.
  */
 export function settledSql<DB>(
   db: Kysely<DB>,

@@ -87,8 +87,8 @@ const nameOfParser = (error: unknown): string | undefined =>
 const isOfProxy = (error: unknown): boolean => error instanceof Error && ofProxies.has(error)
 
 /**
- * What a broken connection means. An error that didn't arise outside stays what it is. Otherwise the error itself isn't kept as the cause: errors of the HTTP parser contain pieces of
- * the response, which may be customer data.
+ * What a broken connection means. An error that didn't arise outside stays what it is. Otherwise the error itself isn't
+ * kept as the cause: errors of the HTTP parser contain pieces of the response, which may be customer data.
  */
 export function brokenConnection(
   what: string,
