@@ -59,7 +59,9 @@ export function callCommand(call: {
     let isLate = false
     const end = (delivered: boolean, found: string): void =>
       resolve({
-        ...{ delivered, worthRetrying: !delivered, found },
+        delivered,
+        worthRetrying: !delivered,
+        found,
         ...(goesOn && { output: concealed(printed, secrets).slice(-mostOfOutput) }),
       })
     // Its own process group, so its children end with it.

@@ -11,7 +11,10 @@ const example = 'Type "baseUrl": "https://api.example.com"'
 /** The problem with an address of the API. Messages quote `shown`, the spelling in the file. */
 export function baseUrlProblem(url: string, shown: string, allowInsecure: boolean): Problem | undefined {
   const problem = (expected: string, hint: string, found = JSON.stringify(shown)): Problem => ({
-    ...{ path: 'api.baseUrl', found, expected, hint },
+    path: 'api.baseUrl',
+    found,
+    expected,
+    hint,
   })
   // What stands before an "@", or behind a "?", may be a password or a key.
   const isOpen = !/[@?#]/.test(url)

@@ -68,7 +68,9 @@ export const durationLeaf = (preset: string, doc: string, most?: string) =>
 /** The same, where zero would mean that there is no time at all. */
 export const positiveDurationLeaf = (preset: string, doc: string, most?: string) =>
   durationOf(`an ISO 8601 duration longer than zero, such as "${preset}"`, (value) => value > 0, {
-    ...{ preset, doc, most },
+    preset,
+    doc,
+    most,
   })
 
 function durationOf(

@@ -261,7 +261,9 @@ function readTls({
   const isWanted = [ssl, sslrootcert, sslcert].some((value) => value !== undefined)
   return {
     mode: mode ?? (isWanted ? 'verify-full' : undefined),
-    ...{ rootCert: sslrootcert, cert: sslcert, key: sslkey },
+    rootCert: sslrootcert,
+    cert: sslcert,
+    key: sslkey,
   }
 }
 

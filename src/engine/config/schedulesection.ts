@@ -55,7 +55,9 @@ function shardProblems(shards: number, { url, schema = '' }: { url?: unknown; sc
   if (String(url).startsWith('sqlite:'))
     return [
       {
-        ...{ path, found: `${shards} and a SQLite warehouse`, expected: '0: workers need one on Postgres' },
+        path,
+        found: `${shards} and a SQLite warehouse`,
+        expected: '0: workers need one on Postgres',
         hint: 'Remove it, or first type shopsync copy --to postgres://user:password@host:5432/database',
       },
     ]

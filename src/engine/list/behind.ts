@@ -121,5 +121,8 @@ export interface PlainBegin<P> {
 
 /** A plain reading of the whole list. */
 export const fromFirstPage = <P>(cause: PlainBegin<P>['cause'], perPage: number): PlainBegin<P> => ({
-  ...{ cause, from: 1, pages: [], perPage },
+  cause,
+  from: 1,
+  pages: [],
+  perPage,
 })

@@ -60,7 +60,11 @@ export const listHeadOf = <P>(page: WalkPage<P>): ListHead => {
 }
 
 export const placeAt = <P>(perPage: number): ListPlace<P> => ({
-  ...{ perPage, next: 1, last: 1, total: 0, width: firstBurst },
+  perPage,
+  next: 1,
+  last: 1,
+  total: 0,
+  width: firstBurst,
 })
 
 /**

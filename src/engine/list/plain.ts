@@ -119,7 +119,11 @@ class PlainWalk<P> {
   async #read(begin: PlainBegin<P>): Promise<PlainReading<P>> {
     const { list, store } = this.walk
     const reading: PlainState = {
-      ...{ ids: new Ids(begin.seen), totals: new Set(), perPage: begin.perPage, news: 0, quiet: 0 },
+      ids: new Ids(begin.seen),
+      totals: new Set(),
+      perPage: begin.perPage,
+      news: 0,
+      quiet: 0,
     }
     const repeats = new Repeats()
     let last: WalkPage<P> | undefined

@@ -155,9 +155,14 @@ export class RangeWalk<P> {
     const offset = (first.page - 1) * perPage
     const newer = first.observed.filter(({ updatedAt }) => !this.#holds(updatedAt)).length
     const reading: RangeReading = {
-      ...{ perPage, shown: new ShownIds(offset), repeats: new Repeats() },
+      perPage,
+      shown: new ShownIds(offset),
+      repeats: new Repeats(),
       last: { page: first.page, isFull: false, isNew: true },
-      ...{ total: first.total, fell: false, tied: false, oldest: '' },
+      total: first.total,
+      fell: false,
+      tied: false,
+      oldest: '',
       expected: Math.max(0, first.total - offset - newer),
     }
     // Records that have left the range since must not make up for others that were not seen.

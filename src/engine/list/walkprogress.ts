@@ -39,7 +39,15 @@ export class Progress {
     const part = this.#part
     const { most: size } = this.size
     this.#reached = {
-      ...{ floor, ceiling, first, last, fallen, tied, doubts, ...this.#depth(page), part },
+      floor,
+      ceiling,
+      first,
+      last,
+      fallen,
+      tied,
+      doubts,
+      ...this.#depth(page),
+      part,
       ...(size !== undefined && { size }),
     }
   }

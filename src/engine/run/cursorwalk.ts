@@ -165,7 +165,9 @@ export class CursorWalk implements CursorWork {
   async #walk(begun: Pick<BegunWalk, 'refill' | 'isSecond'>) {
     const { list, store, overlapMs } = this.cursor
     const left = await store.open({
-      ...{ floor: this.#floor, mode: this.mode, isQuick: this.#isQuick },
+      floor: this.#floor,
+      mode: this.mode,
+      isQuick: this.#isQuick,
       ...begun,
     })
     const usual = walkPlan(list.pageSizes, this.#floor, overlapMs)

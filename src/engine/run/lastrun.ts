@@ -55,8 +55,13 @@ function holdersOf(rows: readonly LeaseHolder[]): StatusHolder[] {
   return rows
     .toSorted((a, b) => Number.parseInt(a.name, 10) - Number.parseInt(b.name, 10))
     .map(({ name, owner, command, host, pid, claimed_at, expires_at }) => ({
-      ...{ run_id: owner ?? '', shard: name === wholeName ? null : name },
-      ...{ command, host, pid, since: claimed_at, expires_at },
+      run_id: owner ?? '',
+      shard: name === wholeName ? null : name,
+      command,
+      host,
+      pid,
+      since: claimed_at,
+      expires_at,
     }))
 }
 
@@ -106,7 +111,14 @@ export async function readLastRun(
 function lastRunOf(row: StateRows['sync_runs'], holders: readonly StatusHolder[]): LastRun {
   const { run_id, job, mode, status, started_at, finished_at, error } = row
   return {
-    ...{ run_id, job, mode, shard: row.shard ?? null, status, started_at, finished_at, error },
+    run_id,
+    job,
+    mode,
+    shard: row.shard ?? null,
+    status,
+    started_at,
+    finished_at,
+    error,
     reason: row.reason ?? null,
     ended_without_a_word: status === 'running' && !holders.some((holder) => holder.run_id === run_id),
   }

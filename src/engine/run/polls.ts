@@ -48,7 +48,9 @@ export function polled(
   const news_hours = rounded(before.hours * kept + Math.min(mostHours, passed))
   return {
     ...polled_at,
-    ...{ news, news_hours, news_unannounced: rounded(before.unannounced * kept + found.unannounced) },
+    news,
+    news_hours,
+    news_unannounced: rounded(before.unannounced * kept + found.unannounced),
     ...quiet(before, at, found),
     // Of a list that has been polled for less than a week, an hour's rush would make a habit.
     ...(found.news > 0 && { usual_news: rounded((24 * news) / Math.max(memoryHours, news_hours)) }),

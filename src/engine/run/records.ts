@@ -155,7 +155,12 @@ export async function recordEnd(
     // After every stamp of this run, even if the clock was set back: the next run's stamps begin after this moment.
     stamped_until: fromMicros(stamps.next()),
     reason: report.reason,
-    ...{ requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined },
+    requests,
+    rate_limited,
+    retries,
+    rows_upserted,
+    rows_deleted,
+    quarantined,
     error: error === null ? null : describeError(error),
     shard: shard ? shardName(shard) : null,
     planned_at: plannedAt ?? null,

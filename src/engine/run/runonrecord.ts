@@ -56,8 +56,15 @@ export function runOnRecord(
     },
   }
   const run: RecordedRun = {
-    ...{ ...deps, observer, runId, warehouse, signal, asked },
-    ...{ startedAt: now(deps), stats, done: [] },
+    ...deps,
+    observer,
+    runId,
+    warehouse,
+    signal,
+    asked,
+    startedAt: now(deps),
+    stats,
+    done: [],
   }
   const names = { 'shopsync.job': job ?? undefined, 'shopsync.mode': mode }
   return inSpan('run', { 'shopsync.run_id': runId, ...names }, async (tell) => {
@@ -82,7 +89,9 @@ export function runOnRecord(
 function tellHidden({ observer }: Pick<Dependencies, 'observer'>, { hidden }: WriterLease): void {
   for (const { table, columns, rows } of hidden.done)
     observer.notice?.('Stored values were hidden, because privacy hides more than before', {
-      ...{ table, columns: columns.join(', '), rows },
+      table,
+      columns: columns.join(', '),
+      rows,
     })
   if (hidden.left !== null) observer.warning?.(hidden.left, {})
 }

@@ -172,7 +172,11 @@ class Steps {
     const before = ended.length
     try {
       const report = await work.carryOut({
-        ...{ ...run, asked, signal, timeLimited, ...(endsAt !== undefined && { endsAt }) },
+        ...run,
+        asked,
+        signal,
+        timeLimited,
+        ...(endsAt !== undefined && { endsAt }),
         source: run.source.tagged(),
         step,
       })

@@ -119,8 +119,11 @@ export function createSource(options: SourceOptions): Source {
   }
   return new HttpSource(
     {
-      ...{ address: sourceAddress(options), pageSize: options.pageSize ?? mostPerPage },
-      ...{ prefix: target.prefix, exchange, retry },
+      address: sourceAddress(options),
+      pageSize: options.pageSize ?? mostPerPage,
+      prefix: target.prefix,
+      exchange,
+      retry,
     },
     new Counter(),
   )

@@ -255,7 +255,10 @@ export async function take(dialect: Dialect, session: Session, claim: LeaseReque
   await session.run(db.updateTable('sync_lease').set(mine).where('name', '=', own.name).compile())
   const { token, stamps_from: from, stamps_until: until } = mine
   return {
-    ...{ name: own.name, token, server: own.server, ...compared },
+    name: own.name,
+    token,
+    server: own.server,
+    ...compared,
     hasForgotten: (own.forgotten ?? null) !== null || own.any_forgotten !== null,
     ...(claim.stamps && from && until && { stamps: { from: toMicros(from), until: toMicros(until) } }),
   }

@@ -46,7 +46,10 @@ export async function openDialect({
   if (url.startsWith('sqlite:')) {
     provideTemporaryFolder(url)
     return (await import('./sqlite/dialect.js')).sqliteDialect(url, {
-      ...{ threadFrom, existing, makesFolder, sharedBy },
+      threadFrom,
+      existing,
+      makesFolder,
+      sharedBy,
     })
   }
   if (/^postgres(ql)?:\/\//.test(url))

@@ -71,12 +71,10 @@ export async function shardsOfRound(
     const last = rows.find((row) => row.shard === shardName(shard))
     return {
       shard,
-      ...{
-        run_id: last?.run_id ?? null,
-        status: last?.status ?? null,
-        reason: last?.reason ?? null,
-        started_at: last?.started_at ?? null,
-      },
+      run_id: last?.run_id ?? null,
+      status: last?.status ?? null,
+      reason: last?.reason ?? null,
+      started_at: last?.started_at ?? null,
     }
   })
 }

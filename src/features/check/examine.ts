@@ -69,7 +69,13 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const nowMicros = (): bigint => clock.nowMicros()
   const except = [...config.sync.exceptTenants, ...(await forgottenIn(context))]
   const { trials, largest, granted } = await checkApi({
-    ...{ source, model, tenants, except, nowMicros, signal, observer },
+    source,
+    model,
+    tenants,
+    except,
+    nowMicros,
+    signal,
+    observer,
   })
   const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
   const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined

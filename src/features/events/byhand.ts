@@ -54,8 +54,17 @@ export async function ringByHand(context: CommandContext): Promise<RungByHand> {
   const now = fromMicros(clock.nowMicros())
   const event_id = `by-hand-${randomUUID()}`
   const rows = keys.map(({ tenantId, resource }) => ({
-    ...{ tenant_id: tenantId, event_id, resource, type: '', action: '', record_id: 0 },
-    ...{ received_at: now, deliveries: 1, state: 'waiting', tries: 0, due_at: now },
+    tenant_id: tenantId,
+    event_id,
+    resource,
+    type: '',
+    action: '',
+    record_id: 0,
+    received_at: now,
+    deliveries: 1,
+    state: 'waiting',
+    tries: 0,
+    due_at: now,
   }))
   if (rows.length > 0) await inbox.insert(rows, [])
   await settle(context, inbox, event_id)

@@ -81,7 +81,8 @@ async function dueBefore(inbox: Inbox, moment: string, lateAfterMs: number): Pro
       .execute(),
   )
   return rows.map(({ tenant_id, resource, at }) => ({
-    ...{ tenantId: tenant_id, resource },
+    tenantId: tenant_id,
+    resource,
     since: addMicros(at, BigInt(lateAfterMs) * 1000n),
   }))
 }
@@ -116,7 +117,8 @@ async function leftBefore(
       .execute(),
   )
   return rows.map(({ tenant_id, resource, at }) => ({
-    ...{ tenantId: tenant_id, resource },
+    tenantId: tenant_id,
+    resource,
     since: addMicros(at, BigInt(runAfterMs) * 1000n),
   }))
 }
@@ -176,7 +178,9 @@ async function oddEvents(inbox: Inbox, since: string): Promise<Pick<EventTrouble
     rows
       .filter(({ state }) => state === wanted)
       .map(({ tenant_id, resource, amount, since: first }) => ({
-        ...{ tenantId: tenant_id, resource, amount: Number(amount) },
+        tenantId: tenant_id,
+        resource,
+        amount: Number(amount),
         since: first,
       }))
   return { notListed: of('settled'), left: of('left') }

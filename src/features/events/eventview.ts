@@ -66,8 +66,12 @@ export async function readListeners(inbox: Inbox, nowMicros: bigint): Promise<Li
     const isLiving = trouble === null ? 'listening' : 'not_ready'
     return {
       state: ended_at !== null ? 'ended' : isSilent ? 'lost' : isLiving,
-      ...{ address: address ?? '', host: host ?? '', since: up_at ?? '', seen_at: seen_at ?? '' },
-      ...{ ended_at, trouble },
+      address: address ?? '',
+      host: host ?? '',
+      since: up_at ?? '',
+      seen_at: seen_at ?? '',
+      ended_at,
+      trouble,
     }
   })
 }
@@ -252,7 +256,9 @@ export const readEventTotals = (
     const now = fromMicros(nowMicros)
     return {
       counts: rows.map(({ metric, labels, part, value }) => ({
-        ...{ metric, part, value: Number(value ?? 0) },
+        metric,
+        part,
+        value: Number(value ?? 0),
         labels: JSON.parse(labels) as CounterEntry['labels'],
       })),
       waiting: Number(waiting?.n ?? 0),

@@ -70,8 +70,12 @@ export class HttpReceiver {
     pem: Pem | undefined,
   ) {
     const shared = {
-      ...{ bodyLimit: behind.maxBodyBytes, requestTimeout, keepAliveTimeout, exposeHeadRoutes: false },
-      ...{ forceCloseConnections: 'idle' as const, routerOptions: { ignoreTrailingSlash: true } },
+      bodyLimit: behind.maxBodyBytes,
+      requestTimeout,
+      keepAliveTimeout,
+      exposeHeadRoutes: false,
+      forceCloseConnections: 'idle' as const,
+      routerOptions: { ignoreTrailingSlash: true },
     }
     this.#app = pem
       ? (fastify({ ...shared, https: { ...pem, ...deadlines } }) as unknown as FastifyInstance)

@@ -39,8 +39,15 @@ async function upgrade(dialect: Dialect): Promise<void> {
 }
 
 const model: Model = {
-  ...{ list: [], byName: new Map(), tables: [], histories: [], embedded: undefined },
-  ...{ state: asTables(eventTables), tableByName: new Map(), privacy: noPrivacy, hidden: new Map() },
+  list: [],
+  byName: new Map(),
+  tables: [],
+  histories: [],
+  embedded: undefined,
+  state: asTables(eventTables),
+  tableByName: new Map(),
+  privacy: noPrivacy,
+  hidden: new Map(),
   forgotten: noneForgotten(),
   left: {},
   withLeft: () => model,

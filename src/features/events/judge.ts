@@ -46,8 +46,14 @@ export function judge(
   if (synced.forgotten.has(tenantId)) return { judgement: 'forgotten', rows: [] }
   if (!synced.known.has(tenantId)) return { judgement: 'unknown_tenant', rows: [] }
   const own = {
-    ...{ tenant_id: tenantId, event_id: event.id, type, action, record_id: event.recordId },
-    ...{ version: event.version, triggered_at: event.triggeredAt, received_at: at },
+    tenant_id: tenantId,
+    event_id: event.id,
+    type,
+    action,
+    record_id: event.recordId,
+    version: event.version,
+    triggered_at: event.triggeredAt,
+    received_at: at,
   }
   const waiting = { state: 'waiting', reason: null, due_at: at, settled_at: null } as const
   const over = { due_at: null, settled_at: at } as const

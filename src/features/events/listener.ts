@@ -134,7 +134,10 @@ export class Listener {
     const asksAuthorizations = this.#asksAt <= this.#now
     try {
       const end = await takeTurn({
-        ...{ inbox, settings, memory: this.#memory, asksAuthorizations },
+        inbox,
+        settings,
+        memory: this.#memory,
+        asksAuthorizations,
         deps: { ...deps, signal: its.signal },
       })
       this.#failures = 0

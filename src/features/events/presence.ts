@@ -59,8 +59,15 @@ export class Presence {
       this.inbox.db
         .insertInto('sync_listeners')
         .values({
-          ...{ listener_id: listenerId, address, source, host: hostname(), pid: process.pid },
-          ...{ trouble: this.trouble ?? null, up_at: now, seen_at: now, ended_at: null },
+          listener_id: listenerId,
+          address,
+          source,
+          host: hostname(),
+          pid: process.pid,
+          trouble: this.trouble ?? null,
+          up_at: now,
+          seen_at: now,
+          ended_at: null,
         })
         .compile(),
     ])

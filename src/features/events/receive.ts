@@ -52,7 +52,9 @@ function failureOf(error: unknown, call: ReceiverCall): FromThread {
   const problem = listenProblem(error, call)
   if (problem !== undefined)
     return {
-      ...{ kind: 'failed', message: problem, exitCode: 3 },
+      kind: 'failed',
+      message: problem,
+      exitCode: 3,
       hint: 'Type another port: --port 8786, or set "events": {"port": 8786} in the configuration',
     }
   if (!isExpected(error)) throw error

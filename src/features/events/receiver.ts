@@ -47,7 +47,12 @@ export function receiverCall(
   const announced = Object.values(resources).filter((resource) => resource.announced)
   return {
     place: { url: url.reveal(), schema, pooler },
-    ...{ host, port, path, tls, maxBodyBytes, synced },
+    host,
+    port,
+    path,
+    tls,
+    maxBodyBytes,
+    synced,
     secretDigests: secrets.map((secret) => ownDigest(secret.reveal())),
     resources: new Map(announced.map(({ entity, name }) => [entity, name])),
     also: new Map(Object.entries(settings.also ?? rungByDeclaration())),
@@ -73,7 +78,8 @@ export async function syncedNow(
   const { tenants, resources: chosen } = await readSynced(config, model, warehouse)
   const known = await knownTenants(warehouse)
   return {
-    ...{ tenants, resources: new Set(chosen.keys()) },
+    tenants,
+    resources: new Set(chosen.keys()),
     known: new Set(known.map(({ tenantId }) => tenantId)),
     forgotten: await readForgotten(warehouse),
   }

@@ -188,7 +188,9 @@ export class Ringing implements AsyncDisposable {
           await after?.(floor)
         }
       },
-      ...{ runId, source, warehouse: warehouse.as(runId) },
+      runId,
+      source,
+      warehouse: warehouse.as(runId),
       cursors: new Map([[cursorName(key), state]]),
       stats: new RunStats(),
     }

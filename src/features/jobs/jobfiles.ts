@@ -71,8 +71,10 @@ async function worstOfShards(
   const bad = shards.find((run) => run.status !== 'ok' && run.status !== 'running')
   const last = bad ?? { run_id, started_at, finished_at, status }
   return {
-    ...{ run_id: last.run_id, started_at: last.started_at },
-    ...{ finished_at: last.finished_at, status: last.status },
+    run_id: last.run_id,
+    started_at: last.started_at,
+    finished_at: last.finished_at,
+    status: last.status,
   }
 }
 

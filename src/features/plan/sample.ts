@@ -95,8 +95,14 @@ export class Sample {
       return others.map(({ tenantId, resource }, i): PlannedCursor => {
         const refill = { requests: refilled.requests(i), records: refilled.records(i) }
         return {
-          ...{ tenant_id: tenantId, resource: resource.name, status: 'ok', error: null, is_estimated: true },
-          ...{ requests: requests(i), records: records(i), checks: checks(i) },
+          tenant_id: tenantId,
+          resource: resource.name,
+          status: 'ok',
+          error: null,
+          is_estimated: true,
+          requests: requests(i),
+          records: records(i),
+          checks: checks(i),
           refill: refill.requests > 0 ? refill : null,
         }
       })

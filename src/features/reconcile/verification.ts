@@ -107,7 +107,11 @@ export class Verification implements VerifyWork {
     this.#check = new RegisterCheck(cursor)
     this.#dryRun = new DryRun(this.#liveRows)
     this.#comparing = new Comparing({
-      ...{ cursor, list: this.#list, live: this.#liveRows, check: this.#check, byId: this.#byId },
+      cursor,
+      list: this.#list,
+      live: this.#liveRows,
+      check: this.#check,
+      byId: this.#byId,
       repair: this.#dryRun,
       memory: () => this.#memory,
       refresh: () => this.#catchUp(),

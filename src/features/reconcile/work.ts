@@ -73,7 +73,12 @@ class Reconciliation implements CursorWork {
     this.#check = new RegisterCheck(cursor, warehouse)
     this.#repair = new Repairing(cursor, this.#liveRows)
     this.#comparing = new Comparing({
-      ...{ cursor, list: this.#list, live: this.#liveRows, check: this.#check, repair: this.#repair, warn },
+      cursor,
+      list: this.#list,
+      live: this.#liveRows,
+      check: this.#check,
+      repair: this.#repair,
+      warn,
       byId: byIdOf(cursor, this.#list),
       memory: () => this.#walk.memory,
       refresh: () => this.#refresh(),

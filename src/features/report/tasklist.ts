@@ -42,13 +42,22 @@ export const taskWords: Readonly<
   'pick-ups': { title: 'Promised today', noun: 'car', days: '', first: 'earliest first' },
   late: { title: 'Past the promised time', noun: 'order', days: 'days open', first: 'longest first' },
   'waiting for parts': {
-    ...{ title: 'Waiting for parts', noun: 'order', days: 'days open', first: 'longest first' },
+    title: 'Waiting for parts',
+    noun: 'order',
+    days: 'days open',
+    first: 'longest first',
   },
   unpaid: {
-    ...{ title: 'Picked up and unpaid', noun: 'invoice', days: 'days since pick-up', first: 'largest first' },
+    title: 'Picked up and unpaid',
+    noun: 'invoice',
+    days: 'days since pick-up',
+    first: 'largest first',
   },
   overdue: { title: 'Overdue invoices', noun: 'invoice', days: 'days since closing', first: 'largest first' },
   'to sell': {
-    ...{ title: 'Still to sell', noun: 'recommendation', days: 'days since then', first: 'largest first' },
+    title: 'Still to sell',
+    noun: 'recommendation',
+    days: 'days since then',
+    first: 'largest first',
   },
 }

@@ -73,16 +73,14 @@ function pastRun(
   const counts: Record<string, number> = {}
   for (const cursor of cursors) counts[cursor.status ?? ''] = (counts[cursor.status ?? ''] ?? 0) + 1
   return {
-    ...{
-      run_id,
-      job,
-      mode,
-      shard: row.shard ?? null,
-      status,
-      reason: row.reason ?? null,
-      started_at,
-      finished_at,
-    },
+    run_id,
+    job,
+    mode,
+    shard: row.shard ?? null,
+    status,
+    reason: row.reason ?? null,
+    started_at,
+    finished_at,
     took_ms:
       started_at && finished_at
         ? // Negative if the clock was set back meanwhile.
@@ -101,7 +99,10 @@ function pastRun(
     failures: cursors
       .filter(isFailure)
       .map(({ tenant_id, resource, step, status: of, reason, error: why }) => ({
-        ...{ tenant_id, resource, step: step ?? 1, status: of },
+        tenant_id,
+        resource,
+        step: step ?? 1,
+        status: of,
         reason: reason ?? null,
         error: why,
       })),

@@ -33,7 +33,9 @@ export async function makePage(
   const signals = stillSignals(new AbortController().signal)
   const io: Io = {
     ...given,
-    ...{ stdin: process.stdin, stdout: nowhere, stderr: process.stderr },
+    stdin: process.stdin,
+    stdout: nowhere,
+    stderr: process.stderr,
     // The program outside the thread handles signals, and ends the thread.
     onSignal: () => () => {},
     interrupt: () => {},

@@ -33,9 +33,7 @@ const runsTold = 50
 /** Runs until a signal comes. */
 export async function runJobs(context: CommandContext, opening: Opening): Promise<number> {
   const { invocation, config, clock, log } = context
-  const { signals, globals, out, io } = invocation
-  const { workingDirectory, started } = io
-  const environment = { ...io.environment }
+  const { signals, out, io } = invocation
   const book = new JobBook(jobFolders(io), await aroundJobs(invocation, config.api.allowInsecure))
   const jobs = book.open()
   signals.expected = true
@@ -48,7 +46,12 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
   const superseded = (error: Error): void => watch.superseded(error)
   let rounds: Rounds | undefined
   const schedule = new Schedule({
-    ...{ warehouse, clock, timeZone, book, log, first },
+    warehouse,
+    clock,
+    timeZone,
+    book,
+    log,
+    first,
     signal: watch.signal,
     // A job opens the warehouse for itself, and would make one of an empty file.
     run: async (job, plannedAt) =>
@@ -58,11 +61,7 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
       if (out.isRead) out.print(endedText(job))
     },
   })
-  const maker = (page: PageCall['page']): PageMaker =>
-    new PageMaker({ page, globals, io: { environment, workingDirectory, started } }, clock, (error) =>
-      out.survive(error),
-    )
-  const pages = { report: maker('report'), operations: maker('operations') }
+  const pages = pageMakers(context)
   const answers = served(context, { schedule, pages, warehouse, watch })
   const server =
     listen === false
@@ -73,12 +72,16 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
       const settings = eventSettings(config)
       const port = opening.port('events', settings.port)
       hearing = await Hearing.open(context, warehouse, {
-        ...{ settings: { ...settings, port }, rings: true },
+        settings: { ...settings, port },
+        rings: true,
         superseded,
       })
     }
     rounds = await Rounds.open(context, {
-      ...{ warehouse, signal: watch.signal, ended: superseded, around: aside },
+      warehouse,
+      signal: watch.signal,
+      ended: superseded,
+      around: aside,
     })
     const planned = nextRuns(jobs, timeZone, { nowMicros: clock.nowMicros(), first })
     const place = { url: server?.url ?? null, events_url: hearing?.url ?? null }
@@ -109,10 +112,17 @@ function firstJob(jobs: readonly ScheduledJob[], timeZone: string, nowMicros: bi
   return due.sort((a, b) => (a.at < b.at ? -1 : 1))[0]?.name
 }
 
-async function ended(
-  server: ListeningServer | undefined,
-  pages: Readonly<Record<PageCall['page'], PageMaker>>,
-): Promise<void> {
+type Pages = Readonly<Record<PageCall['page'], PageMaker>>
+
+function pageMakers({ invocation: { globals, out, io }, clock }: CommandContext): Pages {
+  const { workingDirectory, started } = io
+  const call = { globals, io: { environment: { ...io.environment }, workingDirectory, started } }
+  const maker = (page: PageCall['page']): PageMaker =>
+    new PageMaker({ page, ...call }, clock, (error) => out.survive(error))
+  return { report: maker('report'), operations: maker('operations') }
+}
+
+async function ended(server: ListeningServer | undefined, pages: Pages): Promise<void> {
   await pages.report.close()
   await pages.operations.close()
   await server?.close()
@@ -139,7 +149,7 @@ function served(
     watch,
   }: {
     readonly schedule: Schedule
-    readonly pages: Readonly<Record<PageCall['page'], PageMaker>>
+    readonly pages: Pages
     readonly warehouse: Warehouse
     readonly watch: ReplacementWatch
   },
@@ -147,7 +157,11 @@ function served(
   const { clock } = context
   const readLastRuns = () =>
     readRuns({
-      ...{ warehouse, last: runsTold, onlyFailed: false, tenants: null, resources: null },
+      warehouse,
+      last: runsTold,
+      onlyFailed: false,
+      tenants: null,
+      resources: null,
       nowMicros: clock.nowMicros(),
     })
   const reach = (): Promise<unknown> => warehouse.read((db) => openIncidents(warehouse, db))
@@ -163,7 +177,8 @@ function served(
   }
   return {
     ...watchedBy(context, {
-      ...{ warehouse, signal: watch.signal },
+      warehouse,
+      signal: watch.signal,
       ready: () => ({ running: schedule.running, jobs: schedule.rows }),
     }),
     pages: {

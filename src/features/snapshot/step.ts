@@ -26,7 +26,11 @@ export const snapshotAsStep: StepKind = {
         const taken = await snapshotStep(needs, run, choice)
         const { run_id, started_at, finished_at, shops } = taken
         const report = reportOfNothing({
-          ...{ run_id, job, mode: 'snapshot', started_at, finished_at },
+          run_id,
+          job,
+          mode: 'snapshot',
+          started_at,
+          finished_at,
           rows_upserted: shops,
         })
         tell(report, `${snapshotText(taken)}\n`)

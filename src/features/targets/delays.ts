@@ -108,7 +108,9 @@ function addTotals(db: Db, { resource, met, missed }: Parameters<typeof addDelay
     { met: 'false', value: missed },
   ].filter(({ value }) => value > 0)
   const entries = totals.map((total) => ({
-    ...{ metric: 'shopsync_changes_total', part: '', value: total.value },
+    metric: 'shopsync_changes_total',
+    part: '',
+    value: total.value,
     labels: { resource, met: total.met },
   }))
   return addToCounters(db, entries)

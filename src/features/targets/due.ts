@@ -53,7 +53,11 @@ export function syncRound(
     const { budget, endsAt } = await pollsOf(run, round, { wanted, settings, place })
     const best = new RoundChoice<DueList>({ ...rules, budget })
     const unread = await dueLists(run.warehouse, wanted, {
-      ...{ heard, now, atLeast: settings.atLeast, own: settings.own, targetOf: timesOf(settings) },
+      heard,
+      now,
+      atLeast: settings.atLeast,
+      own: settings.own,
+      targetOf: timesOf(settings),
       shard: run.shard,
       take: (list) => best.take(list),
     })

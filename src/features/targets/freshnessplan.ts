@@ -71,14 +71,18 @@ async function expectedLists(
     warehouse,
     { resources, tenants: tenants.map(({ tenantId }) => tenantId) },
     {
-      ...{ heard: nothingHeard, now: fromMicros(nowMicros), atLeast: settings.atLeast },
+      heard: nothingHeard,
+      now: fromMicros(nowMicros),
+      atLeast: settings.atLeast,
       targetOf: timesOf(settings),
       take: (list) => void polled.push(list),
     },
   )
   const meanOf = meanRates(polled)
   const expected = (tenantId: Int64, resource: string, rate: number): ExpectedList => ({
-    ...{ resource, rate, target: timesOf(settings)(resource, tenantId) / hourMs },
+    resource,
+    rate,
+    target: timesOf(settings)(resource, tenantId) / hourMs,
     ...(settings.own?.targetOf(resource, tenantId) !== undefined && { tenantId }),
   })
   return [
@@ -173,7 +177,8 @@ export async function readFreshness(
       resource,
       ...(tenantId !== undefined && { tenant_id: tenantId }),
       target_seconds: target / 1000,
-      ...{ met, missed },
+      met,
+      missed,
       oldest_poll_at: at,
       oldest_poll_seconds: at === null ? null : Math.max(0, toMillis(now) - toMillis(at)) / 1000,
     }
@@ -200,7 +205,9 @@ async function pollsOf(
 ): Promise<ReadonlyMap<string, string | null>> {
   const special = own?.tenants ?? []
   const oldest = await oldestPolls(warehouse, {
-    ...{ resources, tenants, exceptTenants: [...exceptTenants, ...special] },
+    resources,
+    tenants,
+    exceptTenants: [...exceptTenants, ...special],
   })
   const polls = new Map(oldest.map(({ resource, at }) => [nameOf(resource), at]))
   if (special.length === 0) return polls

@@ -71,7 +71,10 @@ export async function roundOf(
   const until = window ? budgetEnd(now, { endsAt, resetsAt: window.resetsAt, next: instants }) : endsAt
   const begun = window && { ...window, remaining: Math.min(window.limit, window.remaining + used) }
   return {
-    ...{ now, endsAt, until, window },
+    now,
+    endsAt,
+    until,
+    window,
     budget: begun && Math.floor(budgetOf(begun, { now, until, reserve }) * share),
     windowAnHour: window && windowAnHour(window, reserve) * share,
   }

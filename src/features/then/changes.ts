@@ -137,7 +137,10 @@ async function unsureLists(
       .execute(),
   )
   const lists = stored.map(({ rows, tenant_id, resource }) => ({
-    ...{ tenant_id, resource: String(resource), rows_upserted: Number(rows ?? 0), rows_deleted: 0 },
+    tenant_id,
+    resource: String(resource),
+    rows_upserted: Number(rows ?? 0),
+    rows_deleted: 0,
   }))
   if (from === null) return lists
   for (const { name: resource, tables } of warehouse.model.list) {

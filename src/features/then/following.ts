@@ -28,11 +28,9 @@ export async function followWork(context: CommandContext, ended: FinishedWork): 
     const warehouse = await context.warehouseThere()
     if (!warehouse) return 0
     const occasion: Occasion = {
-      ...{
-        entries,
-        scope: following ? ended.job : null,
-        run: await toldRun(context, warehouse, ended, code),
-      },
+      entries,
+      scope: following ? ended.job : null,
+      run: await toldRun(context, warehouse, ended, code),
       isFor: (on, { lists }) => on === 'finished' || (on === 'ok' ? code === 0 : lists.length > 0),
     }
     return await tellEntries(context, warehouse, occasion)
@@ -59,7 +57,9 @@ async function toldRun(
   const isAnyDone = reports.some(({ status }) => status !== 'failed')
   const status: RunReport['status'] = code === 0 ? 'ok' : isAnyDone ? 'partial' : 'failed'
   return {
-    ...{ run_id: last?.run_id ?? (await runId(warehouse, ended)), job, started_at: startedAt },
+    run_id: last?.run_id ?? (await runId(warehouse, ended)),
+    job,
+    started_at: startedAt,
     finished_at: last?.finished_at ?? fromMicros(clock.nowMicros()),
     status,
   }

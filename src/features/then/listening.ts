@@ -43,7 +43,9 @@ export async function followRings(context: CommandContext): Promise<void> {
   const at = fromMicros(clock.nowMicros())
   const run = { run_id: rung.run_id, job: null, started_at: at, finished_at: at, status: 'ok' as const }
   own.underWay = tellEntries(context, warehouse, {
-    ...{ run, entries, scope: null },
+    run,
+    entries,
+    scope: null,
     isFor: (_on, { lists }) => lists.length > 0,
   })
     .catch((error: unknown) => tellTrouble(context, error))

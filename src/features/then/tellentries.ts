@@ -152,7 +152,9 @@ async function deliver(
     entry,
     { name: messageId(id, body), body },
     {
-      ...{ clock, goesOn: true, signal: signals.signal },
+      clock,
+      goesOn: true,
+      signal: signals.signal,
       budgetMs: entry.webhook === undefined ? entry.timeout : Math.min(entry.timeout, webhookMs),
       secrets: [...secretsOf(config), ...own],
       programs: { ...io, environment: { ...io.environment, [nestedVariable]: '1' } },

@@ -195,7 +195,11 @@ export async function earlierRuns(
       .execute(),
   )
   return rows.map(({ run_id, step, started_at, finished_at, rows_upserted, rows_deleted }) => ({
-    ...{ run_id, step: step ?? 1, started_at, finished_at },
-    ...{ rows_upserted, rows_deleted },
+    run_id,
+    step: step ?? 1,
+    started_at,
+    finished_at,
+    rows_upserted,
+    rows_deleted,
   }))
 }

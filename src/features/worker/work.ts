@@ -30,7 +30,11 @@ export async function workUntilEnd(context: CommandContext, opening: Opening): P
   if (!warehouse) return 0
   const watch = new ReplacementWatch(warehouse, clock, signals.signal)
   const pool = new Pool(context, {
-    ...{ warehouse, queue, parallel, signal: watch.signal, once: options.once === true },
+    warehouse,
+    queue,
+    parallel,
+    signal: watch.signal,
+    once: options.once === true,
     superseded: (error) => watch.superseded(error),
   })
   const ready = () => ({ running: [...pool.running] })

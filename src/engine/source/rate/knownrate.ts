@@ -34,7 +34,10 @@ export function rateOf(stats: SourceStats, reserve: number, now: number): Rate |
   const { key = '', limit, remaining, resetsAt, length } = window
   const seconds = length === undefined ? windowSeconds(resetsAt, now) : Math.round(length / 1000)
   return {
-    ...{ limit, remaining, window_seconds: seconds, window_known: length !== undefined },
+    limit,
+    remaining,
+    window_seconds: seconds,
+    window_known: length !== undefined,
     counted_by: key === '' ? null : isIP(key) === 0 ? 'partner' : 'address',
     reserve,
   }

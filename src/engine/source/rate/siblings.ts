@@ -128,7 +128,11 @@ export class Siblings {
     if (!name) return undefined
     const { resetsAt, owed, owedSince } = this.#of(key)
     return {
-      ...{ rule: key, limit: rule.limit, count, most: rule.shareable, ...name },
+      rule: key,
+      limit: rule.limit,
+      count,
+      most: rule.shareable,
+      ...name,
       // Only a response ties the two names together: without one, a window that has ended by its name is over.
       was: name.isSaid && resetsAt > rule.over ? resetsAt : name.resetsAt,
       owed: owedSince === rule.over ? owed : 0,

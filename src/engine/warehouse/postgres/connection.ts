@@ -142,7 +142,12 @@ export function connecting(
     address
   const { mode, from } = tlsModeOf(address, environment)
   const shared = {
-    ...{ user, password, host, port, database, application_name: applicationName ?? 'shopsync' },
+    user,
+    password,
+    host,
+    port,
+    database,
+    application_name: applicationName ?? 'shopsync',
     connectionTimeoutMillis: connectTimeout ?? usualConnectMs,
     ssl: mode === undefined || mode === 'disable' ? false : tlsOf(mode, address),
     enableChannelBinding: channelBinding === undefined ? undefined : channelBinding !== 'disable',

@@ -147,24 +147,32 @@ export function paceFigure({ scope }: FigureInput): Figure {
 
 export const averageOrderFigure = (input: FigureInput): Figure =>
   lineOf(input, averageRepairOrder, {
-    ...{ id: 'average-order', color: 'blue', unit: 'money' },
+    id: 'average-order',
+    color: 'blue',
+    unit: 'money',
     beside: [sales, invoices],
   })
 
 export const orderHoursFigure = (input: FigureInput): Figure =>
   lineOf(input, hoursPerOrder, {
-    ...{ id: 'order-hours', color: 'purple', unit: 'hours' },
+    id: 'order-hours',
+    color: 'purple',
+    unit: 'hours',
     beside: [hoursSold, invoices],
   })
 
 export const laborRateFigure = (input: FigureInput): Figure =>
   lineOf(input, effectiveLaborRate, {
-    ...{ id: 'labor-rate', color: 'green', unit: 'moneyToTheCent' },
+    id: 'labor-rate',
+    color: 'green',
+    unit: 'moneyToTheCent',
     beside: [hoursSold],
   })
 
 export const hourProfitFigure = (input: FigureInput): Figure =>
   lineOf(input, grossProfitPerHour, {
-    ...{ id: 'hour-profit', color: 'orange', unit: 'moneyToTheCent' },
+    id: 'hour-profit',
+    color: 'orange',
+    unit: 'moneyToTheCent',
     beside: [grossProfit, hoursSold],
   })

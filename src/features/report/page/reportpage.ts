@@ -48,21 +48,24 @@ interface PagePart {
 
 const parts: readonly PagePart[] = [
   {
-    ...{ id: 'sales-part', title: 'Sales' },
+    id: 'sales-part',
+    title: 'Sales',
     figures: [salesFigure, paceFigure, averageOrderFigure],
     ofBusinesses: [],
     byPeriod: [categoriesRanking, advisorsRanking],
     now: [],
   },
   {
-    ...{ id: 'work-part', title: 'Work' },
+    id: 'work-part',
+    title: 'Work',
     figures: [hourProfitFigure, laborRateFigure],
     ofBusinesses: [orderHoursFigure, cycleFigure],
     byPeriod: [techniciansRanking, marginRanking],
     now: [],
   },
   {
-    ...{ id: 'customers-part', title: 'Customers' },
+    id: 'customers-part',
+    title: 'Customers',
     figures: [],
     ofBusinesses: [adviceFigure, customersFigure],
     byPeriod: [],

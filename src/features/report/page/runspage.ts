@@ -62,7 +62,11 @@ const firstShown = 12
 function tablesHtml(runs: readonly PastRun[]): Html {
   const table = (id: string, title: string, of: readonly PastRun[], caption: string): Html =>
     tableHtml({
-      ...{ id, title, caption, heads: runsHeads, rows: of.map(runRow) },
+      id,
+      title,
+      caption,
+      heads: runsHeads,
+      rows: of.map(runRow),
       nothing: 'No runs on record yet.',
     })
   const [newest, older] = [runs.slice(0, firstShown), runs.slice(firstShown)]

@@ -55,8 +55,15 @@ export function partOf(findings: Findings, part: Part): Findings {
 }
 
 const none: Findings = {
-  ...{ shops: [], lists: [], unread: [], customers: [], receivables: [], totals: [] },
-  ...{ payments: [], recommendations: [], cycles: [] },
+  shops: [],
+  lists: [],
+  unread: [],
+  customers: [],
+  receivables: [],
+  totals: [],
+  payments: [],
+  recommendations: [],
+  cycles: [],
 }
 
 /** The findings of each tenant, in one pass: there may be hundreds of tenants. */

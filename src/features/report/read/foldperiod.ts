@@ -73,7 +73,10 @@ export function comparisonsOf(rows: PeriodRows, shops: Findings['shops'], part: 
     const counts = rows.comparedCounts[i]
     return [
       {
-        ...{ words, label, shops: same.length, shopsLeftOut: newer.length },
+        words,
+        label,
+        shops: same.length,
+        shopsLeftOut: newer.length,
         now: sum(own, counts?.now),
         before: sum(before, counts?.before),
       },

@@ -220,7 +220,11 @@ export async function figureRows(
     day: day && {
       ...(await comparedRows(subject, day, [[...ofDay, ...distinct], ofDay], shops)),
       // A day is too short to compare people.
-      ...{ advisors: [], technicians: [], techniciansBefore: [], categories: [], costBands: [] },
+      advisors: [],
+      technicians: [],
+      techniciansBefore: [],
+      categories: [],
+      costBands: [],
     },
     pace,
     open: await askFigures(subject, ofNow, now),

@@ -70,10 +70,12 @@ export function lastOpenDay(
     name: isYesterday ? 'Yesterday' : name,
     question: `How was ${isYesterday ? 'yesterday' : name}?`,
     label: `${name}, ${dayInFull(from)}`,
-    ...{ from, to: daysLater(from, 1) },
+    from,
+    to: daysLater(from, 1),
     compared: [
       {
-        ...{ from: before, to: daysLater(before, 1) },
+        from: before,
+        to: daysLater(before, 1),
         words: `the ${name} before`,
         label: `${name.slice(0, 3)}, ${dayOfMonth(before)}`,
       },

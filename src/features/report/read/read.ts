@@ -70,7 +70,9 @@ async function figuresOf(
   const day = lastOpenDay(openDays, today)
   const rows = await figureRows(subject, { from, periods, day, paced: paceMonths(calendar) }, shops)
   const tasks = await tasksOf(subject, clocks, {
-    ...{ contacts, waitingForParts, byShop: canChoose(findings) },
+    contacts,
+    waitingForParts,
+    byShop: canChoose(findings),
     toSellSince: fromMicros(nowMicros - followedMicros).slice(0, 10),
   })
   const incidents = await openIncidents(warehouse, held.db)

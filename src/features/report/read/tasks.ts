@@ -59,8 +59,10 @@ async function countsOf(subject: Subject, question: TaskQuestion, clocks: ShopCl
     .filter((row) => question.day === undefined || row.day === clocks.today(text(row.shop_key)))
     .map((row) => ({
       ...located(row),
-      ...{ all: numberFrom(row.all), apart: numberFrom(row.apart) },
-      ...{ cents: numberFrom(row.cents), known: numberFrom(row.known) },
+      all: numberFrom(row.all),
+      apart: numberFrom(row.apart),
+      cents: numberFrom(row.cents),
+      known: numberFrom(row.known),
     }))
 }
 
@@ -87,8 +89,12 @@ async function ordersOf({ db }: Subject, keys: readonly string[]) {
     rows.map((row) => [
       row.repair_order_key ?? '',
       {
-        ...{ number: text(row.number), customerKey: row.customer_key, customer: row.customer_name },
-        ...{ advisor: row.advisor_name, technician: row.technician_name, status: row.status_name },
+        number: text(row.number),
+        customerKey: row.customer_key,
+        customer: row.customer_name,
+        advisor: row.advisor_name,
+        technician: row.technician_name,
+        status: row.status_name,
       },
     ]),
   )
@@ -176,7 +182,12 @@ export async function tasksOf(
     const { customer = null, advisor = null, technician = null, status = null } = order ?? {}
     const time = text(row.time)
     return {
-      ...{ order: order?.number ?? null, title: text(row.title), customer, contacts, advisor, status },
+      order: order?.number ?? null,
+      title: text(row.title),
+      customer,
+      contacts,
+      advisor,
+      status,
       technician: text(row.staff) ?? technician,
       time: time === null ? null : clocks.timeText(time, text(row.shop_key)),
       days: daysOf(row, clocks),
@@ -184,7 +195,8 @@ export async function tasksOf(
     }
   }
   return lists.map(({ id, counts, rows }) => ({
-    ...{ id, counts },
+    id,
+    counts,
     rows: rows.map((row) => ({ ...located(row), task: taskOf(row) })),
   }))
 }
@@ -200,7 +212,10 @@ export const tasksIn = (
     const sum = (of: (row: (typeof own)[number]) => number): number =>
       own.reduce((all, row) => all + of(row), 0)
     return {
-      ...{ id, count: sum((row) => row.all), apart: sum((row) => row.apart), cents: sum((row) => row.cents) },
+      id,
+      count: sum((row) => row.all),
+      apart: sum((row) => row.apart),
+      cents: sum((row) => row.cents),
       unknown: sum((row) => row.all - row.known),
       tasks: rows
         .filter((row) => isOf(part, row))
