@@ -1,4 +1,5 @@
 /** Readers see the views of their tenants and nothing else, whatever they type. */
+import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
@@ -185,6 +186,46 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
     expect(migrated.code, migrated.stderr).toBe(0)
     expect(await rowsOf(reader, 'select distinct tenant_id::int from orders')).toEqual([{ tenant_id: first }])
   })
+
+  it.each(['sync', 'migrate'])(
+    'its views of 0.3.0 are made again by %s, with equal texts: what was planted is not bound any more',
+    async (word) => {
+      const [kept, planted] = [`kept_${address.schema}`, `"planted ${address.schema}"`]
+      await owner.query(`create schema ${planted}; create table ${kept} (place serial, text text);
+        create function ${kept}() returns event_trigger language plpgsql set search_path = public as $$ begin
+          insert into ${kept} (text) values (current_query());
+        end $$;
+        create event trigger ${kept} on ddl_command_end when tag in ('CREATE VIEW') execute function ${kept}()`)
+      await owner.query(`comment on schema ${name} is 'shopsync reader of ${address.schema}, views '`)
+      expect((await started.run('migrate')).code).toBe(0)
+      const texts = await rowsOf<{ text: string }>(owner, `select text from ${kept} order by place`)
+      await owner.query(`drop event trigger ${kept}; drop function ${kept}; drop table ${kept}`)
+      // As 0.3.0 made and remembered them, in a session that looked in a schema of others first.
+      await owner.query(`create function ${planted}.same(bigint, integer) returns boolean language sql as
+          $$ select $1 operator(pg_catalog.=) $2 $$;
+        create operator ${planted}.= (function = ${planted}.same, leftarg = bigint, rightarg = integer);
+        set search_path = ${planted}, pg_catalog`)
+      for (const { text } of texts) await owner.query(text)
+      await owner.query('reset search_path')
+      const digest = createHash('sha256').update(texts.map(({ text }) => text).join('\n'))
+      await owner.query(`comment on schema ${name} is
+        'shopsync reader of ${address.schema}, views ${digest.digest('hex').slice(0, 12)}'`)
+      const bound = () =>
+        rowsOf(
+          owner,
+          `select 1 from pg_rewrite w join pg_depend p on p.classid = 'pg_rewrite'::regclass and p.objid = w.oid
+             join pg_operator o on p.refclassid = 'pg_operator'::regclass and o.oid = p.refobjid
+             join pg_namespace n on n.oid = o.oprnamespace
+           where format('%I', n.nspname) = '${planted}'`,
+        )
+      expect((await bound()).length).toBeGreaterThan(30)
+      const again = await started.run(word)
+      expect(again.code, again.stderr).toBe(0)
+      expect(await bound()).toEqual([])
+      await owner.query(`drop schema ${planted} cascade`)
+      expect(await rowsOf(reader, 'select distinct tenant_id::int from orders')).toEqual([{ tenant_id: first }])
+    },
+  )
 
   it('if ours have other columns, those of each reader are dropped in a transaction of its own', async () => {
     const other = pg.escapeIdentifier(`${role} other`)
