@@ -88,7 +88,7 @@ export const rememberStatement = (event: {
 }
 
 /** Whether no run can do without the table. */
-export const isEverybodys = (table: string): boolean => table in stateTables || table.startsWith('sync_')
+export const isEverybodys = (table = ''): boolean => table in stateTables || table.startsWith('sync_')
 
 /** Whether the database refused a statement on one table, or is too slow for it; it could be reached. */
 export const isOfTable = (error: unknown): boolean =>

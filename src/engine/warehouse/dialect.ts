@@ -93,7 +93,8 @@ export interface Obstacle {
 
 /** What others made or set on a table that keeps its rows from being stored as they were sent. */
 export interface Interference extends Obstacle {
-  readonly table: string
+  /** undefined: on the whole database. */
+  readonly table?: string | undefined
   /** Rows can't be written or read as they are. A trigger may be harmless: the rows that it meets are read back. */
   readonly isHarmful: boolean
   /** Rows may be there that this user can't see. */

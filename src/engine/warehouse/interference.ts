@@ -38,7 +38,7 @@ export async function explained(
 
 function foundText(found: readonly Interference[]): string {
   const tables = [...new Set(found.map(({ table }) => table))]
-  const problems = (of: string): string =>
+  const problems = (of: string | undefined): string =>
     found.flatMap(({ table, problem }) => (table === of ? problem : [])).join(', ')
   return tables.map((table) => `Found on ${table}: ${problems(table)}`).join('. ')
 }
@@ -149,7 +149,7 @@ export class InterferedTables {
   /** What may have refused rows. An index that was added changes none, and is named only here. */
   async #on(tables: readonly string[]): Promise<readonly Interference[]> {
     const { catalog } = this.dialect
-    const found = await catalog.interferences(tables)
+    const found = (await catalog.interferences(tables)).filter(({ table }) => table !== undefined)
     const added = (await catalog.liveIndexes()).filter(
       // Ours are all named like this (ddl.ts).
       ({ table, name, isPrimary }) =>
@@ -216,12 +216,12 @@ export class InterferedTables {
 
   /** The tables whose rows are read back. */
   async ask(): Promise<ReadonlySet<string>> {
-    return new Set((await this.found()).map(({ table }) => table))
+    return new Set((await this.found()).flatMap(({ table }) => table ?? []))
   }
 
   /** Throws Skip if rows of one of the tables may be hidden: they would count as missing, or as equal. */
   async refuseHidden(tables: readonly string[]): Promise<void> {
-    const hidden = (await this.found()).find(({ table, hides }) => hides && tables.includes(table))
+    const hidden = (await this.found()).find(({ table, hides }) => hides && tables.includes(table ?? ''))
     if (hidden) throw hiddenRows(this.dialect.where, hidden)
   }
 

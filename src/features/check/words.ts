@@ -230,7 +230,7 @@ function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>,
 function databaseWords(trial: Extract<Trial, { of: 'table' | 'encoding' }>): Words {
   if (trial.of === 'encoding') return { what: 'encoding', ...encodingWords(trial.encoding) }
   const { table: name, problem, hint } = trial.interference
-  return { what: `table ${name}`, found: `found ${problem}`, hint }
+  return { what: name === undefined ? 'database' : `table ${name}`, found: `found ${problem}`, hint }
 }
 
 const shownTenants = 20

@@ -610,16 +610,69 @@ describe('a role that only runs', () => {
     const found = new Map(checks.map((check) => [check.what, [check.ok, check.found]]))
     expect(found.get('table notes')).toEqual([false, `found ${role} lacks the right to update, delete`])
     expect(found.get('table vehicles')).toMatchObject([false, expect.stringContaining('row-level security')])
-    expect(found.get('table customers')).toEqual([true, 'found the trigger stamps'])
-    const settle = `alter function ${schema}."any"() set search_path = pg_catalog, ${schema}, pg_temp`
-    expect(checks.find(({ what }) => what === 'table customers')?.hint).toContain(settle)
-    await onServer(address.url, settle)
-    const settled = await shopsync(['check', '--json', '--config', config])
-    expect(settled.stdout).toContain('found the trigger stamps')
-    expect(settled.stdout).not.toContain('set search_path')
+    expect(checks).toContainEqual(
+      expect.objectContaining({ what: 'table customers', ok: true, found: 'found the trigger stamps' }),
+    )
     expect(stdout).toContain('found a view in place of the table')
     // The role may not create tables either, which is what runs do unless they are told not to.
     expect(code).toBe(3)
+  })
+
+  /** What on notes calls a function `?`: it takes nothing, or it is a trigger's. `bound`: by way of one that looks nothing up. */
+  const calling: [what: string, returns: string, made: string][] = [
+    ['trigger t0 on', 'trigger', 'create trigger t0 before insert on notes for each row execute function ?'],
+    [
+      'trigger t1 on',
+      'boolean',
+      'create trigger t1 before insert on notes for each row when (?) execute function suppress_redundant_updates_trigger()',
+    ],
+    ['column c2 of', 'boolean', 'alter table notes add column c2 boolean default ?'],
+    ['column c3 of', 'bound', 'alter table notes add column c3 boolean generated always as (?) stored'],
+    ['constraint c4 on', 'bound', 'alter table notes add constraint c4 check (?)'],
+    ['.i5', 'boolean', 'create index i5 on notes (id) where ?'],
+    ['policy p6 on', 'boolean', 'create policy p6 on notes using (?)'],
+    ['rule r7 on', 'boolean', 'create rule r7 as on delete to notes do also select ?'],
+    ['type ', 'boolean', 'create domain d8 as text check (?); alter table notes add column c8 d8'],
+    ['.s9', 'boolean', 'create statistics s9 on id, (?) from notes'],
+    ['event trigger ', 'event_trigger', 'create event trigger SCHEMA on sql_drop execute function ?'],
+  ]
+
+  it.each(postgres)('is told by check whose functions have no path of their own: $name', async (kind) => {
+    const address = await kind.migrated()
+    const { schema } = address
+    await onServer(
+      address.url,
+      `set search_path = ${schema}, pg_catalog`,
+      ...calling.flatMap(([, returns, made], i) => [
+        `create function f${i}() returns ${returns === 'bound' ? 'boolean' : returns} language plpgsql immutable
+           as $$ begin return ${returns === 'event_trigger' ? '' : 'null'}; end $$`,
+        `create function bound${i}() returns boolean language sql immutable
+           ${returns === 'bound' ? `begin atomic select f${i}(); end` : 'return true'}`,
+        made.replace('?', `${returns === 'bound' ? 'bound' : 'f'}${i}()`).replace('SCHEMA', schema),
+      ]),
+    )
+    const config = configure(sandbox, address, resources)
+    const check = async () => {
+      const { stdout } = await shopsync(['check', '--json', '--config', config])
+      const { checks } = JSON.parse(stdout) as { checks: { what: string; found: string; hint: string }[] }
+      return checks.filter(({ found }) => found.includes(', which calls '))
+    }
+    const found = await check()
+    const settled = calling.map(
+      (_, i) => `alter function ${schema}.f${i}() set search_path = pg_catalog, ${schema}, pg_temp`,
+    )
+    for (const [i, [what, returns]] of calling.entries())
+      expect(found).toContainEqual(
+        expect.objectContaining({
+          what: returns === 'event_trigger' ? 'database' : 'table notes',
+          found: expect.stringMatching(new RegExp(`${what}.*, which calls ${schema}\\.f${i}\\(\\)$`)),
+          hint: expect.stringContaining(settled[i] ?? ''),
+        }),
+      )
+    expect(found).toHaveLength(calling.length)
+    await onServer(address.url, ...settled)
+    expect(await check()).toEqual([])
+    await onServer(address.url, `drop event trigger ${schema}`)
   })
 
   it.each(postgres)('that may not write the state of runs ends the run: $name', async (kind) => {

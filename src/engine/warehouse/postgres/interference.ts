@@ -9,8 +9,7 @@ interface Found {
   /** The rights that the role lacks. */
   readonly lacks: readonly string[]
   readonly hides: boolean
-  /** `settle` gives the trigger's function a path of its own; null if it has one, or looks nothing up. */
-  readonly triggers: readonly { readonly name: string; readonly settle: string | null }[]
+  readonly triggers: readonly string[]
   readonly rules: readonly string[]
 }
 
@@ -24,14 +23,53 @@ const isAlways = (condition: 'polqual' | 'polwithcheck') =>
   sql.raw(`coalesce(pg_get_expr(p.${condition}, p.polrelid), 'true') = 'true'`)
 
 /**
- * What a trigger's function calls without a schema is looked for in our session's path, which is pg_catalog, unless the
- * function sets its own.
+ * Functions that our statements call because of what others put on a table: whatever belongs to the table or to the types
+ * of its columns, by dependencies in the catalog, and on the database the event triggers. What such a function calls
+ * without a schema is looked for in our session's path, which is pg_catalog, unless the function sets its own or its names
+ * were bound when it was made.
  */
-const settled = sql.raw(`case when not exists (select from unnest(f.proconfig) s where s like 'search_path=%')
-      and f.prolang not in (select oid from pg_language where lanname in ('c', 'internal'))
-    then format('alter function %s set search_path = pg_catalog, %I, pg_temp', f.oid::regprocedure, h.nspname) end`)
+async function unsettled(db: Db, schema: string, tables: readonly string[]): Promise<Interference[]> {
+  const { rows } = await sql<{
+    readonly table: string | null
+    readonly what: string
+    readonly called: string
+    readonly settle: string
+  }>`
+    with recursive reached(on_table, classid, objid, by_class, by_object) as (
+      select c.relname, 'pg_class'::regclass::oid, c.oid, null::oid, null::oid
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = ${schema} and c.relkind in ('r', 'p') and c.relname = any(${tables}::text[])
+      union all
+      select null, 'pg_event_trigger'::regclass, oid, 'pg_event_trigger'::regclass, oid
+      from pg_event_trigger where evtenabled in ('O', 'A')
+      union
+      select r.on_table, d.classid, d.objid, coalesce(r.by_class, d.classid), coalesce(r.by_object, d.objid)
+      from reached r, lateral (
+        select p.refclassid as classid, p.refobjid as objid from pg_depend p
+        where p.classid = r.classid and p.objid = r.objid and p.refclassid in (
+          'pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass, 'pg_opclass'::regclass)
+        union all
+        select p.classid, p.objid from pg_depend p
+        where p.refclassid = r.classid and p.refobjid = r.objid and p.deptype in ('a', 'i')
+          and r.classid in ('pg_class'::regclass, 'pg_type'::regclass, 'pg_opclass'::regclass)) d
+    )
+    select r.on_table as "table", min(pg_describe_object(r.by_class, r.by_object, 0)) as what,
+      f.oid::regprocedure::text as called,
+      format('alter function %s set search_path = pg_catalog, %I, pg_temp', f.oid::regprocedure, h.nspname) as settle
+    from reached r join pg_proc f on r.classid = 'pg_proc'::regclass and f.oid = r.objid
+      join pg_namespace h on h.oid = f.pronamespace join pg_language l on l.oid = f.prolang
+    where f.prosqlbody is null and l.lanname not in ('c', 'internal') and f.pronamespace <> 'pg_catalog'::regnamespace
+      and not exists (select from unnest(f.proconfig) s where s like 'search_path=%')
+    group by r.on_table, f.oid, h.nspname order by 1, 2`.execute(db)
+  return rows.map(({ table, what, called, settle }) => ({
+    table: table ?? undefined,
+    problem: `${what}, which calls ${called}`,
+    hint: `In our sessions that function finds without a schema only what is in pg_catalog. If it means anything else, type: ${settle}`,
+    isHarmful: false,
+  }))
+}
 
-/** One statement that reads the catalog, and no row of any table. */
+/** Reads the catalog, and no row of any table. */
 export async function interferences(
   db: Db,
   names: Names,
@@ -47,27 +85,24 @@ export async function interferences(
       ) as hides,
       array(select r from unnest(array['select', 'insert', 'update', 'delete']) r
         where not has_table_privilege(c.oid, r)) as lacks,
-      coalesce((select jsonb_agg(jsonb_build_object('name', t.tgname, 'settle', ${settled}) order by t.tgname)
-        from pg_trigger t join pg_proc f on f.oid = t.tgfoid join pg_namespace h on h.oid = f.pronamespace
-        where t.tgrelid = c.oid and not t.tgisinternal and t.tgenabled <> 'D'), '[]') as triggers,
+      array(select t.tgname::text from pg_trigger t
+        where t.tgrelid = c.oid and not t.tgisinternal and t.tgenabled <> 'D' order by 1) as triggers,
       array(select r.rulename::text from pg_rewrite r
         where r.ev_class = c.oid and r.rulename <> '_RETURN' order by 1) as rules
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${names.schema} and c.relkind in ('r', 'p', 'v', 'm', 'f')
       and c.relname = any(${tables}::text[])
     order by c.relname`.execute(db)
-  return rows.flatMap((found) => interferenceOf(found, names))
+  const called = await unsettled(db, names.schema, tables)
+  return [...rows.flatMap((found) => interferenceOf(found, names)), ...called]
 }
 
 function interferenceOf({ table, ...found }: Found, names: Names): Interference[] {
   const { schema, role } = names
   const name = `${plain(schema)}.${plain(table)}`
   const harm = (problem: string, hint: string): Interference => ({ table, problem, hint, isHarmful: true })
-  const added = (kind: string, each: string, settle: string | null = null) => ({
-    ...harm(
-      `the ${kind} ${each}`,
-      `Type: drop ${kind} ${plain(each)} on ${name}${settle === null ? '' : `; or keep it, and name the schemas that its function uses, since in our sessions it finds only what is in pg_catalog: ${settle}`}`,
-    ),
+  const added = (kind: string, each: string) => ({
+    ...harm(`the ${kind} ${each}`, `Type: drop ${kind} ${plain(each)} on ${name}`),
     isHarmful: false,
   })
   return [
@@ -93,7 +128,7 @@ function interferenceOf({ table, ...found }: Found, names: Names): Interference[
           },
         ]
       : []),
-    ...found.triggers.map((trigger) => added('trigger', trigger.name, trigger.settle)),
+    ...found.triggers.map((trigger) => added('trigger', trigger)),
     ...found.rules.map((rule) => added('rule', rule)),
   ]
 }
