@@ -223,7 +223,9 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
       expect(again.code, again.stderr).toBe(0)
       expect(await bound()).toEqual([])
       await owner.query(`drop schema ${planted} cascade`)
-      expect(await rowsOf(reader, 'select distinct tenant_id::int from orders')).toEqual([{ tenant_id: first }])
+      expect(await rowsOf(reader, 'select distinct tenant_id::int from orders')).toEqual([
+        { tenant_id: first },
+      ])
     },
   )
 
