@@ -12,7 +12,7 @@ import { CompiledQuery, type PostgresPool, sql } from 'kysely'
 import pg from 'pg'
 import { type JobWithMetadata, PgBoss } from 'pg-boss'
 import manifest from 'pg-boss/package.json' with { type: 'json' }
-import { Stop } from '../../base/errors.js'
+import { Retry, Stop } from '../../base/errors.js'
 import type { Db } from '../database.js'
 import {
   type Again,
@@ -57,8 +57,12 @@ const isGone = (error: unknown): boolean =>
   /^(42P01|3F000|42883|42704|XX000)$/.test(codeOf(error)) ||
   (error instanceof Error && /^Queue \S+ does not exist/.test(error.message))
 
-/** How often the queue is made again for one piece of work: it may be dropped while it is made, or others make it, too. */
+/**
+ * How often one queue may fail a piece of work until it counts as broken: others may make it at the same moment. One that
+ * is dropped while it is made is another one each time, and is waited for.
+ */
 const mostTries = 4
+const mostQueues = 40
 
 /** pg-boss's tables are of a version that this program doesn't know, or were changed. */
 const strange = (schema: string, found: string, cause?: unknown): Stop =>
@@ -218,17 +222,32 @@ class PostgresDeliveries implements Deliveries {
 
   /** Makes the queue again, and repeats the work, if the queue was dropped meanwhile. */
   async #using<T>(work: (boss: PgBoss) => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
+    let failed: string | null = null
+    for (let queues = 1, tries = 0; ; ) {
       const opening = this.#open()
       try {
         return await work(await opening)
       } catch (error) {
         const isPassing = isGone(error) || (error instanceof Error && isMadeMeanwhile(error))
         if (!isPassing) throw this.#explained(error)
-        if (tries === mostTries) throw strange(this.names.schema, 'lacks tables', error)
         await this.#abandon(opening)
+        const now = await this.#identity()
+        if (now === null || now !== failed) [queues, tries] = [queues + 1, 0]
+        failed = now
+        if (++tries === mostTries) throw strange(this.names.schema, 'lacks tables', error)
+        if (queues > mostQueues)
+          throw new Retry(`The schema ${queueSchema(this.names.schema)} is dropped again and again`, {
+            cause: error,
+          })
       }
     }
+  }
+
+  /** Of the queue as it is now; null if there is none. */
+  async #identity(): Promise<string | null> {
+    const { rows } = await sql<{ id: string | null }>`select
+      to_regnamespace(${quote(queueSchema(this.names.schema))})::oid::text as id`.execute(this.db)
+    return rows[0]?.id ?? null
   }
 
   async #abandon(opening: Promise<PgBoss>): Promise<void> {
