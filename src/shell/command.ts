@@ -132,6 +132,8 @@ export interface CommandContext {
   source(stamps: Stamps, how?: SourceUse): Promise<Source>
   /** The source, if anything has opened it. */
   readonly openedSource: Source | undefined
+  /** Tells of an error that ended a part of the work while the rest goes on. One of ours makes the exit code 70. */
+  survived(error: unknown, message: string, fields?: Record<string, unknown>): void
   /** Called when the command ends, before the warehouse is closed. */
   onClose(close: () => Promise<void>): void
 }

@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
-import { describeError, Stop } from '../engine/base/errors.js'
+import { describeError, isExpected, Stop } from '../engine/base/errors.js'
 import { shortRequests, span } from '../engine/base/format.js'
 import { type Shard, shardName } from '../engine/base/shard.js'
 import type { Config } from '../engine/config/config.js'
@@ -206,6 +206,7 @@ export class OpenContext implements CommandContext {
       observer: {
         notice: (message, fields) => log.info(fields, message),
         warning: (message, fields) => log.warn(fields, message),
+        survived: (error, message, fields) => this.survived(error, message, fields),
         ...observer,
       },
       signal: invocation.signals.signal,
@@ -261,6 +262,12 @@ export class OpenContext implements CommandContext {
         this.invocation.out.survive(error)
       })
     }
+  }
+
+  /** An error ended a part of the work, and the rest goes on. */
+  survived(error: unknown, message: string, fields: Record<string, unknown> = {}): void {
+    this.log[isExpected(error) ? 'warn' : 'error']({ ...fields, error: describeError(error) }, message)
+    this.invocation.out.survive(error)
   }
 }
 

@@ -185,7 +185,8 @@ export async function withFollowing<T>(
     await follow({ exitCode: exitCodeOf(error), error })
     throw error
   }
-  const exitCode = await follow({ exitCode: typeof done === 'number' ? done : 0 })
+  const ended = typeof done === 'number' ? done : 0
+  const exitCode = await follow({ exitCode: out.isBroken ? bugExitCode : ended })
   return (typeof done === 'number' ? exitCode : done) as T
 }
 

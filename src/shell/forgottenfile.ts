@@ -6,7 +6,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Int64 } from '../../schema/resource.js'
-import { describeError, Stop } from '../engine/base/errors.js'
+import { codeFromOutside, Stop } from '../engine/base/errors.js'
 import { plural } from '../engine/base/format.js'
 import { parseId } from '../engine/base/int64.js'
 import { toJson } from '../engine/base/printjson.js'
@@ -128,7 +128,7 @@ export function recordForgotten(file: string, line: ForgottenLine): void {
       closeSync(to)
     }
   } catch (error) {
-    throw new Stop(`${file} could not be written (${describeError(error)}); expected a file that can be`, {
+    throw new Stop(`${file} could not be written (${codeFromOutside(error)}); expected a file that can be`, {
       exitCode: 2,
       hint: `Nothing is forgotten without it. Make the folder of ${basename(file)} writable for this user`,
     })

@@ -1,19 +1,24 @@
 /** An error of ours ends with 70, wherever it arises; a machine that can't do the work is found by trying, and named. */
 import { execFile, execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { createServer as createHttp } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startListening } from '../support/listening.js'
+import { sendEvent, startListening } from '../support/listening.js'
 import { type Place, viewedPlace } from '../support/place.js'
 import { Program, program } from '../support/process.js'
+import { eventBody } from '../support/receiver.js'
 import { onlyJob, startScheduler, until } from '../support/scheduler.js'
 import { scratch } from '../support/scratch.js'
 
 let here: Place
 const { PATH = '' } = process.env
-const settings = { sync: { resources: ['notes', 'categories'] }, schedule: { listen: { port: 0 } } }
+const settings = {
+  sync: { resources: ['notes', 'categories', 'customers'] },
+  schedule: { listen: { port: 0 } },
+}
 
 beforeAll(async () => {
   here = await viewedPlace({ repairOrders: 2, tenants: 1 })
@@ -73,6 +78,92 @@ describe('an error that nothing has caught ends with 70, told as any other', () 
   })
 })
 
+/** A function of Node's that does something else for paths with this name in them. */
+const planted = (
+  name: string,
+  module: string,
+  key: string,
+  instead = module === 'fs'
+    ? `throw new TypeError('planted')`
+    : `return Promise.reject(new TypeError('planted'))`,
+) =>
+  broken(`const its = require('${module}'), real = its.${key}
+its.${key} = (...given) => { if (String(given[0]).includes('${name}')) ${instead}; return real(...given) }
+require('node:module').syncBuiltinESMExports()`)
+
+describe('an error of ours is no trouble with a file', () => {
+  const forget = ['forget', '--tenant', '101', '--customer', '1', '--yes']
+  test.each([
+    ['a.html', 'fs/promises', 'writeFile', ['report', '--out', 'a.html']],
+    ['a.html', 'fs', 'openSync', ['report', '--out', 'a.html']],
+    ['folder', 'fs', 'mkdirSync', ['dictionary', '--format', 'dbt', '--out', 'folder']],
+    ['config.json', 'fs', 'writeFileSync', ['init', '--sandbox', '--force', '--yes']],
+    ['secret', 'fs/promises', 'readFile', ['init', '--secret-file', 'secret', '--force', '--yes']],
+    ['forgotten.jsonl', 'fs', 'openSync', forget],
+    ['config.json', 'fs', 'readFileSync', ['status']],
+    ['a.env', 'fs', 'readFileSync', ['status', '--env-file', 'a.env']],
+    ['a.pem', 'fs', 'readFileSync', ['listen', '--tls-cert', 'a.pem', '--tls-key', 'a.pem']],
+  ])('%s, which %s.%s does not take: %j', async (name, module, key, words) => {
+    const run = new Program(program, words, { cwd: here.folder, env: planted(name, module, key) })
+    const stderr = expect.stringMatching(/planted(.|\n)*This should not have happened/)
+    expect(await run.ended).toMatchObject({ code: 70, stderr })
+  })
+})
+
+test('a command that waits for nothing prints its document all the same', async () => {
+  const env = planted('a.html', 'fs/promises', 'writeFile', 'return new Promise(() => {})')
+  const run = new Program(program, ['report', '--out', 'a.html', '--json'], { cwd: here.folder, env })
+  const { code, json } = await run.ended
+  expect([code, json()]).toMatchObject([70, { error: { exit_code: 70 } }])
+})
+
+test('a broken step: the steps after it are done, the document is printed, and nothing follows', async () => {
+  const called: (string | undefined)[] = []
+  const server = createHttp((request, response) => {
+    called.push(request.url)
+    response.end()
+  })
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+  })
+  const at = `http://127.0.0.1:${port}`
+  const following = { then: [{ webhook: `${at}/then`, on: 'finished' }], heartbeat: `${at}/beat` }
+  const steps = [{ command: 'report', out: 'a.html' }, { command: 'sync' }]
+  onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *', steps, ...following })
+  const call = async (env: Record<string, string>) => {
+    const { code, json } = await new Program(program, ['run', 'mine', '--json'], { cwd: here.folder, env })
+      .ended
+    return [code, json()]
+  }
+  expect(await call(planted('a.html', 'fs/promises', 'writeFile'))).toMatchObject([
+    70,
+    { error: { message: 'The report could not be made: planted', exit_code: 70 } },
+  ])
+  expect(called).toEqual([])
+  const { runs } = (await here.run('runs', '--json')).json<{ runs: { requests: number }[] }>()
+  expect(runs[0]?.requests).toBeGreaterThan(0)
+  expect(await call({ PATH, API_SECRET: here.sandbox.secret })).toMatchObject([0, { status: 'ok' }])
+  expect(called).toEqual(['/then', '/beat?exit=0'])
+  server.close()
+})
+
+test('a listener that meets an error of ours while it reads what events made due goes on, and ends with 70', async () => {
+  const due = `const real = Map.prototype.set
+Map.prototype.set = function (key, value) {
+  if (isMainThread && value?.announced !== undefined) throw new TypeError('planted')
+  return real.call(this, key, value)
+}`
+  const heard = await startListening(here.folder, broken(due), ['--port', '0'])
+  const { url, run } = heard
+  expect(
+    await sendEvent(url, here.sandbox.secret, eventBody({ type: 'Customer', event: 'customer.updated' })),
+  ).toBe(200)
+  await until(() => heard.stderr().includes('planted'))
+  expect((await fetch(url.replace('webhooks', 'health'))).status).toBe(200)
+  run.kill('SIGTERM')
+  expect(await run.ended).toMatchObject({ code: 70 })
+})
+
 describe('a thread that ends without being told to', () => {
   test('the one that stores rows: the document is printed, and the code is 70', async () => {
     const run = new Program(program, ['sync', '--full', '--json'], {
@@ -81,7 +172,7 @@ describe('a thread that ends without being told to', () => {
     })
     const { code, stdout, stderr } = await run.ended
     expect([code, stderr]).toEqual([70, expect.stringContaining('planted')])
-    expect(JSON.parse(stdout)).toMatchObject({ cursors: [{}, {}] })
+    expect(JSON.parse(stdout)).toMatchObject({ cursors: [{}, {}, {}] })
   })
 
   test('the one that makes a page: the next page and the jobs go on, and the code is 70', async () => {
@@ -104,11 +195,13 @@ describe('a thread that ends without being told to', () => {
 
 describe('a Node that can run no WebAssembly or compile no function', () => {
   const words = ['sync', '--json', '--quiet']
+  const asking = ['check', '--json', '--quiet', '--webhook-url', 'http://127.0.0.1:9/webhooks']
   test.each([
-    ['ulimit -v 8000000;', '', 'NODE_OPTIONS=--disable-wasm-trap-handler'],
-    ['', '--jitless', '--jitless'],
-    ['', '--disallow-code-generation-from-strings', '--disallow-code-generation-from-strings'],
-  ])('%s %s: one sentence, and 3', async (limit, flag, hint) => {
+    ['ulimit -v 8000000;', '', 'NODE_OPTIONS=--disable-wasm-trap-handler', words],
+    ['ulimit -v 8000000;', '', 'NODE_OPTIONS=--disable-wasm-trap-handler', asking],
+    ['', '--jitless', '--jitless', words],
+    ['', '--disallow-code-generation-from-strings', '--disallow-code-generation-from-strings', words],
+  ])('%s %s: one sentence, and 3', async (limit, flag, hint, words) => {
     const sent = here.sandbox.requests.length
     const text = `${limit} exec "$0" ${flag} "$@"`
     const ended = await promisify(execFile)('bash', ['-c', text, process.execPath, program, ...words], {

@@ -5,11 +5,12 @@
  */
 import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../../src/engine/base/clock.js'
+import { describeError, isExpected } from '../../src/engine/base/errors.js'
 import type { Shard } from '../../src/engine/base/shard.js'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { runSync } from '../../src/engine/run/run.js'
 import type { BesideWork, Dependencies } from '../../src/engine/run/runcontext.js'
-import type { Note, RunReport, RunRequest } from '../../src/engine/run/runreport.js'
+import type { Note, Observer, RunReport, RunRequest } from '../../src/engine/run/runreport.js'
 import { createSource } from '../../src/engine/source/client.js'
 import type { Source } from '../../src/engine/source/source.js'
 import { newestStamp } from '../../src/engine/warehouse/runs.js'
@@ -26,12 +27,10 @@ export type Target = Pick<Sandbox, 'url' | 'partnerId' | 'secret'>
 /** A run's request, and its dependencies if the usual ones don't fit. */
 /** Ends the run that it is thrown in, like a kill: `depsOf` sees to that. */
 export class Killed extends Error {
-  static last: Killed | undefined
   override readonly name = 'Killed'
 
   constructor(message = 'killed') {
     super(message)
-    Killed.last = this
   }
 }
 
@@ -96,11 +95,11 @@ export async function depsOf(
   const { clock = systemClock, overlapMs = 300_000, concurrency = 4 } = options
   const stamps = new Stamps(clock, await newestStamp(warehouse))
   const source = connect(sandbox, stamps, clock, options)
-  const told: Note = (message, fields) => {
-    options.notices?.push([message, fields])
-    if (options.toleratesBugs || message !== 'This should not have happened') return
+  const told: Note = (message, fields) => void options.notices?.push([message, fields])
+  const survived: Observer['survived'] = (error, message, fields = {}) => {
+    told(message, { ...fields, error: describeError(error) })
     // Laws and kills throw within the run. If it went on, nobody would hear of them.
-    throw Killed.last?.message === fields.error ? Killed.last : new Error(String(fields.error))
+    if (!options.toleratesBugs && !isExpected(error)) throw error
   }
   const deps: Dependencies = {
     config: {
@@ -120,7 +119,7 @@ export async function depsOf(
     source: options.around ? options.around(source) : source,
     clock,
     stamps,
-    observer: { notice: told, warning: told },
+    observer: { notice: told, warning: told, survived },
     signal: options.signal ?? new AbortController().signal,
     ...(options.timeLimited !== undefined && { timeLimited: options.timeLimited }),
     ...(options.pageSizes && { pageSizes: options.pageSizes }),

@@ -101,6 +101,21 @@ export function outsideCode(error: unknown): string | undefined {
   return error instanceof AggregateError ? outsideCode(error.errors[0]) : undefined
 }
 
+/** The same. No sentence about a file or a certificate explains an error of ours, so that is thrown. */
+export function codeFromOutside(error: unknown): string {
+  const code = outsideCode(error)
+  if (code === undefined) throw error
+  return code
+}
+
+/** For work that can be done without: its result after an expected error is this. An error of ours is thrown. */
+export const instead =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (isExpected(error)) return value
+    throw error
+  }
+
 /** An error's message and hint, and what of the hint can be typed. */
 export function wordsOf(error: unknown): Pick<ErrorDetails, 'type'> & {
   readonly message: string

@@ -5,14 +5,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { Stop } from '../base/errors.js'
+import { codeFromOutside, Stop } from '../base/errors.js'
 import type { Environment } from './expand.js'
 
 /** The name of the file next to a configuration. */
 export const usualEnvFile = 'shopsync.env'
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
 
 /** Where containers mount secrets. Their modes are set by the person who runs the container, and nobody else is in it. */
 const mounted = /^(\/var)?\/run\/secrets\//
@@ -72,9 +69,9 @@ export function readEnvFile(
     refuseMistakes(text, file)
     return { file, variables: parseEnv(text) }
   } catch (cause) {
-    if (cause instanceof Stop) throw cause
-    if (named === undefined && codeOf(cause) === 'ENOENT') return undefined
-    throw new Stop(`Could not read the variables in ${file} (${codeOf(cause)})`, {
+    const code = codeFromOutside(cause)
+    if (named === undefined && code === 'ENOENT') return undefined
+    throw new Stop(`Could not read the variables in ${file} (${code})`, {
       exitCode: 2,
       hint: 'Expected a file that this user may read, with lines such as SHOPSYNC_API_SECRET=...',
       cause,

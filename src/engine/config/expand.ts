@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { codeFromOutside } from '../base/errors.js'
 import { memberPath } from './configtext.js'
 import type { Problem, SettingPaths } from './problems.js'
 
@@ -98,7 +99,7 @@ function fromFile(
   } catch (error) {
     problems.push({
       path: `${path}.file`,
-      found: `no readable file at ${place} (${error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'})`,
+      found: `no readable file at ${place} (${codeFromOutside(error)})`,
       expected: 'a file that holds the secret on one line, and nothing else',
       hint: "A relative path starts at the configuration file's folder",
     })

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { resources as declared } from '../../../schema/index.js'
-import { Stop } from '../base/errors.js'
+import { codeFromOutside, Stop } from '../base/errors.js'
 import { atHome, baseUrlProblem, inFolder, warehouseLabel, warehouseProblem } from './address.js'
 import type { Config } from './config.js'
 import { JsonError, parseDocument } from './configtext.js'
@@ -132,7 +132,7 @@ export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'en
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    const code = codeFromOutside(cause)
     if (code !== 'ENOENT')
       throw new Stop(`Could not read the configuration ${file} (${code})`, {
         exitCode: 2,

@@ -4,7 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { eachLimited } from '../base/eachlimited.js'
-import { describeError, errorFields, isExpected, Skip, Stop } from '../base/errors.js'
+import { describeError, isExpected, Skip, Stop } from '../base/errors.js'
 import { type Reason, reasons } from '../base/reasons.js'
 import { inSpan } from '../base/trace.js'
 import { type Claim, movesWatermark, verdict } from '../list/verdict.js'
@@ -99,7 +99,7 @@ async function explain(cursor: CursorRun, error: unknown): Promise<Explained> {
   if (ending) return undone(ending)
   if (!isExpected(error)) {
     // One list that trips over a fault of ours must not keep the others from being read.
-    cursor.warn('This should not have happened', { ...errorFields(error) })
+    cursor.survived(error, 'A fault of shopsync ended a list')
     return { text: describeError(error), status: 'failed', reason: 'bug', absent: false }
   }
   if (!(error instanceof Skip)) throw error

@@ -113,6 +113,8 @@ export interface Observer {
   notice?: Note
   /** Something that needs attention and that nothing else reports as prominently: a revoked tenant, vanished rows. */
   warning?: Note
+  /** An error ended a part of the work, and the rest goes on. If it is one of ours, the command still ends with 70. */
+  survived?(error: unknown, message: string, fields?: Record<string, unknown>): void
   /** Another run holds the warehouse. `milliseconds`: how much longer this run will wait for it. */
   waiting?(who: string, milliseconds: number): void
 }

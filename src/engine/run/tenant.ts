@@ -205,6 +205,10 @@ export class CursorRun {
   /** Reports something that needs attention. */
   readonly warn: Note = (message, fields) =>
     this.observer.warning?.(message, { ...cursorColumns(this.key), ...fields })
+
+  /** Reports what ended a part of the work. */
+  readonly survived = (error: unknown, message: string): void =>
+    this.observer.survived?.(error, message, cursorColumns(this.key))
 }
 
 /** The table that holds one row per record. */

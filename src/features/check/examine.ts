@@ -1,7 +1,7 @@
 /* Tries every part that a sync needs. Used by `check`, and by `init` on the configuration it wrote. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Stamps } from '../../engine/base/clock.js'
-import { describeError, Stop } from '../../engine/base/errors.js'
+import { describeError, instead, Stop } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
 import type { Observer } from '../../engine/run/runreport.js'
 import type { Source } from '../../engine/source/source.js'
@@ -48,7 +48,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
 
 /** Opening the warehouse asks the database nothing; what is wrong with it has a trial of its own. */
 async function sourceBeside(context: CommandContext, stamps: Stamps): Promise<Source> {
-  const warehouse = await context.readingWarehouse().catch(() => undefined)
+  const warehouse = await context.readingWarehouse().catch(instead(undefined))
   return context.source(stamps, { most: attempts, siblings: 'perhaps', warehouse })
 }
 
@@ -80,10 +80,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
   const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
   // If the warehouse can't be opened, or not be written at all, its own trial says so, and not each table.
-  const found = await context
-    .readingWarehouse()
-    .then(checkInterference)
-    .catch(() => [])
+  const found = await context.readingWarehouse().then(checkInterference).catch(instead([]))
   const tables = warehouse || found.every(({ exitCode }) => exitCode !== 3) ? found : []
   const views = warehouse
     ? await checkViews(warehouse, viewsWanted(context), config.warehouse.autoMigrate)

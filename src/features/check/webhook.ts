@@ -3,8 +3,9 @@
  * keep its events away: an untrusted certificate, a redirect, or a different server at the other end.
  */
 import { resources } from '../../../schema/index.js'
-import { outsideCode } from '../../engine/base/errors.js'
+import { codeFromOutside } from '../../engine/base/errors.js'
 import { connectionWords } from '../../engine/source/http/failure.js'
+import { loadUndici } from '../../engine/source/http/undici.js'
 import type { Trial } from './trials.js'
 
 /** Milliseconds. */
@@ -42,32 +43,31 @@ export async function examineWebhook(typed: string, signal: AbortSignal): Promis
 }
 
 async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
-  let response: Response
+  const { request } = await loadUndici()
+  const late = AbortSignal.timeout(patience)
+  let response: Awaited<ReturnType<typeof request>>
   try {
-    response = await fetch(url, {
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
-    })
-    await response.body?.cancel()
+    response = await request(url, { signal: AbortSignal.any([signal, late]) })
+    response.body.on('error', () => {}).destroy()
   } catch (error) {
     signal.throwIfAborted()
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    const code = late.aborted ? 'ETIMEDOUT' : codeFromOutside(error)
     return trial(
-      `${url.origin} does not answer: ${wordsFor(cause)}`,
-      isOfCertificate.test(outsideCode(cause) ?? '')
+      `${url.origin} does not answer: ${isOfCertificate.test(code) ? `its certificate is not trusted (${code})` : connectionWords(code)}`,
+      isOfCertificate.test(code)
         ? 'The source rejects a certificate that is self-signed or whose chain is incomplete: use one from a public authority, with its chain'
         : 'Check the address, that shopsync listen is up, and that the proxy forwards to it',
       1,
     )
   }
-  const { status, headers } = response
+  const { statusCode: status, headers } = response
   if (status >= 300 && status < 400)
     return trial(
-      `answers ${status}, a redirect to ${headers.get('location') ?? 'nowhere'}`,
+      `answers ${status}, a redirect to ${headers['location'] ?? 'nowhere'}`,
       'The source does not follow redirects: register the final address, or forward this one to shopsync listen',
       1,
     )
-  if (status !== 405 || headers.get('x-shopsync') !== 'listening')
+  if (status !== 405 || headers['x-shopsync'] !== 'listening')
     return trial(
       `answers ${status}, unlike shopsync listen`,
       `Expected 405 with the header X-Shopsync: forward ${url.pathname} to events.path, without changing the method`,
@@ -84,9 +84,3 @@ async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
 }
 
 const isOfCertificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/
-
-function wordsFor(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return connectionWords('ETIMEDOUT')
-  const code = outsideCode(error) ?? ''
-  return isOfCertificate.test(code) ? `its certificate is not trusted (${code})` : connectionWords(code)
-}

@@ -1,5 +1,5 @@
 /* Rings alongside the planned work of a run: while it holds the lease, nobody else can ring. */
-import { describeError, isExpected } from '../../engine/base/errors.js'
+import { describeError, instead } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
 import type { BesideWork, PlannedWork, WritingRun } from '../../engine/run/runcontext.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -23,9 +23,8 @@ export async function besideRunsOf(
   const inbox = await Inbox.there(warehouse, { clock, signal: invocation.signals.signal }).catch(
     (error: unknown) => {
       // A run fetches everything that events could: it doesn't fail if it can't read them.
-      if (!isExpected(error)) throw error
       log.warn({ error: describeError(error) }, 'Could not open the received events; they wait')
-      return undefined
+      return instead(undefined)(error)
     },
   )
   if (!inbox) return undefined
@@ -46,7 +45,6 @@ export const besideRuns = (
 class Beside implements AsyncDisposable {
   readonly #ended = new AbortController()
   readonly #going: Promise<void>
-  #bug: unknown
 
   constructor(
     private readonly run: WritingRun,
@@ -60,10 +58,7 @@ class Beside implements AsyncDisposable {
   ) {
     this.#going = this.#goOn().catch((error: unknown) => {
       // The planned work has the same problem and reports it; events wait for the next process that rings.
-      run.observer.warning?.('Cursors that events made due are left for the next run', {
-        error: describeError(error),
-      })
-      if (!isExpected(error)) this.#bug = error
+      run.observer.survived?.(error, 'Cursors that events made due are left for the next run')
     })
   }
 
@@ -86,6 +81,5 @@ class Beside implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort()
     await this.#going
-    if (this.#bug !== undefined) throw this.#bug
   }
 }

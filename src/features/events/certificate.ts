@@ -5,7 +5,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { describeError, outsideCode, Stop } from '../../engine/base/errors.js'
+import { codeFromOutside, describeError, instead, Stop } from '../../engine/base/errors.js'
 import type { TlsFiles } from './threadmessages.js'
 
 export interface Pem {
@@ -17,7 +17,7 @@ const read = (file: string, what: string): string => {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new Stop(`The ${what} ${file} cannot be read (${outsideCode(error)})`, {
+    throw new Stop(`The ${what} ${file} cannot be read (${codeFromOutside(error)})`, {
       exitCode: 2,
       hint: 'Expected events.tls.cert and events.tls.key, or --tls-cert and --tls-key, to name two files in PEM',
     })
@@ -30,6 +30,7 @@ export function readPem({ cert, key }: TlsFiles): Pem {
   try {
     createSecureContext(pem)
   } catch (error) {
+    codeFromOutside(error)
     throw new Stop(`The certificate and its key cannot be used: ${describeError(error)}`, {
       exitCode: 2,
       hint: `Expected a certificate in ${cert} and its key in ${key}, both in PEM`,
@@ -60,7 +61,7 @@ export class Certificate {
       this.#endsAt = endOf(pem)
       return pem
     } catch (error) {
-      this.#problem = describeError(error)
+      this.#problem = instead(describeError(error))(error)
       return undefined
     }
   }

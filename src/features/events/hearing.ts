@@ -4,7 +4,7 @@
  */
 
 import { once } from 'node:events'
-import { describeError, errorFields, Stop } from '../../engine/base/errors.js'
+import { instead, Stop } from '../../engine/base/errors.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import type { Config } from '../../engine/config/config.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
@@ -102,7 +102,7 @@ export class Hearing {
     },
   ): Promise<Hearing> {
     checkListening(context, settings)
-    const { clock, invocation, log } = context
+    const { clock, invocation } = context
     const deps = await context.dependencies(warehouse, { siblings: 'perhaps' })
     await checkSourceIdentity(warehouse, deps.source.address)
     const { signal } = invocation.signals
@@ -113,7 +113,7 @@ export class Hearing {
     await checkInbox(inbox, listenedTo(deps.source.address))
     const targetOf = await targetTimesOf(invocation.features, context.config)
     const ringing = { ...settings, targetOf }
-    const listener = rings ? new Listener({ deps, inbox, settings: ringing, log, superseded }) : undefined
+    const listener = rings ? new Listener({ deps, inbox, settings: ringing, superseded }) : undefined
     const parts = { context, warehouse, inbox, settings, listener }
     return new Hearing(parts, await start(parts))
   }
@@ -156,7 +156,7 @@ export class Hearing {
     while (!this.#signal.aborted) {
       await clock.sleep(betweenLooks, this.#signal)
       if (this.#signal.aborted) return
-      const synced = await syncedNow(config, model, warehouse).catch(() => undefined)
+      const synced = await syncedNow(config, model, warehouse).catch(instead(undefined))
       if (synced) this.#receiver.tell(synced)
     }
   }
@@ -198,7 +198,7 @@ export class Hearing {
       await this.#without('Changes without an event could not be counted', () =>
         judgeUnannounced({ config, model, warehouse, inbox, keep }, now),
       )
-      await inbox.prune(addMicros(fromMicros(now), BigInt(keep) * -1000n)).catch(() => 0)
+      await inbox.prune(addMicros(fromMicros(now), BigInt(keep) * -1000n)).catch(instead(0))
       await clock.sleep(betweenPrunings, this.#signal)
     }
   }
@@ -208,22 +208,20 @@ export class Hearing {
     try {
       await work()
     } catch (error) {
-      this.parts.context.log.warn({ error: describeError(error) }, what)
-      this.parts.context.invocation.out.survive(error)
+      this.parts.context.survived(error, what)
     }
   }
 
   async #again(what: string, work: () => Promise<void>): Promise<void> {
-    const { log, clock, invocation } = this.parts.context
+    const { context } = this.parts
     while (!this.#signal.aborted) {
       try {
         await work()
         return
       } catch (error) {
         if (this.#signal.aborted) return
-        log.error(errorFields(error), what)
-        invocation.out.survive(error)
-        await clock.sleep(pauseAfterFailure, this.#signal)
+        context.survived(error, what)
+        await context.clock.sleep(pauseAfterFailure, this.#signal)
       }
     }
   }

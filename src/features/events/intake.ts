@@ -2,7 +2,7 @@
  * Stores events, many in one commit: those that arrive within a few milliseconds. An event is answered when its commit
  * is on disk and not before: the source may never send it again.
  */
-import { describeError } from '../../engine/base/errors.js'
+import { describeError, instead } from '../../engine/base/errors.js'
 import { type EventCounts, writeEventCounts } from './counts.js'
 import type { Delivered, Inbox } from './inbox.js'
 import type { EventRowToStore } from './judge.js'
@@ -95,6 +95,8 @@ export class Intake {
       const reason = new Unwritable(describeError(error))
       for (const { reject } of entries) reject(reason)
       this.tell(error)
+      // An error of ours ends the thread, which is started again: nothing else would tell of it.
+      instead(undefined)(error)
     }
   }
 

@@ -2,7 +2,6 @@
  * The listener's part in ringing: while nobody holds the lease, it takes a turn whenever a cursor is due. Used by
  * `listen`, and by `schedule` between its jobs.
  */
-import { errorFields } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import type { CursorKey } from '../../engine/warehouse/cursors.js'
@@ -41,10 +40,6 @@ export class Listener {
       readonly settings: RingSettings
       /** Called instead of trying again when a process with other settings has written the warehouse. */
       readonly superseded?: ((error: Error) => void) | undefined
-      readonly log: {
-        warn(fields: object, message: string): void
-        info(fields: object, message: string): void
-      }
     },
   ) {}
 
@@ -159,7 +154,10 @@ export class Listener {
   }
 
   #failed(error: unknown): number {
-    this.parts.log.warn(errorFields(error), 'Events wait: the cursors that they made due could not be read')
+    this.parts.deps.observer.survived?.(
+      error,
+      'Events wait: the cursors that they made due could not be read',
+    )
     this.#failures += 1
     return Math.min(longestAfterFailure, afterFailure * 2 ** (this.#failures - 1))
   }

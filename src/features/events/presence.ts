@@ -4,6 +4,7 @@
  */
 import { hostname } from 'node:os'
 import type { Clock } from '../../engine/base/clock.js'
+import { instead } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Inbox } from './inbox.js'
 import type { Intake } from './intake.js'
@@ -83,8 +84,9 @@ export class Presence {
 
   /** What could not be written shows in `trouble`, and is tried again. */
   async say(listenerId: string): Promise<void> {
-    await this.#measure().catch(() => {})
-    await this.#update(listenerId, { seen_at: this.#now(), trouble: this.trouble ?? null }).catch(() => {})
+    await this.#measure().catch(instead(undefined))
+    const columns = { seen_at: this.#now(), trouble: this.trouble ?? null }
+    await this.#update(listenerId, columns).catch(instead(undefined))
   }
 
   end(listenerId: string): Promise<void> {

@@ -2,7 +2,7 @@
  * Rings: works on the cursors that events have made due. The holder of the lease does this: a run alongside its planned
  * work (beside.ts), or the listener in its turn (turn.ts).
  */
-import { errorFields, Stop } from '../../engine/base/errors.js'
+import { Stop } from '../../engine/base/errors.js'
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import { withSharedLook } from '../../engine/run/askshared.js'
 import { type Begin, workOnCursor } from '../../engine/run/cursor.js'
@@ -160,10 +160,8 @@ export class Ringing implements AsyncDisposable {
   /** A problem of one cursor is no other's: only what ends every run, such as a lost lease, ends the ringing. */
   async #troubled(task: CursorTask, error: unknown): Promise<void> {
     if (error instanceof Stop || this.#run.signal.aborted) throw error
-    this.#run.observer.warning?.('A cursor that events made due failed for an unknown reason', {
-      ...cursorColumns(keyOf(task)),
-      ...errorFields(error),
-    })
+    const what = 'A cursor that events made due failed for an unknown reason'
+    this.#run.observer.survived?.(error, what, cursorColumns(keyOf(task)))
     await this.#failed(task)
   }
 

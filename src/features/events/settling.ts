@@ -4,7 +4,7 @@
  * with the same code as in every run.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { errorFields, Retry, Skip, Stop } from '../../engine/base/errors.js'
+import { Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { AfterWalk, CursorRun } from '../../engine/run/tenant.js'
 import { DeletedEvents, isOpenReason, openEvents } from './deletedevents.js'
@@ -57,8 +57,8 @@ export async function beforeWalk(
   }
 }
 
-const tellTrouble = ({ warn }: CursorRun, error: unknown): void =>
-  warn('What events announced could not be settled; a later walk tries again', { ...errorFields(error) })
+const tellTrouble = ({ survived }: CursorRun, error: unknown): void =>
+  survived(error, 'What events announced could not be settled; a later walk tries again')
 
 /** A busy cursor is walked every few seconds: these walks leave out events that wait for a later check. */
 const isDue = ({ due_at, tries }: EventRow, at: string): boolean =>

@@ -1,4 +1,4 @@
-import { Stop } from '../../engine/base/errors.js'
+import { codeFromOutside, Stop } from '../../engine/base/errors.js'
 import type { Command, Invocation } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
 import type { Answers } from './initfiles.js'
@@ -202,12 +202,14 @@ async function secretOf(options: Invocation['options'], io: Io): Promise<string 
   const path = resolve(io.workingDirectory, file ?? '')
   const secret = await (file === undefined ? text(io.stdin) : readFile(path, 'utf8')).catch(
     (cause: unknown) => {
-      const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
-      throw new Stop(`Could not read the secret from ${file ?? 'standard input'} (${code})`, {
-        exitCode: 2,
-        hint: 'Expected a file that holds the secret and nothing else',
-        cause,
-      })
+      throw new Stop(
+        `Could not read the secret from ${file ?? 'standard input'} (${codeFromOutside(cause)})`,
+        {
+          exitCode: 2,
+          hint: 'Expected a file that holds the secret and nothing else',
+          cause,
+        },
+      )
     },
   )
   if (secret.trim() !== '') return secret.trim()

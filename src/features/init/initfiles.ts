@@ -1,7 +1,7 @@
 /* The files that `init` writes: a configuration without secrets, and the variables it refers to. */
 import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { Stop } from '../../engine/base/errors.js'
+import { codeFromOutside, Stop } from '../../engine/base/errors.js'
 import { joinedNames } from '../../engine/base/format.js'
 import { usualEnvFile } from '../../engine/config/envfile.js'
 import { isFault, readPostgresAddress } from '../../engine/config/postgresaddress.js'
@@ -60,8 +60,7 @@ function writeWhole(file: string, text: string, mode: number): void {
     renameSync(temporary, file)
   } catch (cause) {
     rmSync(temporary, { force: true })
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
-    throw new Stop(`Could not write ${file} (${code})`, {
+    throw new Stop(`Could not write ${file} (${codeFromOutside(cause)})`, {
       exitCode: 2,
       hint: 'Expected a folder that this user may write to: change to one of your own',
       cause,

@@ -4,7 +4,7 @@ import { accessSync, closeSync, constants, openSync, rmSync, statSync } from 'no
 import { chmod, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Int64 } from '../../../schema/resource.js'
-import { Stop } from '../../engine/base/errors.js'
+import { codeFromOutside, Stop } from '../../engine/base/errors.js'
 import { statusSettings } from '../../engine/config/attention.js'
 import { reportSettings } from '../../engine/config/reportsection.js'
 import { freshnessSettings } from '../../engine/config/targetsection.js'
@@ -29,9 +29,6 @@ const cannot = (found: string, hint: string): never => {
   throw new Stop(`${found}, expected a file that the report can be written to`, { exitCode: 2, hint })
 }
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
-
 /**
  * Throws Stop if the report can't be written. Called before any work, since making a report takes seconds. Leaves
  * nothing behind, and doesn't touch an older report.
@@ -54,7 +51,7 @@ export function checkPlace(file: string, { workingDirectory }: Io): void {
     else tryOut(`${path}.${randomBytes(4).toString('hex')}`)
   } catch (error) {
     cannot(
-      `Found ${isDevice ? path : `the folder ${folder}`} closed to writing (${codeOf(error)})`,
+      `Found ${isDevice ? path : `the folder ${folder}`} closed to writing (${codeFromOutside(error)})`,
       'Give this user the right to write there, or name another file with --out',
     )
   }
@@ -87,7 +84,7 @@ async function write(path: string, text: string): Promise<void> {
     if (!isDevice) await rename(fresh, path)
   } catch (error) {
     if (!isDevice) await rm(fresh, { force: true })
-    throw new Stop(`The report could not be written to ${path} (${codeOf(error)})`, {
+    throw new Stop(`The report could not be written to ${path} (${codeFromOutside(error)})`, {
       exitCode: 1,
       hint: 'Check whether the disk is full, or name another file with --out',
     })

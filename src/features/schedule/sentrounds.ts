@@ -51,7 +51,7 @@ export class Rounds {
     try {
       return (await warehouse.trying(() => this.queue.send({ job, plannedAt, shards }))) !== undefined
     } catch (error) {
-      this.context.log.warn({ job, error: describeError(error) }, 'The round could not be sent')
+      this.context.survived(error, 'The round could not be sent', { job })
       return false
     }
   }
@@ -83,6 +83,7 @@ export class Rounds {
         if (!events) for (const feature of invocation.features) await feature.whileListening?.(context)
       } catch (error) {
         log.debug({ error: describeError(error) }, 'The workers could not be looked at')
+        invocation.out.survive(error)
       }
       await clock.sleep(betweenLooks, options.signal)
     }

@@ -2,7 +2,7 @@
  * What events show about cursors: which changes were announced, what waits, and since when a listener has been running
  * without a break. If events were never received here, there is no inbox, and nothing of this is queried.
  */
-import { isExpected } from '../../engine/base/errors.js'
+import { instead } from '../../engine/base/errors.js'
 import { addMicros, toMillis } from '../../engine/base/timestamp.js'
 import type { Arrival } from '../../engine/run/polls.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
@@ -43,9 +43,8 @@ export class Announcements {
     const { clock, invocation, log } = context
     const { signal } = invocation.signals
     const inbox = await Inbox.there(warehouse, { clock, signal }).catch((error: unknown) => {
-      if (!isExpected(error)) throw error
       log.warn('Could not open the received events; cursors are ranked without them')
-      return undefined
+      return instead(undefined)(error)
     })
     if (!inbox) return undefined
     context.onClose(() => inbox.close())
@@ -128,12 +127,7 @@ export class Announcements {
   }
 
   /** What can't be read counts as not announced: polls find it anyway. */
-  async #reading<T>(read: (inbox: Inbox) => Promise<T>): Promise<T | undefined> {
-    try {
-      return await read(this.inbox)
-    } catch (error) {
-      if (!isExpected(error)) throw error
-      return undefined
-    }
+  #reading<T>(read: (inbox: Inbox) => Promise<T>): Promise<T | undefined> {
+    return read(this.inbox).catch(instead(undefined))
   }
 }

@@ -197,10 +197,9 @@ function documentOf(
 }
 
 /** What went wrong before anything could be told. */
-export function tellTrouble({ log, invocation }: CommandContext, error: unknown): 1 {
-  const found = describeError(error)
-  log.warn({ error: found }, 'What runs after a run could not be told; the next run tells it')
-  invocation.out.complain([`then: ${found}. The next run tells what this one changed`])
-  invocation.out.survive(error)
+export function tellTrouble(context: CommandContext, error: unknown): 1 {
+  context.survived(error, 'What runs after a run could not be told; the next run tells it')
+  const { out } = context.invocation
+  out.complain([`then: ${describeError(error)}. The next run tells what this one changed`])
   return 1
 }

@@ -171,7 +171,7 @@ export class Pool {
     for (const feature of context.invocation.features)
       await feature
         .whileListening?.(context)
-        .catch((error: unknown) => context.log.debug({ error: describeError(error) }, 'Nobody was told'))
+        .catch((error: unknown) => context.survived(error, 'Nobody was told'))
   }
 
   /** An older program than the warehouse's gives the delivery back, and ends. */

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
-import { Stop } from '../../base/errors.js'
+import { codeFromOutside, Stop } from '../../base/errors.js'
 import type { Environment } from '../../config/expand.js'
 import {
   type AddressFault,
@@ -206,11 +206,13 @@ function read(parameter: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
-    throw new Stop(`warehouse.url names ${file} as ${parameter}, which cannot be read (${code})`, {
-      exitCode: 2,
-      hint: 'Expected the path of a file with certificates in PEM form, absolute or from the working directory',
-      cause,
-    })
+    throw new Stop(
+      `warehouse.url names ${file} as ${parameter}, which cannot be read (${codeFromOutside(cause)})`,
+      {
+        exitCode: 2,
+        hint: 'Expected the path of a file with certificates in PEM form, absolute or from the working directory',
+        cause,
+      },
+    )
   }
 }
