@@ -25,7 +25,7 @@ type Passed = Pick<
 
 export interface RunSandboxOptions extends Passed {
   /** Default 8080. */
-  readonly port?: number
+  readonly port?: number | undefined
   /** The number of tenants; default 3. */
   readonly tenants?: number
   /** Whether the shops keep working while the sandbox runs. */
@@ -35,11 +35,11 @@ export interface RunSandboxOptions extends Passed {
   /** The ids of tenants that only grant reading. */
   readonly readOnlyTenants?: readonly number[]
   /** A JSON file with a script of faults and motion. */
-  readonly faultsFile?: string
+  readonly faultsFile?: string | undefined
   readonly signal: AbortSignal
   readonly print: (line: string) => void
   /** Receives the facts instead of printed lines. */
-  readonly announce?: (facts: SandboxFacts) => Promise<void>
+  readonly announce?: ((facts: SandboxFacts) => Promise<void>) | undefined
 }
 
 /** How to reach a sandbox, for programs. */

@@ -28,7 +28,7 @@ export interface SandboxOptions {
   /** Default 127.0.0.1. */
   readonly host?: string
   /** Default 0: any free port. */
-  readonly port?: number
+  readonly port?: number | undefined
   readonly partnerId?: string
   readonly secret?: string
   /** 'none' starts without records; default 'generated'. */
@@ -37,18 +37,18 @@ export interface SandboxOptions {
   readonly tenants?: number | readonly GeneratedTenant[]
   readonly seed?: number
   /** Multiplies the default numbers of repair orders (300, 900, 2400, …). */
-  readonly scale?: number
+  readonly scale?: number | undefined
   /** The number of repair orders of every tenant. */
   readonly repairOrders?: number
   /** The end of the two generated years; default: the clock's time. */
   readonly until?: string
   readonly clock?: MicrosClock
   readonly timestamps?: TimestampStyle
-  readonly rate?: RateOptions
+  readonly rate?: RateOptions | undefined
   /** Compresses responses for clients that accept it; default false. */
   readonly gzip?: boolean
   readonly script?: readonly Rule[]
-  readonly webhooks?: WebhookOptions
+  readonly webhooks?: WebhookOptions | undefined
   /** Makes a tenant's data when it is first asked for, and keeps it compressed; default false: all at once, as it is. */
   readonly lazy?: boolean
 }

@@ -29,7 +29,7 @@ const environmentWithout = (environment: Environment, secrets: readonly string[]
 /** How a program ended. */
 export interface Called extends Sent {
   /** The end of what it printed, without secrets, if that is wanted. */
-  readonly output?: string
+  readonly output?: string | undefined
 }
 
 /** Runs the program. Never throws: if the program can't be started, the message counts as not delivered. */
@@ -45,7 +45,7 @@ export function callCommand(call: {
    * It goes on with the work, so it gets the whole environment, as it may read the warehouse or start shopsync; and the
    * end of its output is wanted.
    */
-  readonly goesOn?: boolean
+  readonly goesOn?: boolean | undefined
   /** Fires when shopsync is shutting down: the program is killed then, too. */
   readonly signal?: AbortSignal | undefined
 }): Promise<Called> {
@@ -62,7 +62,7 @@ export function callCommand(call: {
         delivered,
         worthRetrying: !delivered,
         found,
-        ...(goesOn && { output: concealed(printed, secrets).slice(-mostOfOutput) }),
+        output: goesOn ? concealed(printed, secrets).slice(-mostOfOutput) : undefined,
       })
     // Its own process group, so its children end with it.
     const child = spawn(program, words, {

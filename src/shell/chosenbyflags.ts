@@ -60,7 +60,7 @@ function checkResource(config: Config, name: string): void {
     const near = nearest(name, known)
     throw new Stop(`Found the resource "${name}", expected one of ${known.join(', ')}`, {
       exitCode: 2,
-      ...(near && { hint: `Did you mean ${near}?` }),
+      hint: near === undefined ? undefined : `Did you mean ${near}?`,
     })
   }
   if (config.resources[name]?.enabled) return

@@ -80,7 +80,7 @@ export interface Command {
   /** At least one: the line that people type, and what it does. */
   readonly examples: readonly Example[]
   readonly argument?: Argument
-  readonly second?: Argument
+  readonly second?: Argument | undefined
   readonly options?: readonly Option[]
   /** It only reads, and shows the way out of a database that can't hold every character; others refuse that. */
   readonly readsAnyEncoding?: true
@@ -141,7 +141,7 @@ export interface CommandContext {
 /** How the source is used. */
 export interface SourceUse {
   /** The most attempts per request, if that is fewer than configured. */
-  readonly most?: number
+  readonly most?: number | undefined
   /**
    * Whether other processes use the same rate limit for this warehouse, and the warehouse: they share its windows
    * (docs/scale.md). Default: a run that holds the whole warehouse has none.

@@ -127,8 +127,8 @@ export class OpenContext implements CommandContext {
       clock: this.clock,
       signal: this.invocation.signals.signal,
       rowSettings: await this.rowSettings(),
-      ...(shard && shard.of > 1 && { sharedBy: `--shard ${shardName(shard)}` }),
-      ...(readRules && { readRules: (writing, tenantId) => readRules(this, writing, tenantId) }),
+      sharedBy: shard && shard.of > 1 ? `--shard ${shardName(shard)}` : undefined,
+      readRules: readRules ? (writing, tenantId) => readRules(this, writing, tenantId) : undefined,
       ...how,
     })
     // 40 percent: processes of shards often share a machine, and each keeps what it knows about many lists.
@@ -191,9 +191,9 @@ export class OpenContext implements CommandContext {
     const arrivals = invocation.features.find((feature) => feature.arrivals)?.arrivals
     const arrived = await arrivals?.(this, warehouse)
     return {
-      ...(beside && { beside }),
-      ...(arrived && { arrived }),
-      ...(shard && { shard }),
+      beside,
+      arrived,
+      shard,
       config,
       // What earlier configurations have left is known once the tables are compared.
       get model() {
@@ -213,7 +213,7 @@ export class OpenContext implements CommandContext {
       besideRows: async (run) => {
         for (const feature of invocation.features) await feature.besideRows?.(run)
       },
-      ...(config.warehouse.autoMigrate && { afterRecompute: () => this.#afterMigration(warehouse) }),
+      afterRecompute: config.warehouse.autoMigrate ? () => this.#afterMigration(warehouse) : undefined,
     }
   }
 

@@ -21,7 +21,7 @@ export function deliverTo(
     readonly secrets: readonly string[]
     readonly programs: Pick<Io, 'environment' | 'workingDirectory'>
     /** See `callCommand`. */
-    readonly goesOn?: boolean
+    readonly goesOn?: boolean | undefined
   },
 ): Promise<Called> {
   if (webhook !== undefined)

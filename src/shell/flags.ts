@@ -10,7 +10,11 @@ export const listOf = (value: unknown): string[] => (Array.isArray(value) ? valu
 export function wholeNumber(
   flag: string,
   value: unknown,
-  { from = 0, to, example }: { readonly from?: number; readonly to?: number; readonly example: number },
+  {
+    from = 0,
+    to,
+    example,
+  }: { readonly from?: number | undefined; readonly to?: number; readonly example: number },
 ): number | undefined {
   if (value === undefined) return undefined
   const number = /^\d+$/.test(String(value)) ? Number(value) : Number.NaN

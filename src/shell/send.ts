@@ -86,7 +86,7 @@ async function send(
       dispatcher,
       signal: late.signal,
       headers: { 'user-agent': 'shopsync', ...headers },
-      ...(body !== undefined && { body }),
+      body: body ?? null,
     })
     // undici reacts to the signal only once the connection is open.
     const { statusCode, body: answer } = await Promise.race([sending, tooLate])

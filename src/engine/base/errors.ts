@@ -7,10 +7,10 @@
 import type { Reason } from './reasons.js'
 
 export interface ErrorDetails {
-  readonly tenantId?: number | bigint
+  readonly tenantId?: number | bigint | undefined
   readonly resource?: string
   readonly status?: number
-  readonly requestId?: string
+  readonly requestId?: string | undefined
   /** The code the failure is counted under; by default, the class and kind decide. */
   readonly code?: Reason
   /** The table whose statement the database refused. */
@@ -18,7 +18,7 @@ export interface ErrorDetails {
   /** The page was prepared before a record was forgotten. */
   readonly isPreparedBefore?: boolean | undefined
   /** What to type, or where to look. */
-  readonly hint?: string
+  readonly hint?: string | undefined
   /** The lines of the hint that can be typed as they are, into a shell or a client of the database. */
   readonly type?: readonly string[] | undefined
   readonly cause?: unknown

@@ -269,9 +269,9 @@ export class Bisection<P> {
       note: (message, fields) => this.port.note(message, fields),
     }
     const [newer, total] = [this.#sourceAfter(hi), this.#sourceAfter(lo)]
-    const known = { hidden: this.port.known.hidden, ...(this.#page < this.#most && { size: this.#page }) }
+    const known = { hidden: this.port.known.hidden, size: this.#page < this.#most ? this.#page : undefined }
     const { pageSizes } = this.port
-    const range = { after: lo, until: hi, newer, total, known, ...(pageSizes && { pageSizes }) }
+    const range = { after: lo, until: hi, newer, total, known, pageSizes }
     const outcome = await new RangeWalk<P>(list, { take }, range).run()
     this.#isUncounted ||= outcome.verdict === 'listed'
     this.#listed++

@@ -13,7 +13,7 @@ export interface Candidate {
 /** How a comparison reaches the source and the warehouse; features/reconcile implements it, for reconcile and verify. */
 export interface ComparePort<P> {
   /** The page sizes of the readings, the largest first; default: see `pageSizes`. */
-  readonly pageSizes?: readonly number[]
+  readonly pageSizes?: readonly number[] | undefined
   /** One page of the records newer than `after`. */
   fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>>
   /** The live rows of a range by time, in cells of about equal size. */

@@ -20,7 +20,7 @@ export type TableLister = (resource: Resource) => readonly {
   readonly columns: readonly {
     readonly name: string
     readonly kind: string
-    readonly references?: string
+    readonly references?: string | undefined
     readonly personal?: Personal | undefined
   }[]
   readonly key: readonly string[]

@@ -38,7 +38,7 @@ export interface PostgresAddress {
 /** What is wrong with an address, without any part of it that may be secret. */
 export interface AddressFault {
   readonly found: string
-  readonly expected?: string
+  readonly expected?: string | undefined
   readonly hint: string
 }
 

@@ -12,7 +12,7 @@ export interface Problem {
   readonly path: string
   readonly found: string
   readonly expected: string
-  readonly hint?: string
+  readonly hint?: string | undefined
 }
 
 /** Settings by path. */
@@ -63,8 +63,9 @@ const kinds: Readonly<Record<string, string>> = {
 }
 
 /** What a check expects if it has no words of its own: the validator's words are for programmers. */
-export const inWords = (issue: Pick<z.core.$ZodRawIssue, 'code'> & { readonly expected?: unknown }): string =>
-  (issue.code === 'invalid_type' && kinds[String(issue.expected)]) || 'another value'
+export const inWords = (
+  issue: Pick<z.core.$ZodRawIssue, 'code'> & { readonly expected?: unknown | undefined },
+): string => (issue.code === 'invalid_type' && kinds[String(issue.expected)]) || 'another value'
 
 /** For a choice between shapes, the mistakes in the shape that the person evidently meant. */
 function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
@@ -101,7 +102,7 @@ function describe(
   const hint = typeof told === 'string' ? told : near ? `Did you mean "${near}"?` : typed
   const expected = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
   const what = isKey ? `the key ${toJson(String(key))}` : found(value, context.secrets.has(path))
-  return [{ path, found: what, expected, ...(hint ? { hint } : {}) }]
+  return [{ path, found: what, expected, hint }]
 }
 
 /** A key that doesn't exist. */
@@ -116,7 +117,7 @@ export const unknownKey = (
     path,
     found: `the unknown key "${key}"`,
     expected,
-    ...(meant && { hint: `The nearest known key is "${meant}"` }),
+    hint: meant ? `The nearest known key is "${meant}"` : undefined,
   }
 }
 

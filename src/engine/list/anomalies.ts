@@ -12,7 +12,7 @@ export interface Hole {
   readonly until: string
   readonly records: number
   /** The list was not read from here on because of the hole. It will be when the hole closes. */
-  readonly from?: string
+  readonly from?: string | undefined
 }
 
 /** What a walk found out about its list. */
@@ -29,7 +29,7 @@ export interface Finding {
   readonly isUnsteady: boolean
   readonly holes: readonly Hole[]
   /** Records per page if the source serves fewer than requested. null: it serves more than was remembered. */
-  readonly size?: number | null
+  readonly size?: number | null | undefined
 }
 
 export const nothingFound: Finding = {

@@ -132,7 +132,7 @@ export class Book {
       hasMoved: this.#moved,
       isTopSeen: this.#isTopSeen,
       hasStirred: this.#hasStirred,
-      ...(this.#older && { older: this.#older.state }),
+      older: this.#older?.state,
     }
   }
 
@@ -299,13 +299,13 @@ export class Book {
       hasVanished: this.#vanished,
       isLate: this.#late,
       hasTies: this.ties.found,
-      ...(this.needsZone && {
-        zone: {
-          agrees: this.zoneAgrees ?? false,
-          isRestWhole: isWhole,
-          mayHide: wasTogether || this.ties.foundUpTo(this.lateFrom),
-        },
-      }),
+      zone: this.needsZone
+        ? {
+            agrees: this.zoneAgrees ?? false,
+            isRestWhole: isWhole,
+            mayHide: wasTogether || this.ties.foundUpTo(this.lateFrom),
+          }
+        : undefined,
     }
   }
 

@@ -8,36 +8,40 @@ import { judged, movesWatermark } from './verdict.js'
 
 export interface Memory {
   /** What the list counts but never shows. Everything else calls such records hidden; stored rows have this name. */
-  readonly surplus?: {
-    readonly total: number
-    readonly shown: number
-    /** The day (UTC) of the last search, and how many searches on different days found the same. */
-    readonly searchedOn: string
-    readonly searches: number
-  }
+  readonly surplus?:
+    | {
+        readonly total: number
+        readonly shown: number
+        /** The day (UTC) of the last search, and how many searches on different days found the same. */
+        readonly searchedOn: string
+        readonly searches: number
+      }
+    | undefined
   /** Places where the list shows a record for the second time. */
-  readonly twice?: number
-  readonly isUnordered?: boolean
-  readonly isUncounted?: boolean
-  readonly isUnsteady?: boolean
+  readonly twice?: number | undefined
+  readonly isUnordered?: boolean | undefined
+  readonly isUncounted?: boolean | undefined
+  readonly isUnsteady?: boolean | undefined
   /** The list is longer without a time filter, and comparisons read it without one. */
-  readonly isBeforeAll?: boolean
+  readonly isBeforeAll?: boolean | undefined
   /** The source serves this many records per page, however many are requested. */
-  readonly size?: number
+  readonly size?: number | undefined
   /** Larger pages than this never arrive. A larger one is tried once a day (UTC). */
-  readonly readable?: { readonly size: number; readonly triedOn: string }
-  readonly holes?: readonly Hole[]
+  readonly readable?: { readonly size: number; readonly triedOn: string } | undefined
+  readonly holes?: readonly Hole[] | undefined
   /** What the last reconcile found about records that have left the list. */
-  readonly left?: {
-    readonly records: number
-    /** Those that had left it by then were confirmed at a person's request, without waiting for another day. */
-    readonly confirmed?: string
-  }
+  readonly left?:
+    | {
+        readonly records: number
+        /** Those that had left it by then were confirmed at a person's request, without waiting for another day. */
+        readonly confirmed?: string | undefined
+      }
+    | undefined
 }
 
 /** As the cursor's column stores it: null if there is no anomaly. */
 export const storedMemory = (memory: Memory): Memory | null =>
-  Object.keys(memory).length > 0 ? memory : null
+  Object.values(memory).some((found) => found !== undefined) ? memory : null
 
 export const memoryOf = (remembered: unknown): Memory => (remembered as Memory | null | undefined) ?? {}
 
@@ -64,7 +68,7 @@ export const knownOf = (memory: Memory): Finding => ({
   isUncounted: memory.isUncounted ?? false,
   isUnsteady: memory.isUnsteady ?? false,
   holes: memory.holes ?? [],
-  ...(memory.size !== undefined && { size: memory.size }),
+  size: memory.size,
 })
 
 /** How many records a page of the list will have if `most` are requested, for estimates. */
@@ -108,17 +112,17 @@ function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory
     ...holes.map((hole) => ({ ...old.holes?.find(({ after }) => after === hole.after), ...hole })),
   ]
   return {
-    ...(surplus && { surplus }),
-    ...(places > 0 && { twice: places }),
-    ...((isUnordered || old.isUnordered) && { isUnordered: true }),
-    ...((isUncounted || old.isUncounted) && { isUncounted: true }),
-    ...((isUnsteady || old.isUnsteady) && { isUnsteady: true }),
+    surplus,
+    twice: places > 0 ? places : undefined,
+    isUnordered: isUnordered || old.isUnordered || undefined,
+    isUncounted: isUncounted || old.isUncounted || undefined,
+    isUnsteady: isUnsteady || old.isUnsteady || undefined,
     // No walk can tell, because its requests use the filter.
-    ...(before.isBeforeAll && { isBeforeAll: true }),
-    ...(before.left && { left: before.left }),
-    ...(served != null && { size: served }),
-    ...(before.readable && { readable: before.readable }),
-    ...(open.length > 0 && { holes: merged(open) }),
+    isBeforeAll: before.isBeforeAll,
+    left: before.left,
+    size: served ?? undefined,
+    readable: before.readable,
+    holes: open.length > 0 ? merged(open) : undefined,
   }
 }
 

@@ -83,7 +83,7 @@ class PlainWalk<P> {
     for (let i = 0; this.#mayRead(i, outcome); i++) {
       const reading = await this.#read(i === 0 ? begin : fromFirstPage(this.cause, size.of(i + 1)))
       const now = reading.isSteady ? reading.ids.numbers(reading.last.total) : undefined
-      outcome = this.#judge(reading, now, { ...(before && { still: before }), ...(read && { ids: read }) })
+      outcome = this.#judge(reading, now, { still: before, ids: read })
       const isDone = movesWatermark(outcome)
       await store(reading.last, isDone ? { progress: null, outcome } : { progress: null })
       if (isDone || !reading.isEnded) return outcome
@@ -191,7 +191,7 @@ class PlainWalk<P> {
   #judge(
     { last, isEnded, ids }: PlainReading<P>,
     now: StillList | undefined,
-    before: { readonly still?: StillList; readonly ids?: Ids },
+    before: { readonly still?: StillList | undefined; readonly ids?: Ids | undefined },
   ): WalkOutcome {
     const isUncounted = this.cause === 'no_count'
     const shown = isUncounted || !now ? ids.numbers(last.total, before.ids) : now

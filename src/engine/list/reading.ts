@@ -89,8 +89,7 @@ export class Reading<P> {
     this.isResumed = resumed !== undefined
     this.place = placeAt(perPage)
     const { most } = walk.size
-    if (number === 1)
-      this.#progress = new Progress(own, { perPage, ...(most !== undefined && { most }) }, resumed)
+    if (number === 1) this.#progress = new Progress(own, { perPage, most }, resumed)
   }
 
   /** The book of the reading, and the joint book if that is a different one. */

@@ -26,14 +26,16 @@ export interface Counted {
   /** Pages met within records of one `updated_at`, which may have hidden others. */
   readonly hasTies: boolean
   /** The late zone was larger than the first response and had to be read again, because the list moved. */
-  readonly zone?: {
-    /** The second reading showed the whole zone, and no record that had not been seen. */
-    readonly agrees: boolean
-    /** Behind the zone, the walk saw as many records as the first response that reached it counted. */
-    readonly isRestWhole: boolean
-    /** Behind the zone, records may hide: there are ties, or pages were read together. */
-    readonly mayHide: boolean
-  }
+  readonly zone?:
+    | {
+        /** The second reading showed the whole zone, and no record that had not been seen. */
+        readonly agrees: boolean
+        /** Behind the zone, the walk saw as many records as the first response that reached it counted. */
+        readonly isRestWhole: boolean
+        /** Behind the zone, records may hide: there are ties, or pages were read together. */
+        readonly mayHide: boolean
+      }
+    | undefined
 }
 
 export function standingOf({ balance, zone, ...doubts }: Counted): 'closed' | 'complete' | 'open' {

@@ -12,7 +12,7 @@ export interface WalkPage<P> {
   /** `total_count`. If the source sends none, the number of records that the pages so far have shown to exist. */
   readonly total: number
   /** The source sent no `total_count`. */
-  readonly isUncounted?: boolean
+  readonly isUncounted?: boolean | undefined
   /** The page number of the request. */
   readonly page: number
   /**
@@ -21,14 +21,14 @@ export interface WalkPage<P> {
    */
   readonly totalPages: number
   /** The source says that more pages follow, although the total counts no more records. */
-  readonly goesOn?: boolean
+  readonly goesOn?: boolean | undefined
   /** Number of records on the page, including unusable ones. */
   readonly records: number
   readonly observed: readonly ObservedRecord[]
   /** The page never arrived, but smaller pages of this size did. */
-  readonly readable?: number
+  readonly readable?: number | undefined
   /** Records of the page that no response shows. */
-  readonly holes?: readonly Hole[]
+  readonly holes?: readonly Hole[] | undefined
   /** Absent if time doesn't matter; then every stamp is trusted. */
   readonly clocks?: Clocks
   /** The walk passes this to `store` unchanged. */
@@ -50,7 +50,7 @@ export interface Doubts {
   readonly hasMoved: boolean
   readonly isTopSeen: boolean
   readonly hasStirred: boolean
-  readonly older?: OlderCount
+  readonly older?: OlderCount | undefined
 }
 
 /** Progress within a walk, committed with the rows it refers to, so a killed walk resumes where it stopped. */
@@ -72,7 +72,7 @@ export interface WalkProgress {
    */
   readonly ahead?: ListHead & { readonly boundary: string; readonly below: number }
   /** Records per page, if the source serves fewer than usually requested. */
-  readonly size?: number
+  readonly size?: number | undefined
   /** Number of the last part of ids that belongs to this progress. */
   readonly part: number
 }
@@ -130,18 +130,20 @@ export interface WalkPlan {
   readonly looksAgain?: boolean
   /** The page size of each reading: see `pageSizes`. */
   readonly pageSizes: readonly number[]
-  readonly resume?: {
-    readonly progress: WalkProgress
-    readonly ids: readonly Int64[]
-    readonly entered: readonly Int64[]
-  }
+  readonly resume?:
+    | {
+        readonly progress: WalkProgress
+        readonly ids: readonly Int64[]
+        readonly entered: readonly Int64[]
+      }
+    | undefined
   /**
    * The floor of the next walk if this walk ends with the given ceiling: records newer than that floor may become
    * visible late. Without this function, the walk assumes that no record comes late.
    */
   readonly nextFloor?: (ceiling: string) => string
   /** Rows that the warehouse has above the floor. A list that is far shorter isn't trusted. */
-  readonly expected?: number
+  readonly expected?: number | undefined
 }
 
 /** Where the pages of a range go. */
@@ -155,7 +157,7 @@ export interface RangeStore<P> {
 /** Records with `after` < `updated_at` <= `until`. `until` is the end of a second, or `forever`. */
 export interface ListRange {
   /** The page sizes of the readings, the largest first; default: see `pageSizes`. */
-  readonly pageSizes?: readonly number[]
+  readonly pageSizes?: readonly number[] | undefined
   readonly after: string
   readonly until: string
   /** Records newer than `until`, as far as known; they determine the page to begin with. */
@@ -163,7 +165,7 @@ export interface ListRange {
   /** Records newer than `after`, if known; one response can then show a small range. */
   readonly total?: number
   /** The list is known not to be newest first: everything newer than `after` is read, and `until` is `forever`. */
-  readonly isUnordered?: boolean
+  readonly isUnordered?: boolean | undefined
   /** Anomalies that walks have found in the list. */
   readonly known?: Partial<Pick<Finding, 'size' | 'hidden' | 'isUncounted'>>
 }

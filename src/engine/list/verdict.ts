@@ -72,13 +72,13 @@ export interface Evidence {
   readonly basis: Basis
   /** Places in doubt were read again, the walk stepped back, or it continued where an earlier one stopped. */
   readonly isReadAgain?: boolean
-  readonly isUnordered?: boolean
+  readonly isUnordered?: boolean | undefined
   /** Places that show a record again. */
-  readonly twice?: number
+  readonly twice?: number | undefined
   /** Records that are counted but never shown. */
   readonly hidden?: number
   /** Places for which no page answers. */
-  readonly holes?: number
+  readonly holes?: number | undefined
   /** Records are stamped ahead of the source's clock. */
   readonly isAhead?: boolean
   /** How many more records the source counts without a time filter. */
@@ -92,7 +92,7 @@ export interface Evidence {
   /** Records that the source shows differently by id and in its list. */
   readonly differing?: number
   /** Records that the list and its total no longer contain and that the source has by id: found for the first time. */
-  readonly left?: number
+  readonly left?: number | undefined
   /** The same, confirmed on another day or at a person's request. */
   readonly leftBefore?: number
 }
@@ -100,11 +100,11 @@ export interface Evidence {
 /** The part of what is remembered about a list (memory.ts) that affects its verdict. */
 export interface Remembered {
   /** What the list counts but never shows, and in how many searches that was found. */
-  readonly surplus?: { readonly searches: number; readonly total: number; readonly shown: number }
-  readonly twice?: number
-  readonly isUnordered?: boolean
-  readonly isUncounted?: boolean
-  readonly holes?: readonly unknown[]
+  readonly surplus?: { readonly searches: number; readonly total: number; readonly shown: number } | undefined
+  readonly twice?: number | undefined
+  readonly isUnordered?: boolean | undefined
+  readonly isUncounted?: boolean | undefined
+  readonly holes?: readonly unknown[] | undefined
 }
 
 /**

@@ -23,7 +23,7 @@ export class Progress {
 
   constructor(
     private readonly book: Book,
-    private readonly size: { readonly perPage: number; readonly most?: number },
+    private readonly size: { readonly perPage: number; readonly most?: number | undefined },
     resumed?: WalkProgress,
   ) {
     this.#reached = resumed

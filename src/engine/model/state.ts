@@ -262,7 +262,7 @@ const asTable = ([name, declared]: readonly [string, StateTable]): Table => ({
   role: 'root',
   key: declared.key,
   indexes: declared.indexes ?? [],
-  ...(declared.vouches && { vouches: declared.vouches }),
+  vouches: declared.vouches,
   columns: Object.entries(declared.fields).map(([column, field]) => ({
     name: column,
     kind: field.kind,

@@ -10,7 +10,7 @@ export interface StateTable {
   readonly fields: Readonly<Record<string, Field>>
   readonly indexes?: readonly (readonly string[])[]
   /** Its content was found out by querying the source, so none of it stays when the warehouse gets another source. */
-  readonly vouches?: true
+  readonly vouches?: true | undefined
   /** The table that it follows in the data dictionary. Default: the one before it in its feature, or else the last. */
   readonly after?: string
 }

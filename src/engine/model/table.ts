@@ -17,9 +17,9 @@ export interface Column {
   readonly mayBeNull?: boolean
   readonly doc: string
   /** The documented values of an enumeration. */
-  readonly values?: readonly string[]
+  readonly values?: readonly string[] | undefined
   /** The table whose id this is. */
-  readonly references?: string
+  readonly references?: string | undefined
   /** Whose data it is. Absent if it says nothing about a person. */
   readonly personal?: Personal | undefined
   readonly isLeft?: true
@@ -44,13 +44,13 @@ export interface Table {
   /** For a child: the column that holds its root's id. */
   readonly owner?: string
   /** For a child: its rows move from record to record and keep their ids (warehouse/sharedrows.ts). */
-  readonly moves?: boolean
+  readonly moves?: boolean | undefined
   /** Secondary indexes, each a list of columns, or of `utc_day(COLUMN)`. */
   readonly indexes: readonly (readonly string[])[]
   /** Columns that are unique, each by itself. */
-  readonly unique?: readonly string[]
+  readonly unique?: readonly string[] | undefined
   /** See `StateTable.vouches`. */
-  readonly vouches?: true
+  readonly vouches?: true | undefined
 }
 
 const column = (name: string, kind: Kind, nullable: boolean, doc: string): Column => ({
@@ -105,9 +105,9 @@ const ofField = (name: string, field: Field, nullable: boolean): Column => ({
   nullable,
   mayBeNull: field.nullable,
   doc: field.doc,
-  ...(field.values ? { values: field.values } : {}),
-  ...(field.references ? { references: field.references } : {}),
-  ...(field.personal ? { personal: field.personal } : {}),
+  values: field.values,
+  references: field.references,
+  personal: field.personal,
 })
 
 /** The columns of an object's own values, including nested objects, in declared order. */
@@ -166,7 +166,7 @@ interface Owner {
    * An enclosing item that its children can't refer to, if there is one: their positions would be ambiguous between
    * several items.
    */
-  readonly nameless?: string
+  readonly nameless?: string | undefined
   readonly grain: string
 }
 
@@ -214,7 +214,7 @@ const childrenTable = (owner: Owner, child: Children): Table => {
     ],
     key: hasId ? ['tenant_id', owner.rootColumn, 'id'] : placedKey(owner, child.table, 'position'),
     owner: owner.rootColumn,
-    ...(child.moves && { moves: true }),
+    moves: child.moves ? true : undefined,
     indexes: [...(child.moves ? ['id'] : []), ...indexed(itemFields(child))].map((name) => [
       'tenant_id',
       name,
@@ -255,7 +255,7 @@ function ownerBelow(owner: Owner, member: Children): Owner {
   const { resource, path } = owner
   const { table, ownerColumn, key, type } = member
   const grain = `${withArticle(singularOf(table))} of ${owner.grain}`
-  if (ownerColumn === undefined) return { ...owner, grain, ...(type === 'many' && { nameless: table }) }
+  if (ownerColumn === undefined) return { ...owner, grain, nameless: type === 'many' ? table : undefined }
   if (key !== 'id')
     throw new Bug(
       `schema: ${resource.name}: the items of ${table} have no id that ${ownerColumn} could hold; expected key: 'id'`,

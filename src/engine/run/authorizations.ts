@@ -30,7 +30,7 @@ export interface AuthorizationList {
   /** `total_count`. undefined if the pages of one reading disagreed, or a page had none. */
   readonly total: number | undefined
   /** A page had no `total_count`: nothing says whether the list showed every authorization. */
-  readonly isUncounted?: true
+  readonly isUncounted?: true | undefined
   /** Authorizations that don't say which tenant they grant. */
   readonly unusable: number
   /** The server's `Date` on the last page, in microseconds. */
@@ -142,7 +142,7 @@ async function readOnce(
     again: again.sort(),
     isConsistent: false,
     total: totals.size === 1 && !isUncounted ? total : undefined,
-    ...(isUncounted && { isUncounted }),
+    isUncounted: isUncounted || undefined,
     unusable,
     serverDate: last?.serverDate,
     syncedAt: last?.startedAt ?? '',

@@ -117,7 +117,9 @@ export class Confirmation {
   async twice(
     ids: readonly Int64[],
     pause: () => Promise<void>,
-  ): Promise<{ readonly id: Int64; readonly first?: Fetched; readonly second?: Fetched }[]> {
+  ): Promise<
+    { readonly id: Int64; readonly first?: Fetched | undefined; readonly second?: Fetched | undefined }[]
+  > {
     const first = await this.byId.ask(ids)
     if (!first.isOffered) return ids.map((id) => ({ id }))
     await pause()
@@ -126,8 +128,8 @@ export class Confirmation {
       const [one, other] = [first.answers.get(id), second.answers.get(id)]
       return {
         id,
-        ...(one?.kind === 'record' && { first: one.fetched }),
-        ...(other?.kind === 'record' && { second: other.fetched }),
+        first: one?.kind === 'record' ? one.fetched : undefined,
+        second: other?.kind === 'record' ? other.fetched : undefined,
       }
     })
   }

@@ -22,13 +22,13 @@ interface ListedCursor {
   readonly source: Source
   readonly signal: AbortSignal
   readonly warehouse: { readonly dialect: { readonly sql: { readonly numbers: NumberForm } } }
-  readonly run?: { readonly pageSizes?: readonly number[] }
+  readonly run?: { readonly pageSizes?: readonly number[] | undefined }
   readonly state?: { readonly remembered?: unknown } | undefined
 }
 
 /** One cursor's list whose pages are compared, or only encoded when they are stored. */
 export const flatList = (cursor: ListedCursor, priority: Priority, flow?: Flow): CursorList<FlatPage> =>
-  new CursorList(cursor, { priority, ...(flow && { flow }) }, (flattened) => flattened)
+  new CursorList(cursor, { priority, flow }, (flattened) => flattened)
 
 /** The first year that no timestamp can express. */
 const year10000 = 253_402_300_800_000_000n
@@ -59,7 +59,7 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     private readonly options: {
       readonly priority: Priority
       /** For lists whose pages are stored as they arrive. */
-      readonly flow?: Flow
+      readonly flow?: Flow | undefined
     },
     /**
      * Runs on each page before a promise holds it: otherwise the tuples of a waiting page would be copied again and
@@ -196,11 +196,11 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     const byTotal = Math.ceil(total / perPage)
     return {
       total,
-      ...(isUncounted && { isUncounted }),
+      isUncounted,
       page,
       totalPages: byTotal,
       // What the source says about its pages never ends a list. If it says that more follow, the walk checks.
-      ...(totalPages > page && byTotal <= page && { goesOn: true }),
+      goesOn: totalPages > page && byTotal <= page ? true : undefined,
       records: records.length,
       observed,
       clocks: clocksOf(answer),

@@ -41,7 +41,7 @@ export interface CursorResult extends CursorProgress {
   readonly outcome: WalkOutcome | null
   readonly reconciled?: Reconciled
   /** What kept the work from being complete, if it wasn't a walk. */
-  readonly problem?: string
+  readonly problem?: string | undefined
 }
 
 export interface CursorWork {

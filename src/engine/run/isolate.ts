@@ -27,7 +27,7 @@ interface IsolatedPage extends Page {
    * The size of the smaller pages that showed every record of this one. undefined if they had several sizes: then some
    * records are to blame, and pages without them arrive in larger sizes.
    */
-  readonly readable?: number
+  readonly readable?: number | undefined
 }
 
 /** A page far past the end of any list shows its total and no record. */
@@ -120,7 +120,7 @@ class Isolation {
       totalPages: Math.ceil(far.total / perPage),
       unread,
       around: await this.#around(unread, from, to),
-      ...(size !== undefined && others.length + unread.length === 0 && { readable: size }),
+      readable: size !== undefined && others.length + unread.length === 0 ? size : undefined,
     }
   }
 

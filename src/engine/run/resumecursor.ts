@@ -6,7 +6,7 @@ import type { WalkPlan, WalkProgress } from '../list/types.js'
 interface StoredWalk extends WalkProgress {
   readonly mode: WalkMode
   /** The refill that the walk carries out (CursorState.refill). */
-  readonly refill?: string | null
+  readonly refill?: string | null | undefined
 }
 
 /** What earlier runs left of a cursor's walks: see CursorState. */

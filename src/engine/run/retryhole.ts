@@ -47,9 +47,9 @@ export async function retryHole<P extends FlatPage<unknown>>(
 ): Promise<{
   readonly memory: Memory
   /** What to store with the page. */
-  readonly toStore?: Memory
-  readonly page?: WalkPage<Fetched<P>>
-  readonly from?: string
+  readonly toStore?: Memory | undefined
+  readonly page?: WalkPage<Fetched<P>> | undefined
+  readonly from?: string | undefined
 }> {
   const { holes: [hole, ...others] = [], ...rest } = memory
   const { most } = list
@@ -59,7 +59,7 @@ export async function retryHole<P extends FlatPage<unknown>>(
   const from = answer?.isClosed ? hole?.from : undefined
   return {
     memory: after,
-    ...(answer && { page: answer.page }),
+    page: answer?.page,
     ...(from === undefined ? { toStore: after } : { from }),
   }
 }

@@ -19,7 +19,7 @@ export interface Dependencies
    */
   readonly besideRows?: (run: Writing) => Promise<void>
   /** Creates what had to wait until rows were recomputed, such as views that read new columns of them. */
-  readonly afterRecompute?: () => Promise<void>
+  readonly afterRecompute?: (() => Promise<void>) | undefined
   /** Cursors that become due during the run (src/features/events). Absent if no listener is active. */
   readonly beside?: BesideWork | undefined
   /** How long the lease lasts without being renewed, in milliseconds; default 60,000. */

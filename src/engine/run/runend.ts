@@ -57,7 +57,7 @@ export function reportOf(
     run_id: run.runId,
     job: request.job,
     mode: request.mode,
-    ...(run.shard && { shard: shardName(run.shard) }),
+    shard: run.shard ? shardName(run.shard) : undefined,
     status: statusOf(ends, reason),
     started_at: startedAt,
     finished_at: now(run),

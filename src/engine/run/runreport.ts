@@ -73,7 +73,7 @@ export interface RunReport {
   readonly job: string | null
   readonly mode: Mode
   /** The part of the tenants that it worked on, such as `3/8`. Absent: all. */
-  readonly shard?: string
+  readonly shard?: string | undefined
   readonly status: 'ok' | 'partial' | 'failed'
   readonly started_at: string
   readonly finished_at: string

@@ -204,7 +204,7 @@ async function reportOfJob(
     run_id: runId,
     job: plan.name,
     mode: modeOf(plan),
-    ...(shard && { shard: shardName(shard) }),
+    shard: shard ? shardName(shard) : undefined,
     status: plan.steps.some((work) => work) ? statusOfJob(done, cut) : 'ok',
     started_at: startedAt,
     finished_at: now({ clock }),

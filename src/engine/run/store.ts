@@ -18,9 +18,9 @@ interface PageDetails {
   /** State that refers to the rows and commits in their transaction. */
   readonly statements?: readonly CompiledQuery[]
   /** Records in the whole list, so the observer can show how far the cursor has come. */
-  readonly expected?: number
+  readonly expected?: number | undefined
   /** See Batch. */
-  readonly forceOlder?: ReadonlyMap<Int64, string>
+  readonly forceOlder?: ReadonlyMap<Int64, string> | undefined
 }
 
 /** Stores the pages of one cursor, counts what they contain, and reports drift and values in quarantine. */
@@ -73,10 +73,10 @@ export class PageStore {
         page: flattened,
         syncedAt: startedAt,
         statements,
-        ...(!isMarked && { ifChanged: demandLook(warehouse.db, key) }),
-        ...(page === null && { isById: true }),
-        ...(forceOlder && { forceOlder }),
-        ...(this.way && { origin: { runId: warehouse.runId, way: this.way, page, requestId } }),
+        ifChanged: isMarked ? undefined : demandLook(warehouse.db, key),
+        isById: page === null ? true : undefined,
+        forceOlder,
+        origin: this.way ? { runId: warehouse.runId, way: this.way, page, requestId } : undefined,
       })
       tell({ 'shopsync.rows': done.written })
       return done

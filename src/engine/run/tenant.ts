@@ -50,7 +50,7 @@ export interface Run {
   /** How many pages of one walk may be under way at the same time if latency slows the walk down; default 16. */
   readonly readAhead?: number
   /** Page sizes of a walk's readings; default: those of pagesize.ts. */
-  readonly pageSizes?: readonly number[]
+  readonly pageSizes?: readonly number[] | undefined
   /** Milliseconds between two responses by id that have to agree: see sourceregression.ts. */
   readonly answersApartMs?: number
   /** Where a comparison places its cut points; default: randomly. */
@@ -71,7 +71,7 @@ export interface Run {
    */
   beforeWalk?(cursor: CursorRun): Promise<AfterWalk | undefined>
   /** Called with what a poll found. What should be kept of it commits with the cursor. Absent if nothing needs it. */
-  arrived?(cursor: CursorRun, arrivals: Arrivals): Promise<Arrived>
+  readonly arrived?: ((cursor: CursorRun, arrivals: Arrivals) => Promise<Arrived>) | undefined
   /** Learns the time zones of a tenant's shops once they are stored. Absent if no rows follow from them. */
   readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
 }

@@ -174,7 +174,7 @@ export class WarehouseStore implements WalkStore {
     }
     this.#walk = { ...walk, ...now }
     this.#afterWalk = resume ? undefined : await cursor.run.beforeWalk?.(cursor)
-    return { ...(resume && { resume }), ...(expected !== undefined && { expected }) }
+    return { resume, expected }
   }
 
   /** What an earlier process left of the walk. */
@@ -207,7 +207,7 @@ export class WarehouseStore implements WalkStore {
     const walk = this.#walk
     const statements = walk ? pageStatements(walk, commit, memory) : this.#remembering(memory)
     const { outcome } = commit
-    const applied = await this.#pages.store(payload, { statements, ...(walk && { expected: total }) })
+    const applied = await this.#pages.store(payload, { statements, expected: walk ? total : undefined })
     walk?.freshness?.stored(payload.flattened.records, applied, clocks)
     if (walk && commit.part) this.#walk = { ...walk, hasParts: true }
     if (walk && outcome) {

@@ -69,7 +69,7 @@ export interface Page extends Omit<Reply, 'value'> {
   /** `total_count`: records over all pages that match. */
   readonly total: number
   /** The response has no `total_count` that is a whole number; `total` is how many records it shows to exist. */
-  readonly isUncounted?: true
+  readonly isUncounted?: true | undefined
   readonly page: number
   /** As the server reports it, or computed from the total. It never ends a list. */
   readonly totalPages: number

@@ -16,7 +16,7 @@ interface TypedColumn {
   readonly postgres: string
   readonly sqlite: string
   /** Of a view: an instant in the form of the tables. */
-  readonly as_stored?: true
+  readonly as_stored?: true | undefined
 }
 
 /** What dbt needs to know about the database. */

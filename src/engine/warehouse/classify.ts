@@ -167,7 +167,7 @@ function refusalOf(
     {
       reason: 'failed',
       code: 'warehouse',
-      ...(table !== undefined && { table }),
+      table,
       hint,
       type,
       cause,

@@ -30,7 +30,7 @@ export const readJson = (value: unknown): unknown => (typeof value === 'string' 
 /** Live rows of a root table, or all rows of a child table. */
 export async function countRowsOf(db: Db, table: Table, tenantId?: Int64): Promise<number> {
   const values = tenantId === undefined ? {} : { tenantId }
-  const counted = compiledOnce<{ readonly n: Int64 }, { readonly tenantId?: Int64 }>(
+  const counted = compiledOnce<{ readonly n: Int64 }, { readonly tenantId?: Int64 | undefined }>(
     db,
     `countRows ${table.name} ${Object.keys(values)}`,
     values,

@@ -121,7 +121,7 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
   return {
     get fence() {
       const { newest } = claim.stamps ?? {}
-      return { name, token, server, ...(newest !== undefined && { stampedUntil: fromMicros(newest) }) }
+      return { name, token, server, stampedUntil: newest !== undefined ? fromMicros(newest) : undefined }
     },
     hasForgotten,
     differing,

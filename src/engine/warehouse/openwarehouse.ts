@@ -16,12 +16,12 @@ export interface OpenOptions {
   readonly clock?: Clock
   readonly retryWaits?: readonly number[]
   readonly signal?: AbortSignal
-  readonly readRules?: RulesReader
+  readonly readRules?: RulesReader | undefined
   readonly rowSettings?: RowSettings
   /** For commands that only read: a missing warehouse isn't created; an empty one takes its place. */
   readonly existing?: boolean
   /** What asks for several machines at a time, as it was typed. Throws Stop if a warehouse of this kind can't have them. */
-  readonly sharedBy?: string
+  readonly sharedBy?: string | undefined
   /** SQLite: a missing folder is made. Otherwise it is a mistake in the address. */
   readonly makesFolder?: boolean
   /** Postgres: after how many milliseconds without a response a connection is checked; default 30,000. */

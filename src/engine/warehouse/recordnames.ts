@@ -43,7 +43,12 @@ function namesText({ resource, promoted }: Pick<ResourceModel, 'resource' | 'pro
   const fields = [name, ...more].flatMap(({ lists }) => lists.flat())
   const columns = Object.fromEntries(Object.entries(promoted).filter(([column]) => fields.includes(column)))
   const besides = more.map(({ name: column, kind, lists }) => [column, kind, lists])
-  return JSON.stringify({ version, lists: name.lists, columns, ...(besides.length > 0 && { besides }) })
+  return JSON.stringify({
+    version,
+    lists: name.lists,
+    columns,
+    besides: besides.length > 0 ? besides : undefined,
+  })
 }
 
 /** What is remembered after a migration: tables that it made have no names to make again, columns that it made have none. */

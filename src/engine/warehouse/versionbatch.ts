@@ -59,23 +59,23 @@ export interface Batch<E = unknown> extends BatchStamp {
   /** Progress: state statements that commit together with the rows. */
   readonly statements: readonly CompiledQuery[]
   /** The page is one record that was requested by its id: whether a list shows it is as before. */
-  readonly isById?: boolean
+  readonly isById?: boolean | undefined
   /** A state statement that commits with the rows only if any of them changes. */
-  readonly ifChanged?: CompiledQuery
+  readonly ifChanged?: CompiledQuery | undefined
   /** What commits with the rows and depends on what is stored by then. No thread can have it; nearly all pages lack it. */
   readonly closing?: (session: {
     run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
   }) => Promise<void>
   /** undefined if no run holds a lease. */
   readonly fence: Fence | undefined
-  readonly origin?: Origin
+  readonly origin?: Origin | undefined
   /**
    * By id, versions of stored records that the source itself no longer has: the batch's older versions replace them.
    * Only reconcile sets this, after the source has confirmed it twice.
    */
-  readonly forceOlder?: ReadonlyMap<Int64, string>
+  readonly forceOlder?: ReadonlyMap<Int64, string> | undefined
   /** Tables whose rows are read back once they are written, since something may change them or leave them out. */
-  readonly readBack?: ReadonlySet<string>
+  readonly readBack?: ReadonlySet<string> | undefined
 }
 
 /** The version of a stored root row, whether the row is a tombstone, and whether its list lacks it. Canonical timestamps. */

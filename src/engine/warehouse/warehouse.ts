@@ -42,7 +42,7 @@ interface WarehouseOptions {
   /** Fires when the process should end: from then on, no wait for the database is long. */
   readonly signal?: AbortSignal
   /** Default: days in UTC, tax rates in percent. */
-  readonly readRules?: RulesReader
+  readonly readRules?: RulesReader | undefined
   /** What shapes the rows. Without it, nothing is compared with what other processes have. */
   readonly rowSettings?: RowSettings | undefined
 }
@@ -250,7 +250,7 @@ export class Warehouse implements Reader {
     const drift = batch.page.drift.filter((entry) => !this.#opened.reported.has(driftName(entry)))
     const readBack = await this.interfered.ask()
     const page = { ...batch.page, drift }
-    const fresh = { ...batch, fence: this.#fence, page, ...(readBack.size > 0 && { readBack }) }
+    const fresh = { ...batch, fence: this.#fence, page, readBack: readBack.size > 0 ? readBack : undefined }
     const applied = await this.#store(to, fresh)
     for (const entry of drift) this.#opened.reported.add(driftName(entry))
     return applied

@@ -51,7 +51,7 @@ function rulesOf({ taxRates, timeZone }: RuleConfig, zones: readonly ShopZone[],
     }),
     textOf: (tenantId: Int64) => {
       const shops = others.get(String(tenantId))
-      return JSON.stringify({ taxRates, timeZone, ...(shops && { shops }) })
+      return JSON.stringify({ taxRates, timeZone, shops })
     },
   }
 }

@@ -135,7 +135,7 @@ class Backfill implements CursorWork {
     return {
       ...this.progress,
       outcome,
-      ...(outcome.verdict === 'unproven' && { problem }),
+      problem: outcome.verdict === 'unproven' ? problem : undefined,
     }
   }
 
@@ -161,7 +161,7 @@ class Backfill implements CursorWork {
       note,
     }
     const { size, isUncounted = false } = this.#memory
-    const known = { isUncounted, hidden: hiddenIn(this.#memory), ...(size !== undefined && { size }) }
+    const known = { isUncounted, hidden: hiddenIn(this.#memory), size }
     const place = { pageSizes: this.#list.pageSizes, after, until: endOfSecond(until), known }
     const read = (from: ListRange) => new RangeWalk(list, this.#rangeStore(from, key), from).run()
     const unordered = { ...place, until: forever, newer: 0, isUnordered: true }

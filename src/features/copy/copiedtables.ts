@@ -71,7 +71,7 @@ function asItIs(
     columns,
     key: key && key[0] === table.key[0] && key.length === live?.length ? key : table.key.filter(isThere),
     indexes: table.indexes.filter((index) => index.every((column) => isThere(datedColumn(column) ?? column))),
-    ...(table.unique && { unique: table.unique.filter(isThere) }),
+    unique: table.unique ? table.unique.filter(isThere) : undefined,
   }
 }
 

@@ -27,7 +27,7 @@ export interface CopyProgress {
 export interface ComparedTable extends Sum {
   readonly table: string
   readonly equal: boolean
-  readonly original?: Sum
+  readonly original?: Sum | undefined
 }
 
 /** A copy in progress. */
@@ -129,7 +129,7 @@ export function compare(
 
 function asCompared({ name }: Table, { source, target }: { source: Sum; target: Sum }): ComparedTable {
   const equal = source.rows === target.rows && source.digest === target.digest
-  return { table: name, ...target, equal, ...(!equal && { original: source }) }
+  return { table: name, ...target, equal, original: equal ? undefined : source }
 }
 
 /** Puts values that the target can't hold into its quarantine. */

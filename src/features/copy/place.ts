@@ -9,7 +9,7 @@ import type { Problem } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
 
 const refuse = (flag: string, { found, expected, hint }: Omit<Problem, 'path'>): Stop =>
-  new Stop(`Found ${found} as ${flag}, expected ${expected}`, { exitCode: 2, ...(hint && { hint }) })
+  new Stop(`Found ${found} as ${flag}, expected ${expected}`, { exitCode: 2, hint })
 
 /** If a mistyped folder were created, the copy would fill the wrong disk. */
 function refuseMissingFolder(typed: string, url: string): void {
@@ -41,14 +41,14 @@ export function copyPlace(
   if (unset)
     throw new Stop(`Found ${unset.found}; expected ${unset.expected}, because --to names it`, {
       exitCode: 2,
-      ...(unset.hint && { hint: unset.hint }),
+      hint: unset.hint,
     })
   const problem = warehouseProblem(typed)
   if (problem)
     throw refuse('--to', {
       ...problem,
-      hint: (problem.hint ?? '')
-        .replace('"url": "sqlite:./warehouse.db"', '--to sqlite:./copy.db')
+      hint: problem.hint
+        ?.replace('"url": "sqlite:./warehouse.db"', '--to sqlite:./copy.db')
         .replace(/"url": "(postgres[^"]*)"/, "--to '$1'"),
     })
   refuseMissingFolder(typed, url)

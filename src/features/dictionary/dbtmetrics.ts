@@ -29,7 +29,7 @@ const today = { name: 'as_of', type: 'time', expr: 'current_date', type_params: 
 const timeDimension = ({ name, description }: DictionaryColumn) => ({
   name: dimensionName(name),
   type: 'time',
-  ...(dimensionName(name) !== name && { expr: name }),
+  expr: dimensionName(name) !== name ? name : undefined,
   description,
   type_params: { time_granularity: 'day' },
 })
@@ -203,7 +203,7 @@ const simple = ({ name, label, description }: Omit<Part, 'measure'>, unit: strin
   description,
   type: 'simple',
   type_params: { measure: measureName(name) },
-  ...(unit !== undefined && { config: { meta: { unit } } }),
+  config: unit !== undefined ? { meta: { unit } } : undefined,
 })
 
 /** A half's own unit, which isn't that of its ratio. A column's name says it; undefined: it doesn't. */

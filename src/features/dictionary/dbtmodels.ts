@@ -54,7 +54,7 @@ const columnEntry = (column: DictionaryColumn, options: DbtOptions, isTested: bo
     column.values ? `Values: ${column.values.join(', ')}.` : '',
   ),
   data_type: options.typeOf(column),
-  ...(isTested && { data_tests: ['not_null'] }),
+  data_tests: isTested ? ['not_null'] : undefined,
 })
 
 /**
@@ -66,7 +66,7 @@ function tableEntry(table: DictionaryTable, shown: ReadonlySet<string>, options:
   return {
     name: table.name,
     description: sentences(table.description, `Grain: ${table.grain}.`),
-    ...(asked !== undefined && { config: { loaded_at_query: asked, freshness: freshnessOf(options) } }),
+    config: asked !== undefined ? { loaded_at_query: asked, freshness: freshnessOf(options) } : undefined,
     data_tests: [
       uniqueTest(table),
       ...table.joins.filter((join) => shown.has(join.table)).map((join) => relationshipsTest(table, join)),
@@ -89,7 +89,7 @@ const freshnessOf = ({ staleHours }: DbtOptions) => ({
 const viewEntry = (view: DictionaryTable, options: DbtOptions) => ({
   name: view.name,
   description: sentences(view.description, `Grain: ${view.grain}.`),
-  ...(view.part === 'view' && view.key.length > 0 && { data_tests: [uniqueTest(view)] }),
+  data_tests: view.part === 'view' && view.key.length > 0 ? [uniqueTest(view)] : undefined,
   columns: view.columns.map((column) => columnEntry(column, options, column.unique === true)),
 })
 

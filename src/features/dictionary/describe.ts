@@ -45,9 +45,9 @@ const describeColumn = (column: Column): DictionaryColumn => ({
   nulls: nullsOf(column),
   unit: unitOf(column.name, column.kind),
   description: column.doc,
-  ...(column.values ? { values: column.values } : {}),
-  ...(column.references ? { references: column.references } : {}),
-  ...(column.personal ? { personal: true } : {}),
+  values: column.values,
+  references: column.references,
+  personal: column.personal ? true : undefined,
 })
 
 /**
@@ -84,10 +84,10 @@ const describeViewColumn = ([name, column]: [string, ViewColumn]): DictionaryCol
   nulls: column.isAlways ? 'never' : 'yes',
   unit: column.unit ?? unitOf(name, column.kind),
   description: column.doc,
-  ...(column.references ? { references: column.references } : {}),
-  ...(column.personal ? { personal: true } : {}),
-  ...(column.isUnique ? { unique: true } : {}),
-  ...(column.asStored ? { as_stored: true } : {}),
+  references: column.references,
+  personal: column.personal ? true : undefined,
+  unique: column.isUnique ? true : undefined,
+  as_stored: column.asStored ? true : undefined,
 })
 
 const keyOf = ({ columns }: View): string[] =>

@@ -22,14 +22,14 @@ export interface DictionaryColumn {
   /** The unit of a number or instant, such as `cents`; empty if there is nothing to count. */
   readonly unit: string
   readonly description: string
-  readonly values?: readonly string[]
-  readonly references?: string
+  readonly values?: readonly string[] | undefined
+  readonly references?: string | undefined
   /** It says something about a person. */
-  readonly personal?: true
+  readonly personal?: true | undefined
   /** For views, whose keys no database knows: no two rows have the same value. */
-  readonly unique?: true
+  readonly unique?: true | undefined
   /** For views: on SQLite an instant in the form of the tables, which is not that of the other columns of views. */
-  readonly as_stored?: true
+  readonly as_stored?: true | undefined
 }
 
 /** How a row finds the row it refers to in another table: the columns on both sides, pair by pair. */

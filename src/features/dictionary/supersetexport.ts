@@ -50,7 +50,7 @@ function datasetOf(
   const name = isFirst ? table.name : `${table.name}_by_${day}`
   return {
     table_name: name,
-    ...(!isFirst && { sql: `select * from ${table.name}` }),
+    sql: isFirst ? undefined : `select * from ${table.name}`,
     main_dttm_col: day ?? times.find((time) => time === monthColumn) ?? times[0] ?? null,
     description: `${table.description} Grain: ${table.grain}.`,
     schema: target.schema,

@@ -86,7 +86,7 @@ export async function syncedNow(
 }
 
 const stopOf = ({ message, hint, exitCode }: Extract<FromThread, { kind: 'failed' }>): Stop =>
-  new Stop(message, { exitCode, ...(hint !== undefined && { hint }) })
+  new Stop(message, { exitCode, hint })
 
 /** Resolves when it listens. Throws Stop if it can't. */
 export async function startReceiver(

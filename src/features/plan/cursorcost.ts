@@ -30,7 +30,7 @@ export interface Cost {
   readonly records: number
   readonly checks: number
   /** The part that reads the whole list once, after everything else. */
-  readonly refill?: Cost
+  readonly refill?: Cost | undefined
 }
 
 /** What a run would do with one cursor. */
@@ -113,7 +113,7 @@ export class Forecast implements CursorWork {
         walk.requests + left + (isListing ? wholeCost(rows, this.#page) + 1 : compareCost(rows, this.#page)),
       records: walk.records,
       checks: walk.checks + (isListing ? burstChecks(this.#pagesOf(rows)) : 0),
-      ...(walk.refill && { refill: walk.refill }),
+      refill: walk.refill,
     }
   }
 

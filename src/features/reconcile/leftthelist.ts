@@ -110,7 +110,7 @@ export function leftStanding(
   return {
     ids: left.map(([id]) => id),
     unconfirmed: left.filter(([, since]) => isNew(since)).map(([id]) => id),
-    memory: left.length > 0 ? { records: left.length, ...(confirmed && { confirmed }) } : undefined,
+    memory: left.length > 0 ? { records: left.length, confirmed } : undefined,
   }
 }
 

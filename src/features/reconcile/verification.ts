@@ -205,7 +205,7 @@ export class Verification implements VerifyWork {
     return {
       ...this.progress,
       outcome: judged(evidence, walked, memory),
-      ...(problem !== undefined && { problem }),
+      problem,
     }
   }
 

@@ -50,7 +50,7 @@ export interface VerifiedCursor extends Partial<Verified> {
 export interface VerifyReport {
   readonly mode: 'verify'
   /** The part of the tenants that was compared, such as `3/8`; null: all. */
-  readonly shard?: string
+  readonly shard?: string | undefined
   /** `equal`: for every synced cursor, the warehouse has the source's records, up to what it claims. */
   readonly status: 'equal' | 'differs' | 'failed'
   readonly started_at: string
@@ -119,7 +119,7 @@ async function compareAll(deps: Dependencies, choice: CursorChoice, options: Ver
   const failed = isAny('failed') || isLeft || isEmpty || reason !== null
   const report: VerifyReport = {
     mode: 'verify',
-    ...(deps.shard && { shard: shardName(deps.shard) }),
+    shard: deps.shard ? shardName(deps.shard) : undefined,
     status: failed ? 'failed' : isAny('differs') ? 'differs' : 'equal',
     started_at: startedAt,
     finished_at: now(deps),
@@ -154,7 +154,7 @@ export function asRun(found: VerifyReport, job: string | null = null, runId = ''
     run_id: runId,
     job,
     mode: 'verify',
-    ...(found.shard && { shard: found.shard }),
+    shard: found.shard,
     status: states[found.status],
     started_at: found.started_at,
     finished_at: found.finished_at,

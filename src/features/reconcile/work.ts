@@ -129,7 +129,7 @@ class Reconciliation implements CursorWork {
     const problem = isSure
       ? (beforeAllText(beforeAll) ?? unconfirmedText(left.unconfirmed))
       : unsureText(found, { differing: deciding.differing, unclear, isById: deciding.isById })
-    return { ...this.progress, outcome: told, reconciled, ...(problem !== undefined && { problem }) }
+    return { ...this.progress, outcome: told, reconciled, problem }
   }
 
   /** If the two sides still differ, nothing else shows by how much. */

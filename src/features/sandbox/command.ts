@@ -51,10 +51,10 @@ async function webhooksOf(options: Readonly<Record<string, unknown>>): Promise<W
   await checkAddresses(urls)
   return {
     hooks: urls.map((url) => ({ url, events })),
-    ...(drop !== undefined && { drop }),
-    ...(twice !== undefined && { twice }),
-    ...(delayMs !== undefined && { delayMs }),
-    ...(retry !== undefined && { retry }),
+    drop,
+    twice,
+    delayMs,
+    retry,
   }
 }
 
@@ -170,22 +170,22 @@ With --webhook it announces changes as the source does, with its secret in the h
     signals.expected = true
     try {
       await runSandbox({
-        ...(port !== undefined && { port }),
+        port,
         tenants: tenants ?? usualCount,
         readOnlyTenants,
-        ...(limit !== undefined && { rate: { limit } }),
+        rate: limit !== undefined ? { limit } : undefined,
         seed: seed ?? usualSeed,
         until: anchorOf(io.workingDirectory, seed ?? usualSeed, new Date().toISOString()),
-        ...(options.size === 'small' && { scale: 0.1 }),
+        scale: options.size === 'small' ? 0.1 : undefined,
         // A hundred businesses take a minute: each when it is first asked for, and then compressed.
         lazy: (tenants ?? usualCount) > fewTenants,
-        ...(faultsFile !== undefined && { faultsFile }),
-        ...(webhooks !== undefined && { webhooks }),
+        faultsFile,
+        webhooks,
         live: options.live === true,
         signal: signals.signal,
         // --quiet silences the greeting: anyone who uses it knows the port, and the rest is in docs/sandbox.md.
         print: (line) => void (out.quiet || out.result(line)),
-        ...(out.json && { announce: (facts) => out.document(facts) }),
+        announce: out.json ? (facts) => out.document(facts) : undefined,
       })
     } catch (error) {
       throw portTaken(error, port ?? 8080)

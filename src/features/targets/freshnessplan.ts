@@ -35,7 +35,7 @@ export interface FreshnessPlan {
   /** Those with a target. A tenant with a target of its own is apart from the others. */
   readonly resources: readonly {
     readonly resource: string
-    readonly tenant_id?: Int64
+    readonly tenant_id?: Int64 | undefined
     readonly target_seconds: number
     readonly share: number | null
   }[]
@@ -83,7 +83,7 @@ async function expectedLists(
     resource,
     rate,
     target: timesOf(settings)(resource, tenantId) / hourMs,
-    ...(settings.own?.targetOf(resource, tenantId) !== undefined && { tenantId }),
+    tenantId: settings.own?.targetOf(resource, tenantId) !== undefined ? tenantId : undefined,
   })
   return [
     ...polled.map((list) =>
@@ -141,7 +141,7 @@ export async function planFreshness(
 export interface ResourceFreshnessStatus {
   readonly resource: string
   /** Only that tenant's list, which has a target of its own. Absent: the lists of all tenants without one. */
-  readonly tenant_id?: Int64
+  readonly tenant_id?: Int64 | undefined
   readonly target_seconds: number
   /** New and changed records of the last 24 hours that were stored within the target, and those stored later. */
   readonly met: number
@@ -175,7 +175,7 @@ export async function readFreshness(
     const at = polls.get(nameOf(resource, tenantId)) ?? null
     return {
       resource,
-      ...(tenantId !== undefined && { tenant_id: tenantId }),
+      tenant_id: tenantId,
       target_seconds: target / 1000,
       met,
       missed,

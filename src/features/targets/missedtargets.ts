@@ -35,7 +35,7 @@ export async function behindTargets(
 ): Promise<BehindTarget[]> {
   const now = fromMicros(nowMicros)
   const since = hourOf(fromMicros(nowMicros - hourMicros))
-  const nameOf = (row: { readonly resource: string; readonly tenant_id?: Int64 }): string =>
+  const nameOf = (row: { readonly resource: string; readonly tenant_id?: Int64 | undefined }): string =>
     `${row.resource} ${row.tenant_id ?? ''}`
   const lately = new Map((await delaysSince(warehouse, hourOf(now))).map((row) => [nameOf(row), row]))
   return (await delaysSince(warehouse, since)).flatMap((row) => {

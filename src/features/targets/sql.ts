@@ -156,7 +156,7 @@ export const uncheckedLists = (
 export async function delaysSince(
   warehouse: Pick<Warehouse, 'has' | 'read'>,
   hour: string,
-): Promise<{ resource: string; tenant_id?: Int64; met: number; missed: number }[]> {
+): Promise<{ resource: string; tenant_id?: Int64 | undefined; met: number; missed: number }[]> {
   const read = <T>(work: (db: ReturnType<typeof withDelays>) => Promise<T>): Promise<T> =>
     warehouse.read((db) => work(withDelays(db)))
   const rows = await read((db) =>

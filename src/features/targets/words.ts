@@ -14,7 +14,7 @@ const nameOf = ({
   tenant_id,
 }: {
   readonly resource: string
-  readonly tenant_id?: Int64
+  readonly tenant_id?: Int64 | undefined
 }): string => (tenant_id === undefined ? resource : `${resource} of tenant ${tenant_id}`)
 
 /** How many resources are named one by one. */

@@ -160,7 +160,7 @@ async function deliver(
       programs: { ...io, environment: { ...io.environment, [nestedVariable]: '1' } },
     },
   )
-  const fields = { entry: name, found: done.found, ...(done.output && { output: done.output }) }
+  const fields = { entry: name, found: done.found, output: done.output }
   if (done.delivered) log.info(fields, 'What runs after the run has ended')
   else if (!signals.signal.aborted) {
     log.warn(fields, 'What runs after the run failed; it runs again after the next one')

@@ -50,11 +50,11 @@ export interface Told {
   readonly earlier: readonly Earlier[]
   readonly quarantine: readonly Quarantined[]
   /** The last event that rang for its record; absent if nobody ever listened, null if none came. */
-  readonly event?: LastEvent | UnreadableInbox | null
+  readonly event?: LastEvent | UnreadableInbox | null | undefined
   /** Ended versions of the record, newest first; empty if none are kept. */
   readonly versions: readonly EndedVersion[]
   /** Since when it belongs to a forgotten customer: earlier versions were erased. Absent if it does not. */
-  readonly erased_since?: string
+  readonly erased_since?: string | undefined
   /** The record that the row belongs to, as the source has it now. */
   readonly source:
     | {
@@ -77,7 +77,7 @@ export interface Why {
   readonly belongs_to: BelongsTo | null
   readonly rows: readonly Told[]
   /** Of the lists that the rows come from, or would: those that are quiet. Absent if there are none. */
-  readonly quiet?: readonly QuietList[]
+  readonly quiet?: readonly QuietList[] | undefined
   /** The start of the oldest run on record: nothing earlier is recorded. */
   readonly known_since: string | null
 }
@@ -264,9 +264,9 @@ async function tell(
     quarantine: quarantine.map((entry) =>
       resource.places.hides(entry.path) ? { ...entry, value: null } : entry,
     ),
-    ...(event !== undefined && { event }),
+    event,
     versions: await endedVersions(deps.warehouse, resource, tenantId, id),
-    ...(erased !== undefined && { erased_since: erased }),
+    erased_since: erased,
     source: await ask(deps, resource, tenantId, id),
   }
 }
@@ -302,7 +302,7 @@ export async function tellWhy(
     known_tenants: tenants,
     belongs_to: belongs,
     rows: told,
-    ...(quiet.length > 0 && { quiet }),
+    quiet: quiet.length > 0 ? quiet : undefined,
     known_since: await knownSince(deps.warehouse),
   }
 }

@@ -22,15 +22,15 @@ export interface Webhook {
 
 export interface WebhookOptions {
   /** Webhooks that exist from the start. */
-  readonly hooks?: readonly Webhook[]
+  readonly hooks?: readonly Webhook[] | undefined
   /** The share of deliveries that never leave. */
-  readonly drop?: number
+  readonly drop?: number | undefined
   /** The share of deliveries that are made twice. */
-  readonly twice?: number
+  readonly twice?: number | undefined
   /** Each delivery waits for a random time up to this one, so events overtake each other. */
-  readonly delayMs?: number
+  readonly delayMs?: number | undefined
   /** How often to retry a delivery that fails or isn't answered with 2xx, after growing pauses. Default 0. */
-  readonly retry?: number
+  readonly retry?: number | undefined
   readonly seed?: number
   /** The certificate authority of an https receiver, in PEM; otherwise self-signed certificates are refused. */
   readonly ca?: string

@@ -30,7 +30,7 @@ export interface ApiRequest {
   readonly priority: Priority
   readonly signal: AbortSignal | undefined
   /** For a list. */
-  readonly page?: number
+  readonly page?: number | undefined
   /** The most attempts, if fewer than usual. */
   readonly attempts?: number | undefined
   /** See ListRequest. */
@@ -46,7 +46,7 @@ export interface RequestInfo {
   readonly path: string
   readonly attempt: number
   /** For a request about one tenant. */
-  readonly tenant_id?: Int64
+  readonly tenant_id?: Int64 | undefined
   readonly resource: string
   /** undefined if no response came. */
   readonly status: number | undefined
@@ -198,12 +198,12 @@ export class Exchange {
     return `GET ${this.#clean(this.call.path)}`
   }
 
-  get #details(): { resource: string; tenantId?: Int64; requestId?: string } {
+  get #details(): { resource: string; tenantId?: Int64 | undefined; requestId?: string | undefined } {
     const { tenantId, resource } = this.call
     return {
       resource,
-      ...(tenantId !== undefined && { tenantId }),
-      ...(this.#requestId !== undefined && { requestId: this.#requestId }),
+      tenantId,
+      requestId: this.#requestId,
     }
   }
 

@@ -12,7 +12,7 @@ export interface RetryInfo {
   readonly waitMs: number
   readonly message: string
   /** For a request about one tenant. */
-  readonly tenant_id?: Int64
+  readonly tenant_id?: Int64 | undefined
   readonly resource?: string
 }
 

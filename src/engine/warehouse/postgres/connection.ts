@@ -186,9 +186,9 @@ function tlsOf(mode: TlsMode, { tls: { rootCert, cert, key } }: PostgresAddress)
   // "system": libpq's word for the certificate authorities that the system trusts.
   const ca = rootCert === undefined || rootCert === 'system' ? undefined : read('sslrootcert', rootCert)
   return {
-    ...(ca !== undefined && { ca }),
-    ...(cert && { cert: read('sslcert', cert) }),
-    ...(key && { key: read('sslkey', key) }),
+    ca,
+    cert: cert ? read('sslcert', cert) : undefined,
+    key: key ? read('sslkey', key) : undefined,
     ...checks(mode, ca !== undefined),
   }
 }

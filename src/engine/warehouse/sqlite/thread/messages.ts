@@ -43,7 +43,7 @@ export const batchMessage = (to: BatchTables | undefined, batch: Batch<SqlitePag
   batch: {
     ...batch,
     statements: batch.statements.map(plain),
-    ...(batch.ifChanged && { ifChanged: plain(batch.ifChanged) }),
+    ifChanged: batch.ifChanged ? plain(batch.ifChanged) : undefined,
   },
 })
 
