@@ -11,15 +11,16 @@ import { shopsync } from '../../support/call.js'
 import { writePrivacy } from '../../support/hidden.js'
 import { type Address, configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { bothWarehouses, type Kind, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, reopen, rowsOf } from '../../support/warehouse.js'
 
 const key = Buffer.alloc(32, 3).toString('base64')
 const lists = ['customers', 'notes']
 const at = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
-/** What the configuration asks of the table `customers`, or of one below it. */
+const nick = { columns: { nick: 'text' } }
+
+/** What the configuration asks of the rows of `customers`. */
 const changes: readonly [name: string, more: object, privacy?: object][] = [
-  ['a promoted column', { resources: { customers: { columns: { nick: 'text' } } } }],
   ['a history', { resources: { customers: { history: true } } }],
   ['stricter privacy', {}, { preset: 'pseudonymous', key }],
 ]
@@ -42,13 +43,13 @@ async function addTrigger(
   return () => run(`drop trigger guard on ${table}`)
 }
 
-async function begun(kind: Kind) {
+async function begun(kind: Kind, before: object = {}) {
   const sandbox = await sandboxOfFile()
   sandbox.store.addTenant({ id: 1 })
   for (const name of lists)
     for (const id of [1, 2])
       sandbox.store.put(1, name, {
-        ...template(name, id, at(id)),
+        ...template(name, id, at(id * 600)),
         ...(name === 'customers' && { nick: `n${id}` }),
       })
   const address: Address = await kind.viewed()
@@ -58,7 +59,7 @@ async function begun(kind: Kind) {
     const { code, stdout, stderr } = await shopsync([...words, '--json', '--config', config])
     return { code, stderr, report: JSON.parse(stdout || '{}') as RunReport }
   }
-  expect((await call(['sync'])).code).toBe(0)
+  expect((await call(['sync'], before)).code).toBe(0)
   const look = await reopen(address)
   const of = ({ report }: { report: RunReport }, name: string) =>
     report.cursors.find(({ resource }) => resource === name)
@@ -66,12 +67,14 @@ async function begun(kind: Kind) {
 }
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  it.each(changes.slice(1))(
+  it.each(changes)(
     '%s on a table whose trigger raises keeps back its lists alone',
     async (_, more, privacy) => {
       const { call, look, of, sandbox } = await begun(kind)
+      const emails = async () => (await rowsOf(look, 'customers')).map(({ email }) => email).sort()
+      const before = await emails()
       const remove = await addTrigger(kind, look, 'customers')
-      sandbox.store.put(1, 'notes', { ...template('notes', 3, at(900)), id: 3 })
+      sandbox.store.put(1, 'notes', { ...template('notes', 3, at(1800)), id: 3 })
       const kept = await call(['sync'], more, privacy)
       expect([kept.code, kept.stderr]).toEqual([1, expect.any(String)])
       expect(of(kept, 'customers')).toMatchObject({
@@ -85,15 +88,23 @@ describe.each(bothWarehouses())('$name', (kind) => {
       await remove()
       const next = await call(['sync'], more, privacy)
       expect([next.code, next.report.status]).toEqual([0, 'ok'])
+      // What was kept back is made up for.
+      for (const email of before) expect((await emails()).includes(email)).toBe(privacy === undefined)
       await look.close()
     },
   )
 
-  it.runIf(kind.name === 'postgres').each(changes.slice(0, 2))(
+  const history = { history: true }
+  it.runIf(kind.name === 'postgres').each([
+    ['a promoted column', 'customers', {}, nick],
+    ['a history', 'customers', {}, history],
+    ['a promoted column of ended versions', 'customers_history', history, { ...history, ...nick }],
+  ])(
     '%s on a table that an idle transaction holds keeps back its lists alone',
-    async (_, more) => {
-      const { call, look, of } = await begun(kind)
-      const table = look.dialect.views().sql.table('customers')
+    async (_, name, before, now) => {
+      const { call, look, of } = await begun(kind, { resources: { customers: before } })
+      const more = { resources: { customers: now } }
+      const table = look.dialect.views().sql.table(name)
       await look.db.connection().execute(async (held) => {
         await sql.raw('begin').execute(held)
         await sql.raw(`select 1 from ${table}`).execute(held)
@@ -102,6 +113,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
         expect(of(kept, 'customers')).toMatchObject({
           status: 'failed',
           reason: 'not_migrated',
+          requests: 0,
           error: expect.stringMatching(/pid \d+\) holds a lock on it/),
         })
         expect(of(kept, 'notes')).toMatchObject({ status: 'ok' })
