@@ -3,17 +3,29 @@
  * rows that follow from stored records, and what features keep alongside the rows. This happens when the run begins,
  * since the configuration may have changed, and when it ends, since shops may have been added.
  */
+import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import { plural } from '../base/format.js'
+import { fromMicros } from '../base/timestamp.js'
+import type { Table } from '../model/table.js'
 import type { Change } from '../warehouse/change.js'
+import { isEverybodys, ofTable } from '../warehouse/classify.js'
+import { rootTable } from '../warehouse/database.js'
 import { isNewWarehouse } from '../warehouse/ddl.js'
-import { type Hidden, isUnhidden, type LoosenedColumn, loosen } from '../warehouse/hiding.js'
+import { type Hidden, isUnhidden, type LoosenedColumn, loosen, tryHiding } from '../warehouse/hiding.js'
+import type { InterferedTables } from '../warehouse/interference.js'
+import { isHeld } from '../warehouse/lease.js'
 import { migrate, plannedChanges } from '../warehouse/migrate.js'
 import { openLease } from '../warehouse/openlease.js'
 import { storedPrivacy } from '../warehouse/privacystate.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
-import { hasPendingRewrites, type RewrittenRows, rewriteRows } from '../warehouse/rewrites.js'
+import {
+  hasPendingRewrites,
+  pendingRewrites,
+  type RewrittenRows,
+  rewriteRows,
+} from '../warehouse/rewrites.js'
 import type { Transact } from '../warehouse/transaction.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Dependencies, Writing } from './runcontext.js'
@@ -91,6 +103,63 @@ export async function migrateBeforeShard(warehouse: Warehouse): Promise<readonly
   if (changes.length === 0 || isNewWarehouse(changes)) return migrate(warehouse)
   await using _ = await openLease({ warehouse, clock: warehouse.clock, isBare: true }, 'migrate')
   return await migrate(warehouse)
+}
+
+/**
+ * Tries what a run would have to change first, and undoes it: the structure of each table, and one row of what would be
+ * rewritten. Returns which tables can't be changed, and why. While a run is at work nothing is tried: it would wait.
+ */
+export async function tryChanges(warehouse: Warehouse): Promise<readonly Skip[]> {
+  const { dialect, interfered, model, clock } = warehouse
+  const changes = (await plannedChanges(warehouse)).filter(({ kind }) => kind !== 'index')
+  if (isNewWarehouse(changes) || (await isHeld(warehouse, clock))) return []
+  const undo = new Error('undo')
+  const transact: Transact = (work) =>
+    dialect.transaction(async (session) => {
+      await dialect.catalog.waitBriefly(session, 1)
+      await work(session)
+      throw undo
+    })
+  const changing: InterferedTables['changing'] = async (change, table, work) => {
+    const tried = () =>
+      work().catch((error) => (error === undo ? undefined : Promise.reject(dialect.classify(error))))
+    return interfered.unchanged([table]) ? undefined : interfered.changing(change, table, tried)
+  }
+  const attempt = (change: 'structure' | 'rows', name: string): Promise<unknown> =>
+    changing(change, name, () =>
+      transact(async (session) => {
+        const own = changes.filter(({ table }) => table === name).flatMap(({ statements }) => statements)
+        const table = isEverybodys(name) ? undefined : warehouse.tables.find((one) => one.name === name)
+        for (const statement of [...own, ...(table ? [touched(warehouse.db, table)] : [])])
+          await session.run(statement).catch((error) => Promise.reject(ofTable(error, name)))
+      }),
+    )
+  for (const name of new Set(changes.map(({ table }) => table))) await attempt('structure', name)
+  // What is rewritten is found in tables that this version may yet have to make.
+  if (changes.some(({ table }) => isEverybodys(table))) return interfered.allUnchanged()
+  await warehouse.learnRules()
+  const derived = (await readOutdated(warehouse, model)).map((one) => one.derived.table.name)
+  const pending = (await pendingRewrites(warehouse)).map(({ table }) => table)
+  for (const name of new Set([...derived, ...pending])) await attempt('rows', name)
+  await tryHiding({ dialect, transact, hides: model, interfered: { changing }, at: now({ clock }) })
+  return interfered.allUnchanged()
+}
+
+/** Updates one row with another stamp, as storing it again does: triggers may look at the columns, or for a difference. */
+function touched(db: Warehouse['db'], { name, key, columns }: Table): CompiledQuery {
+  const keys = sql.join(key.map((column) => sql.ref(column)))
+  const same = columns.map((column) => [column.name, sql.ref(column.name)] as const)
+  const table = rootTable({ name })
+  return db
+    .updateTable(table)
+    .set({ ...Object.fromEntries(same), _synced_at: fromMicros(0n) })
+    .where(
+      sql<boolean>`(${keys}) in ${db
+        .selectFrom(table)
+        .select(sql`${keys}` as never)
+        .limit(1)}`,
+    )
+    .compile()
 }
 
 /** Lets the configuration store what the warehouse has hidden so far (warehouse/hiding.ts). */

@@ -3,9 +3,10 @@
  * changes.
  */
 import { type CompiledQuery, sql } from 'kysely'
-import { Bug, Stop } from '../base/errors.js'
+import { Bug, Skip, Stop } from '../base/errors.js'
 import { type Column, datedColumn, type Table } from '../model/table.js'
 import type { Change } from './change.js'
+import { isEverybodys } from './classify.js'
 import { rootTable } from './database.js'
 import type { Dialect, LiveColumn, LiveIndex } from './dialect.js'
 import type { Session } from './transaction.js'
@@ -53,54 +54,47 @@ function createIndex(
   return (isUnique ? index.unique() : index).compile()
 }
 
+/**
+ * What no migration adds, since it would change what others made of the table. The lists whose rows go there wait; the
+ * product's own tables stop everybody.
+ */
+function refused(dialect: Dialect, table: Table, column: Column, found: string): Change {
+  const { name } = table
+  const alter = dialect.db.schema.alterTable(name)
+  const renamed = column.nullable
+    ? alter.renameColumn(column.name, `${column.name}_before`)
+    : alter.renameTo(`${name}_before`)
+  const statement = renamed.compile().sql
+  const hint = `Migrations only add. In the database, type: ${statement}. Then type shopsync sync: it makes the ${column.nullable ? 'column' : 'table'} again, and reads the list in full`
+  if (isEverybodys(name)) throw new Stop(found, { exitCode: 2, hint, table: name })
+  const details = { reason: 'failed', code: 'warehouse', table: name, hint, type: [statement] } as const
+  return { table: name, what: found, kind: 'column', statements: [], refusal: new Skip(found, details) }
+}
+
 function addColumn(dialect: Dialect, table: Table, column: Column): Change {
-  if (!column.nullable)
-    throw new Stop(
-      `The table ${table.name} is missing the column ${column.name}, which cannot be added to existing rows`,
-      {
-        exitCode: 2,
-        hint: `Expected a table made by shopsync: rename or drop ${table.name} and run shopsync migrate, then sync --full`,
-      },
-    )
+  const { name } = column
+  const lacks = `The table ${table.name} is missing the column ${name}, which cannot be added to existing rows`
+  if (!column.nullable) return refused(dialect, table, column, lacks)
   const type = dialect.sql.columnType(column.kind)
   return {
     table: table.name,
-    what: `add column ${column.name} ${type}`,
+    what: `add column ${name} ${type}`,
     kind: 'column',
     column,
-    statements: [dialect.db.schema.alterTable(table.name).addColumn(column.name, sql.raw(type)).compile()],
+    statements: [dialect.db.schema.alterTable(table.name).addColumn(name, sql.raw(type)).compile()],
   }
 }
 
-function missingColumns(
-  { dialect, isStrict }: Comparison,
-  table: Table,
-  live: readonly LiveColumn[],
-): Change[] {
+function missingColumns(dialect: Dialect, table: Table, live: readonly LiveColumn[]): Change[] {
   const types = new Map(live.map((column) => [column.name, column.type.toLowerCase()]))
   return table.columns.flatMap((column) => {
     const found = types.get(column.name)
-    if (found === undefined && !column.nullable && !isStrict) return []
     if (found === undefined) return [addColumn(dialect, table, column)]
     const expected = dialect.sql.columnType(column.kind).toLowerCase()
-    if (found === expected || !isStrict) return []
-    throw new Stop(`The column ${table.name}.${column.name} is ${found}; expected ${expected}`, {
-      exitCode: 2,
-      hint: 'Migrations only add. Rename that column (or change resources.NAME.columns back), then run shopsync migrate',
-    })
+    if (found === expected) return []
+    const other = `The column ${table.name}.${column.name} is ${found}; expected ${expected}`
+    return [refused(dialect, table, column, other)]
   })
-}
-
-/** How the tables are compared with what exists. */
-interface Comparison {
-  readonly dialect: Dialect
-  /** The columns that exist. */
-  readonly live: readonly LiveColumn[]
-  /**
-   * Whether something that can't be fixed stops the program. Only after the declarations or the configuration have
-   * changed: what a person has done to one table since then is that table's problem, and fails only its cursors.
-   */
-  readonly isStrict: boolean
 }
 
 /** A name for an index. A table that somebody renamed has kept the names of its own. */
@@ -163,25 +157,17 @@ function refuseOtherKeys(dialect: Dialect, tables: readonly Table[], indexes: re
   })
 }
 
-/** The changes to an existing table. */
-const changesOf = (
-  comparison: Comparison,
-  table: Table,
-  columns: readonly LiveColumn[],
-  indexes: readonly LiveIndex[],
-): Change[] => [
-  ...missingColumns(comparison, table, columns),
-  ...missingIndexes(comparison.dialect, table, indexes),
-]
-
 /**
  * The changes that the warehouse needs, in the order in which they must be made. Never drops rows, or anything made by
  * others.
  */
-export async function missing(comparison: Comparison, tables: readonly Table[]): Promise<Change[]> {
-  const { dialect } = comparison
+export async function missing(
+  dialect: Dialect,
+  columnsThere: readonly LiveColumn[],
+  tables: readonly Table[],
+): Promise<Change[]> {
   const live = new Map<string, LiveColumn[]>()
-  for (const column of comparison.live) {
+  for (const column of columnsThere) {
     const columns = live.get(column.table)
     if (columns) columns.push(column)
     else live.set(column.table, [column])
@@ -199,17 +185,15 @@ export async function missing(comparison: Comparison, tables: readonly Table[]):
   )
   for (const table of tables.filter(({ name }) => !taken.has(name))) {
     const columns = live.get(table.name)
-    if (columns) changes.push(...changesOf(comparison, table, columns, indexes))
+    if (columns) changes.push(...missingColumns(dialect, table, columns))
     else
-      changes.push(
-        {
-          table: table.name,
-          what: 'create table',
-          kind: 'table',
-          statements: [createTable(dialect, table, freeName(`${table.name}_key`, indexes))],
-        },
-        ...missingIndexes(dialect, table, indexes),
-      )
+      changes.push({
+        table: table.name,
+        what: 'create table',
+        kind: 'table',
+        statements: [createTable(dialect, table, freeName(`${table.name}_key`, indexes))],
+      })
+    changes.push(...missingIndexes(dialect, table, indexes))
   }
   return changes
 }
@@ -219,12 +203,13 @@ export async function makeMissing(
   dialect: Dialect,
   session: Session,
   tables: readonly Table[],
-  { isStrict }: Pick<Comparison, 'isStrict'>,
 ): Promise<void> {
   await dialect.catalog.prepare(session)
   const live = await dialect.catalog.liveColumns()
-  const changes = await missing({ dialect, live, isStrict }, tables)
-  for (const { statements } of changes) for (const statement of statements) await session.run(statement)
+  for (const { statements, refusal } of await missing(dialect, live, tables)) {
+    if (refusal) throw refusal
+    for (const statement of statements) await session.run(statement)
+  }
 }
 
 /**

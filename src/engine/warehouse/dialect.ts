@@ -161,8 +161,8 @@ export interface Catalog<R extends Rows<R> = AnyRows> {
   narrowEncoding(): Promise<string | undefined>
   /** Creates the schema for the tables, and keeps other migrations out until the transaction ends. */
   prepare(session: Session<R>): Promise<void>
-  /** From here on, the transaction waits for others' locks only as long as a change of a table may. */
-  waitBriefly(session: Session<R>): Promise<void>
+  /** From here on, the transaction waits for others' locks only as long as a change of a table may, or for `seconds`. */
+  waitBriefly(session: Session<R>, seconds?: number): Promise<void>
   /**
    * Creates a table of this many bytes, down to the disk; rolling back the transaction removes it. Without `creates`,
    * the table is one that needs no permission on the schema.

@@ -81,8 +81,11 @@ export async function readForgottenThere(warehouse: Source & { has(name: string)
 
 export interface NotLookedAt {
   readonly table: string
-  /** `not_read`: its list was never read to the end. `leads_to_nobody`: no reference leads to a person. */
-  readonly reason: 'not_read' | 'leads_to_nobody'
+  /**
+   * `not_read`: its list was never read to the end. `leads_to_nobody`: no reference leads to a person. `not_migrated`:
+   * the table is to be changed first.
+   */
+  readonly reason: 'not_read' | 'leads_to_nobody' | 'not_migrated'
   /** How many rows that concerns; null for a list. */
   readonly rows: number | null
 }

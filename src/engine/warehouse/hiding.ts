@@ -88,25 +88,14 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
     await session.run(note(dialect.db, [...waiting.map((one) => state(one)), ...keyNote(hides, at)]))
     await session.run(demandRebuild(dialect.db))
   })
-  const done: HiddenRows[] = []
   const tables = [...new Set(waiting.map(({ table }) => table))]
-  const groups = new Set(waiting.map(({ table, doneTo }) => `${table} ${doneTo}`))
-  const live = new Set((await dialect.catalog.liveColumns()).map(({ table, name }) => `${table}.${name}`))
-  /** Tables that the database doesn't let be rewritten: their lists wait, so nothing is stored unhidden. */
+  const live = await liveNames(dialect)
+  const done: HiddenRows[] = []
   const left = new Set<string>()
   const rewrite = async (): Promise<void> => {
-    for (const group of groups) {
-      const columns = waiting.filter(
-        ({ table, name, doneTo }) =>
-          `${table} ${doneTo}` === group && live.has(`${table}.${name.includes('.') ? '_children' : name}`),
-      )
-      const [first] = columns
-      if (!first) continue
-      const { table } = first
-      const rows = await interfered.changing('privacy', table, () => hideTable(work, first, columns))
+    for (const [table, columns, rows] of await hideTables(work, waiting))
       if (rows === undefined) left.add(table)
-      else if (rows > 0) done.push({ table, columns: columns.map(({ name }) => name), rows })
-    }
+      else if (rows > 0) done.push({ table, columns, rows })
     // Names are made of what is hidden now.
     for (const resource of await withOtherNames(dialect.db, hides))
       if (!left.has(resource.name)) {
@@ -129,6 +118,37 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   await endReading(work)
   return { done, left: traces }
 }
+
+const liveNames = async ({ catalog }: HidingWork['dialect']): Promise<ReadonlySet<string>> =>
+  new Set((await catalog.liveColumns()).map(({ table, name }) => `${table}.${name}`))
+
+/**
+ * Hides columns, those of a table that are hidden up to the same record together, with how many rows had them; undefined
+ * where the database doesn't let the table be rewritten: its lists wait, so nothing is stored unhidden.
+ */
+async function hideTables(
+  work: HidingWork,
+  waiting: readonly Hiding[],
+): Promise<(readonly [table: string, columns: readonly string[], rows: number | undefined])[]> {
+  const live = await liveNames(work.dialect)
+  const done: [string, string[], number | undefined][] = []
+  for (const group of new Set(waiting.map(({ table, doneTo }) => `${table} ${doneTo}`))) {
+    const columns = waiting.filter(
+      ({ table, name, doneTo }) =>
+        `${table} ${doneTo}` === group && live.has(`${table}.${name.includes('.') ? '_children' : name}`),
+    )
+    const [first] = columns
+    if (!first) continue
+    const { table } = first
+    const rows = await work.interfered.changing('privacy', table, () => hideTable(work, first, columns))
+    done.push([table, columns.map(({ name }) => name), rows])
+  }
+  return done
+}
+
+/** Tries `hideStored` with one record of each table, for work whose transactions are undone. */
+export const tryHiding = async (work: HidingWork): Promise<unknown> =>
+  hideTables({ ...work, recordsAtOnce: 1 }, await waitingToHide(work.dialect, work.hides))
 
 /** Removes what a program that was reading kept in the database's files. Returns why some is left; null if none is. */
 export async function eraseTraces({ dialect, transact, at }: HidingWork): Promise<string | null> {

@@ -164,7 +164,9 @@ export function recordConsequences(
  * configuration asks, these lists wait. The one place that says what a change of a table keeps back.
  */
 export function tablesBehind(resource: ResourceModel, embedded: ResourceModel | undefined): string[] {
-  const { tables, derived, embedded: inside } = batchTables(resource, embedded)
-  const histories = [resource, embedded].flatMap((one) => (one && historyName(one.resource)) ?? [])
+  // Names in a plain list hold no other record.
+  const holds = resource.resource.list === 'records' ? embedded : undefined
+  const { tables, derived, embedded: inside } = batchTables(resource, holds)
+  const histories = [resource, holds].flatMap((one) => (one && historyName(one.resource)) ?? [])
   return [...[...tables, ...derived, ...inside].map(({ name }) => name), ...histories]
 }

@@ -2,6 +2,7 @@
  * The lease: one process at a time writes a tenant (docs/architecture.md, What else the engine rests on). claim.ts takes
  * it, openlease.ts for commands that write; fence.ts checks its token in every commit.
  */
+import type { Clock } from '../base/clock.js'
 import { Retry, Stop } from '../base/errors.js'
 import type { Shard } from '../base/shard.js'
 import { fromMicros } from '../base/timestamp.js'
@@ -10,7 +11,16 @@ import { isOfTable } from './classify.js'
 import type { Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
 import { checkFence } from './fence.js'
-import { isWanted, type LeaseHolder, later, leaseName, listenCommand, nobody, overlaps } from './leaserows.js'
+import {
+  isLive,
+  isWanted,
+  type LeaseHolder,
+  later,
+  leaseName,
+  listenCommand,
+  nobody,
+  overlaps,
+} from './leaserows.js'
 import { type Fence, wholeName } from './versionbatch.js'
 import type { Warehouse } from './warehouse.js'
 
@@ -156,6 +166,10 @@ export function claimLease(warehouse: Warehouse, claim: Omit<LeaseRequest, 'cloc
 /** The row of the holder of the whole warehouse. */
 export const lockHolder = async (warehouse: Reader): Promise<LeaseHolder | undefined> =>
   (await leaseRows(warehouse)).find(({ name }) => name === wholeName)
+
+/** Whether a run writes at the moment, to all tenants or to some. */
+export const isHeld = async (warehouse: Reader, { nowMicros }: Pick<Clock, 'nowMicros'>): Promise<boolean> =>
+  (await leaseRows(warehouse)).some((row) => isLive(row, fromMicros(nowMicros())))
 
 const leaseRows = (warehouse: Reader): Promise<LeaseHolder[]> =>
   warehouse.read((db) => db.selectFrom('sync_lease').selectAll().orderBy('name').execute())

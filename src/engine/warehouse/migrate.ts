@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
-import { Stop } from '../base/errors.js'
+import { Skip, Stop } from '../base/errors.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
-import { ofTable } from './classify.js'
+import { isEverybodys, ofTable } from './classify.js'
 import type { Db } from './database.js'
 import { isNewWarehouse, missing } from './ddl.js'
 import type { Dialect, LiveColumn } from './dialect.js'
@@ -137,7 +137,7 @@ async function survey(
   /** The mark of a copy of some tenants; null if it is none. */
   readonly part: string | null
 }> {
-  const { dialect, rowSettings } = warehouse
+  const { dialect, rowSettings, interfered } = warehouse
   const live = await dialect.catalog.liveColumns()
   const meta = await readAllMeta(dialect, live, ask)
   refuseOtherVersions(meta, dialect.where)
@@ -149,10 +149,11 @@ async function survey(
   warehouse.left = leftColumns(dialect, warehouse.model, tracked, live)
   const { model, tables } = warehouse
   const isKnown = meta.get('model') === digest(tables)
-  const changes = [
-    ...(await missing({ dialect, live, isStrict: !isKnown }, tables)),
-    ...trackedChanges(dialect.db, model, tracked, live),
-  ]
+  const changes: Change[] = []
+  for (const change of await missing(dialect, live, tables))
+    if (change.refusal) await interfered.keepBack('structure', change.table, change.refusal)
+    else changes.push(change)
+  changes.push(...trackedChanges(dialect.db, model, tracked, live))
   const names = meta.get(namesMemory) ?? null
   const part = meta.get(partMark) ?? null
   return { changes, isKnown, stored, names, part }
@@ -180,21 +181,30 @@ export const isNew = async (warehouse: Warehouse): Promise<boolean> =>
   isNewWarehouse(await plannedChanges(warehouse))
 
 /**
- * Throws Stop if tables are missing: a command that writes nothing can't create them either. Call it before reading.
+ * For commands that write nothing, before they read: what a table lacks keeps back its lists alone. Throws Stop where
+ * nobody can go on, since there is no warehouse, or the product's own tables are an older version's.
  */
 export async function checkTables(warehouse: Warehouse): Promise<void> {
   const changes = await plannedChanges(warehouse)
-  const [first, ...more] = changes
-  if (!first) return
   if (isNewWarehouse(changes))
     throw new Stop(`There is no warehouse at ${warehouse.where} yet; nothing was created`, {
       exitCode: 1,
       hint: 'Type shopsync sync',
     })
-  throw new Stop(
-    `The warehouse is missing ${more.length + 1} changes, the first: ${first.table}, ${first.what}; expected its tables to be up to date`,
-    { exitCode: 2, hint: 'Type shopsync sync, or shopsync migrate to update only the tables' },
-  )
+  const hint = 'Type shopsync sync, or shopsync migrate to update only the tables'
+  const [first, ...more] = changes.filter(({ table }) => isEverybodys(table))
+  if (first)
+    throw new Stop(
+      `The warehouse is missing ${more.length + 1} changes, the first: ${first.table}, ${first.what}; expected its tables to be up to date`,
+      { exitCode: 2, hint },
+    )
+  // What an index is for can be read without it.
+  for (const { table, what, kind } of changes)
+    if (kind !== 'index') {
+      const lacks = `The table ${table} is not yet as this version or configuration asks: ${what}`
+      const details = { reason: 'failed', code: 'not_migrated', table, hint } as const
+      await warehouse.interfered.keepBack('structure', table, new Skip(lacks, details))
+    }
 }
 
 /**
@@ -204,7 +214,8 @@ export async function checkTables(warehouse: Warehouse): Promise<void> {
 export const readThenCheck = <T>(warehouse: Warehouse, read: () => Promise<T>): Promise<T> =>
   read().catch(async (error: unknown) => {
     await checkTables(warehouse)
-    throw error
+    const table = error instanceof Skip ? error.details.table : undefined
+    throw (table === undefined ? undefined : warehouse.interfered.unchanged([table])) ?? error
   })
 
 const except = (unchanged: ReadonlySet<string>, changes: readonly Change[]): Change[] =>

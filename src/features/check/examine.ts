@@ -54,7 +54,16 @@ async function sourceBeside(context: CommandContext, stamps: Stamps): Promise<So
 
 async function examineParts(context: CommandContext, config: Config, observer: Observer): Promise<Trial[]> {
   const [
-    { checkApi, checkOwner, checkRevoked, checkInterference, checkViews, checkWarehouse, checkWays },
+    {
+      checkApi,
+      checkChanges,
+      checkOwner,
+      checkRevoked,
+      checkInterference,
+      checkViews,
+      checkWarehouse,
+      checkWays,
+    },
     { Stamps },
     { viewsWanted },
   ] = await Promise.all([
@@ -78,10 +87,14 @@ async function examineParts(context: CommandContext, config: Config, observer: O
     observer,
   })
   const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
-  const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
+  const warehouse = stored.some(({ of }) => of === 'warehouse') ? await context.readingWarehouse() : undefined
   // If the warehouse can't be opened, or not be written at all, its own trial says so, and not each table.
   const found = await context.readingWarehouse().then(checkInterference).catch(instead([]))
   const tables = warehouse || found.every(({ exitCode }) => exitCode !== 3) ? found : []
+  const names = new Set(stored.map((trial) => (trial.of === 'failure' ? trial.what : '')))
+  const refused = (warehouse ? await checkChanges(warehouse) : []).filter(
+    (trial) => trial.of !== 'failure' || !names.has(trial.what),
+  )
   const views = warehouse
     ? await checkViews(warehouse, viewsWanted(context), config.warehouse.autoMigrate)
     : []
@@ -91,7 +104,18 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
   const inVain = granted ? await examineTargetTenants(config, granted) : []
   const kept = warehouse ? await examineKept(context, warehouse, nowMicros()) : []
-  return [...trials, ...revoked, ...inVain, ...ways, stored, ...tables, ...views, ...kept, ...owner]
+  return [
+    ...trials,
+    ...revoked,
+    ...inVain,
+    ...ways,
+    ...stored,
+    ...tables,
+    ...refused,
+    ...views,
+    ...kept,
+    ...owner,
+  ]
 }
 
 /** What features keep in the warehouse, or beside it. */

@@ -17,10 +17,12 @@ import {
   readAuthorizations,
   saysWhoIsGranted,
 } from '../../engine/run/authorizations.js'
+import { tryChanges } from '../../engine/run/catchup.js'
 import { isEverybodys } from '../../engine/warehouse/classify.js'
 import { readJson } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { failedWorks } from '../../engine/warehouse/failedworks.js'
+import { refusalOf } from '../../engine/warehouse/interference.js'
 import { checkWritable, plannedChanges } from '../../engine/warehouse/migrate.js'
 import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
@@ -132,18 +134,27 @@ export async function checkRevoked(
  * Tries whether the warehouse can be reached and written to, whether it has room, and whether its tables are up to
  * date.
  */
-export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Trial> {
+export async function checkWarehouse(
+  open: () => Promise<Warehouse>,
+  autoMigrate: boolean,
+): Promise<readonly Trial[]> {
   try {
     const warehouse = await open()
     await checkWritable(warehouse)
-    await tryWrite(warehouse, { creates: autoMigrate })
+    const refused = await warehouse.trying(() => tryWrite(warehouse, { creates: autoMigrate }))
     const changes = (await plannedChanges(warehouse)).length
     const exitCode = changes > 0 && !autoMigrate ? 1 : 0
-    return { of: 'warehouse', where: warehouse.where, changes, autoMigrate, exitCode }
+    const { where } = warehouse
+    return [{ of: 'warehouse', where, changes, autoMigrate, exitCode }, ...refused.map(tableFailure)]
   } catch (error) {
-    return failure('warehouse', error, error instanceof Stop && error.exitCode !== 4 ? error.exitCode : 3)
+    return [warehouseFailure(error)]
   }
 }
+
+const tableFailure = (why: Skip): Trial => failure(`table ${why.details.table}`, why, 1)
+
+const warehouseFailure = (error: unknown): Trial =>
+  failure('warehouse', error, error instanceof Stop && error.exitCode !== 4 ? error.exitCode : 3)
 
 /** The tables that something interferes with, and an encoding that doesn't hold every character. */
 export async function checkInterference(warehouse: Warehouse): Promise<Trial[]> {
@@ -155,6 +166,15 @@ export async function checkInterference(warehouse: Warehouse): Promise<Trial[]> 
   })
   return [...trials, ...(encoding === undefined ? [] : [{ of: 'encoding', encoding, exitCode: 2 } as const])]
 }
+
+/** The tables that can't be changed as the next run has to. */
+export const checkChanges = (warehouse: Warehouse): Promise<Trial[]> =>
+  warehouse
+    .trying(() => tryChanges(warehouse))
+    .then(
+      (refused) => refused.map(tableFailure),
+      (error: unknown) => [warehouseFailure(error)],
+    )
 
 /** Which views for analysts would be made, and what is in their way; nothing if they are up to date. */
 export async function checkViews(
@@ -251,16 +271,13 @@ async function tryTable(
 }
 
 /**
- * Throws the database's error if the warehouse can't be written: a table that can't be created (`creates`) or written,
- * or no room left.
+ * Throws the database's error if the warehouse can't be written: a table that every run needs or that can't be created
+ * (`creates`), or no room left. Returns why other tables can't be written.
  */
-const tryWrite = (warehouse: Warehouse, how: { readonly creates: boolean }): Promise<void> =>
-  warehouse.trying(() => tryAll(warehouse, how))
-
-async function tryAll(
+async function tryWrite(
   { dialect, tables }: Warehouse,
   { creates }: { readonly creates: boolean },
-): Promise<void> {
+): Promise<readonly Skip[]> {
   const undo = new Error('undo')
   const found = await dialect.catalog.interferences(tables.map(({ name }) => name))
   // The trouble of a single table is told by itself; without the state tables, no run can begin.
@@ -270,17 +287,26 @@ async function tryAll(
   const live = new Map<string, Set<string>>()
   for (const { table, name } of await dialect.catalog.liveColumns())
     live.set(table, (live.get(table) ?? new Set()).add(name))
-  try {
-    await dialect.transaction(async (session) => {
-      if (creates) await dialect.catalog.prepare(session)
-      for (const table of tables) {
-        const columns = live.get(table.name)
-        if (columns && !barred.has(table.name)) await tryTable(dialect, session, table, columns)
-      }
-      await dialect.catalog.tryRoom(session, { bytes: tryBytes, creates })
-      throw undo
-    })
-  } catch (error) {
-    if (error !== undo) throw dialect.classify(error)
-  }
+  const refused: Skip[] = []
+  for (;;)
+    try {
+      await dialect.transaction(async (session) => {
+        if (creates) await dialect.catalog.prepare(session)
+        await dialect.catalog.waitBriefly(session, 1)
+        for (const table of tables) {
+          const columns = live.get(table.name)
+          if (columns && !barred.has(table.name)) await tryTable(dialect, session, table, columns)
+        }
+        await dialect.catalog.tryRoom(session, { bytes: tryBytes, creates })
+        throw undo
+      })
+    } catch (error) {
+      if (error === undo) return refused
+      const classed = dialect.classify(error)
+      const refusal = refusalOf(classed)
+      const table = refusal?.details.table
+      if (!refusal || table === undefined || barred.has(table)) throw classed
+      barred.add(table)
+      refused.push(refusal)
+    }
 }

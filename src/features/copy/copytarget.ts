@@ -122,7 +122,7 @@ export async function makeIndexes(
 ): Promise<void> {
   const { dialect } = target
   const live = await target.read(() => dialect.catalog.liveColumns())
-  const changes = await target.read(() => missing({ dialect, live, isStrict: true }, tables))
+  const changes = await target.read(() => missing(dialect, live, tables))
   const lacking = new Set(changes.map(({ table }) => table))
   for (const table of tables.filter(({ name }) => lacking.has(name))) {
     await make(target, [table])
@@ -138,7 +138,7 @@ export const makeTables = (target: Warehouse, tables: readonly Table[]): Promise
   make(target, tables.map(bare))
 
 const make = (target: Warehouse, tables: readonly Table[]): Promise<void> =>
-  target.transaction((session) => makeMissing(target.dialect, session, tables, { isStrict: true }))
+  target.transaction((session) => makeMissing(target.dialect, session, tables))
 
 /** The tables needed for the lease and the mark. */
 export const firstTables = ({ tables }: Warehouse): Table[] =>

@@ -35,7 +35,7 @@ interface InboxOptions {
 async function upgrade(dialect: Dialect): Promise<void> {
   // 0.2.0 knew an event without its type, action and record.
   for (const table of model.state) await dialect.transaction((session) => growKey(dialect, session, table))
-  await dialect.transaction((session) => makeMissing(dialect, session, model.state, { isStrict: false }))
+  await dialect.transaction((session) => makeMissing(dialect, session, model.state))
 }
 
 const model: Model = {

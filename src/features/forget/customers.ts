@@ -107,6 +107,9 @@ export async function countForgotten(
 ): Promise<Pick<Receipt, 'tables' | 'not_looked_at'>> {
   const counts = new Map<string, number>()
   const missed: NotLookedAt[] = []
+  const behind = new Set<string>()
+  const isThere = ({ table }: Emptying): boolean =>
+    warehouse.interfered.unchanged([table]) === undefined || !behind.add(table)
   const undo = new Error('undo')
   await readForgottenRecords(warehouse)
   const counting = async (session: Session): Promise<never> => {
@@ -116,11 +119,14 @@ export async function countForgotten(
       for (const plan of plansOf(model)) {
         const next = entries.next(plan, person.id, undefined, Number.MAX_SAFE_INTEGER)
         const ids = (await session.run(next)).rows.map(({ record_id }) => record_id)
-        for (const some of idParts(ids))
-          await run(warehouse, session, entries.rows.emptying(plan, some), { counts, doubted: new Set() })
+        for (const some of idParts(ids)) {
+          const statements = [...entries.rows.emptying(plan, some)].filter(isThere)
+          await run(warehouse, session, statements, { counts, doubted: new Set() })
+        }
       }
       await entries.rows.clearReports(session, counts)
     }
+    for (const table of behind) missed.push({ table, reason: 'not_migrated', rows: null })
     for (const { tenantId } of oneOfEachTenant(persons))
       missed.push(...(await notLookedAt(session, new ForgottenClosure(warehouse.db, model, tenantId))))
     throw undo

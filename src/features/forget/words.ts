@@ -32,6 +32,7 @@ const tablesText = (tables: Receipt['tables']): string =>
 
 const missedTexts = {
   not_read: () => 'its list has never been read to the end',
+  not_migrated: () => 'it is not yet as this version or configuration asks: type shopsync migrate',
   leads_to_nobody: (rows: number) =>
     `${plural(rows, 'row')} from which no reference leads to a customer, so nobody can tell whose they are`,
 } as const

@@ -16,6 +16,7 @@ import type { Dependencies } from '../../engine/run/runcontext.js'
 import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { forgottenSince, readForgottenThere } from '../../engine/warehouse/forgottensets.js'
+import { tablesBehind } from '../../engine/warehouse/layout.js'
 import { storedForms } from '../../engine/warehouse/pendingprivacy.js'
 import { knownSince } from '../../engine/warehouse/runhistory.js'
 import { foreignText } from '../../engine/warehouse/sourceidentity.js'
@@ -279,6 +280,7 @@ export async function tellWhy(
   question: Question,
 ): Promise<Why> {
   const known = tableOf(deps.model, question.table)
+  deps.warehouse.interfered.refuseUnchanged(tablesBehind(known.resource, deps.model.embedded))
   await readForgottenThere(deps.warehouse)
   const rows = await readRows(deps.warehouse, known.table, question)
   const belongs = await belongsTo(deps.warehouse, deps.source.address)

@@ -279,12 +279,13 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('a column of another kind is filled by a walk', async () => {
     const { address, warehouse } = await begin(promoted({ seen_at: 'text' }))
     await warehouse.close()
-    // On SQLite, both kinds have the same column type. Postgres tells them apart, and the configuration is rejected.
+    // On SQLite, both kinds have the same column type. Postgres tells them apart, and the list waits.
     const other = promoted({ seen_at: 'timestamp' })
     const next = await reopen(address, other)
-    if (kind.name === 'postgres') await expect(migrate(next)).rejects.toThrow('vehicles.seen_at is text')
+    await migrate(next)
+    if (kind.name === 'postgres')
+      expect(next.interfered.unchanged(['vehicles'])?.message).toContain('vehicles.seen_at is text')
     else {
-      await migrate(next)
       expect((await run(next, other)).cursors).toMatchObject([readAgain])
       expect(await verify(next, other)).toEqual(equal)
     }

@@ -115,8 +115,8 @@ function warm(pool: pg.Pool): void {
     )
 }
 
-/** How long a change of a table waits for those who read it, before it lets others pass and tries again. */
-const changeWaits = '3s'
+/** For how many seconds a change of a table waits for those who read it, before it lets others pass and tries again. */
+const changeWaits = 3
 
 /**
  * Migrations wait for each other at a row, which only those may lock who may write it. Before there is one, two of them
@@ -140,8 +140,8 @@ async function prepare(db: Db, schema: string, session: Pick<Session, 'run'>): P
 }
 
 /** Every other reader of a table queues behind a change of it that waits for an idle one. */
-async function waitBriefly(db: Db, session: Pick<Session, 'run'>): Promise<void> {
-  await session.run(sql.raw(`set local lock_timeout = '${changeWaits}'`).compile(db))
+async function waitBriefly(db: Db, session: Pick<Session, 'run'>, seconds = changeWaits): Promise<void> {
+  await session.run(sql.raw(`set local lock_timeout = '${seconds}s'`).compile(db))
 }
 
 async function tryRoom(
@@ -252,7 +252,7 @@ export function postgresDialect(
       interferences: (tables) => interferences(db, names, tables),
       narrowEncoding: () => narrowEncoding(db),
       prepare: (session) => prepare(db, schema, session),
-      waitBriefly: (session) => waitBriefly(db, session),
+      waitBriefly: (session, seconds) => waitBriefly(db, session, seconds),
       tryRoom: (session, how) => tryRoom(db, schema, session, how),
       comments: (tables) => [comments(db, tables, schema)],
       keyStatement: (table, live) => keyStatement(schema, table, live),
