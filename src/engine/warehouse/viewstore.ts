@@ -42,7 +42,7 @@ export interface LiveReader {
   readonly role: string
   readonly tenants: readonly Int64[]
   /** Whether it sees columns that say something about a person. */
-  readonly isPersonal: boolean
+  readonly personal: boolean
 }
 
 /** What readers see of one view. */

@@ -1,4 +1,5 @@
 import { Stop } from '../../engine/base/errors.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Command, CommandContext, Feature, Invocation } from '../../shell/command.js'
 import { listOf } from '../../shell/flags.js'
 
@@ -17,12 +18,18 @@ function roleOf({ options, command }: Invocation): string {
   })
 }
 
-const storeOf = async (
-  { config }: CommandContext,
-  warehouse: Awaited<ReturnType<CommandContext['warehouse']>>,
-) => {
+/** The tenants that were named; null if none was. */
+const tenantsOf = ({ options }: Invocation, { choice }: CommandContext) =>
+  listOf(options.tenant).length > 0 ? choice.tenants : null
+
+async function storeOf({ config }: CommandContext, warehouse: Warehouse) {
   const { reportSettings } = await import('../../engine/config/reportsection.js')
   return warehouse.dialect.views(reportSettings(config).schema)
+}
+
+async function needsOf({ signals: { signal } }: Invocation, context: CommandContext) {
+  const warehouse = await context.existingWarehouse()
+  return { warehouse, clock: context.clock, signal, store: await storeOf(context, warehouse) }
 }
 
 const grantCommand: Command = {
@@ -46,25 +53,20 @@ shopsync copy.`,
     { flags: '--personal', description: 'also columns that say something about a person' },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { grant }, { grantText }] = await Promise.all([
+    const [{ withContext }, { grant, grantText }] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
-      import('./words.js'),
     ])
     return withContext(invocation, async (context) => {
       const role = roleOf(invocation)
-      const tenants = listOf(invocation.options.tenant).length > 0 ? context.choice.tenants : null
+      const tenants = tenantsOf(invocation, context)
       if (!tenants)
         throw new Stop('Found no --tenant, expected at least one', {
           exitCode: 2,
           hint: `Type shopsync grant --role ${role} --tenant ID`,
         })
-      const warehouse = await context.existingWarehouse()
-      const store = await storeOf(context, warehouse)
-      const { clock } = context
-      const { signal } = invocation.signals
-      const isPersonal = invocation.options.personal === true
-      const done = await grant({ warehouse, clock, signal, store }, { role, tenants, isPersonal })
+      const personal = invocation.options.personal === true
+      const done = await grant(await needsOf(invocation, context), { role, tenants, personal })
       await invocation.out.answer(done, grantText(done))
       return 0
     })
@@ -84,22 +86,14 @@ way of the rest, the role sees nothing meanwhile, the session is named, and the 
   ],
   options: [roleOption, tenantOption],
   run: async (invocation) => {
-    const [{ withContext }, { revokeGrant }, { revokeText }] = await Promise.all([
+    const [{ withContext }, { revokeGrant, revokeText }] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
-      import('./words.js'),
     ])
     return withContext(invocation, async (context) => {
       const role = roleOf(invocation)
-      const named = listOf(invocation.options.tenant).length > 0 ? context.choice.tenants : null
-      const warehouse = await context.existingWarehouse()
-      const store = await storeOf(context, warehouse)
-      const { clock } = context
-      const done = await revokeGrant(
-        { warehouse, clock, signal: invocation.signals.signal, store },
-        role,
-        named ?? [],
-      )
+      const named = tenantsOf(invocation, context) ?? []
+      const done = await revokeGrant(await needsOf(invocation, context), role, named)
       await invocation.out.answer(done, revokeText(done))
       return 0
     })
@@ -113,10 +107,9 @@ const grantsCommand: Command = {
 Lists the roles that shopsync grant let in, and since when. What else a role may read is not listed: shopsync check tells.`,
   examples: [['shopsync grants', 'one line a role']],
   run: async (invocation) => {
-    const [{ withContext }, { readGrants }, { grantsText }] = await Promise.all([
+    const [{ withContext }, { grantsText, readGrants }] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
-      import('./words.js'),
     ])
     return withContext(invocation, async (context) => {
       const grants = await readGrants(await context.readingWarehouse())

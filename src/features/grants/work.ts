@@ -7,6 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { views } from '../../../schema/views/index.js'
 import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
+import { atSecond, plural } from '../../engine/base/format.js'
 import { parseId } from '../../engine/base/int64.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
@@ -19,6 +20,8 @@ import type {
   ViewTrouble,
 } from '../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { plainTerminal, type Terminal } from '../../shell/terminal.js'
+import { table, unbroken } from '../../shell/texttable.js'
 import { withGrants } from './tables.js'
 
 /** One row of `grants --json`. */
@@ -29,6 +32,11 @@ export interface Grant {
   readonly personal: boolean
   readonly granted_at: string | null
 }
+
+type Granted = Grant & { readonly views: number }
+
+/** What `revoke` left a role. `tenants` is empty if it sees nothing any more. */
+type Left = Pick<Grant, 'role' | 'tenants'>
 
 interface Needs {
   readonly warehouse: Warehouse
@@ -71,8 +79,11 @@ export async function readGrants(warehouse: Warehouse): Promise<Grant[]> {
     withGrants(db).selectFrom('sync_grants').selectAll().orderBy('role').execute(),
   )
   return rows.map(({ role, schema, tenants, personal, granted_at }) => ({
-    ...{ role, schema: schema ?? role, tenants: tenantsIn(tenants), granted_at },
+    role,
+    schema: schema ?? role,
+    tenants: tenantsIn(tenants),
     personal: personal === true || Number(personal) === 1,
+    granted_at,
   }))
 }
 
@@ -99,10 +110,6 @@ async function refuseUnknown(warehouse: Warehouse, tenants: readonly Int64[]): P
       ids.size === 0 ? 'It is empty: type shopsync sync first' : `Expected some of ${[...ids].join(', ')}`,
   })
 }
-
-const asReader = ({ role, tenants, personal }: Pick<Grant, 'role' | 'tenants' | 'personal'>): LiveReader => ({
-  ...{ role, tenants, isPersonal: personal },
-})
 
 /** The statement that stores a grant. */
 function stored({ db }: Warehouse, { tenants, ...rest }: Grant): CompiledQuery {
@@ -135,7 +142,7 @@ async function change(warehouse: Warehouse, store: ViewStore, before: Grant, to:
   const left = new Set(to.tenants.map(String))
   const isLess =
     before.tenants.some((id) => !left.has(String(id))) ||
-    (await readers.hides(asking(warehouse), asReader(to), readerViews))
+    (await readers.hides(asking(warehouse), to, readerViews))
   let grant = to
   let isStopped = false
   try {
@@ -150,7 +157,7 @@ async function change(warehouse: Warehouse, store: ViewStore, before: Grant, to:
       const run: RunStatement = (query) => session.run(query)
       if (grant.tenants.length > 0) {
         await run(stored(warehouse, grant))
-        return readers.make(run, asReader(grant), readerViews)
+        return readers.make(run, grant, readerViews)
       }
       await readers.drop(run, grant.role)
       await run(withGrants(warehouse.db).deleteFrom('sync_grants').where('role', '=', grant.role).compile())
@@ -180,9 +187,9 @@ function refuseKept({ grant: { role }, views, isStopped, kept }: Changed): void 
 }
 
 /** Grants a role the views of these tenants, in place of those that it saw before. */
-export async function grant(needs: Needs, to: LiveReader): Promise<Grant & Pick<Changed, 'views'>> {
+export async function grant(needs: Needs, to: LiveReader): Promise<Granted> {
   const { clock, store } = needs
-  const { role, tenants, isPersonal: personal } = to
+  const { role, tenants, personal } = to
   readerStoreOf(store, tenants)
   await refuseUnknown(needs.warehouse, tenants)
   await refuseUnready(needs.warehouse, store, role)
@@ -196,12 +203,7 @@ export async function grant(needs: Needs, to: LiveReader): Promise<Grant & Pick<
   return { ...done.grant, views: done.views }
 }
 
-/** What `revoke` left the role. `tenants` is empty if it sees nothing any more. */
-export async function revokeGrant(
-  needs: Needs,
-  role: string,
-  tenants: readonly Int64[],
-): Promise<Pick<Grant, 'role' | 'tenants'>> {
+export async function revokeGrant(needs: Needs, role: string, tenants: readonly Int64[]): Promise<Left> {
   readerStoreOf(needs.store, tenants)
   const known = await readGrants(needs.warehouse)
   const found = known.find((one) => one.role === role)
@@ -236,7 +238,7 @@ export async function remakeReaders(
   if (!readers) return []
   const grants = await readGrants(warehouse)
   if (grants.length === 0) return []
-  const outdated = await readers.outdated(asking(warehouse), grants.map(asReader), readerViews)
+  const outdated = await readers.outdated(asking(warehouse), grants, readerViews)
   const roles = new Set(outdated.map(({ role }) => role))
   const done: { role: string; trouble: string | null }[] = []
   for (const grant of grants)
@@ -281,3 +283,27 @@ export async function watchReaders(
       if (trouble) found.push({ role, trouble })
   return found
 }
+
+export const grantText = ({ role, schema, tenants, personal, views }: Granted): string =>
+  `The role ${role} sees ${plural(tenants.length, 'tenant')} (${tenants.join(', ')}) in ${plural(views, 'view')} of the schema ${schema}, ${
+    personal ? 'names and addresses included' : 'without names, addresses and other personal columns'
+  }. It connects with its own password and selects from orders, shop_days and so on; no schema has to be typed.`
+
+export const revokeText = ({ role, tenants }: Left): string =>
+  tenants.length === 0
+    ? `The role ${role} sees nothing any more: its schema is gone. The role itself stays; who made it drops it.`
+    : `The role ${role} still sees ${tenants.join(', ')}.`
+
+export const grantsText = (grants: readonly Grant[], terminal: Terminal = plainTerminal): string =>
+  grants.length === 0
+    ? 'No role was granted anything. Type shopsync grant --role NAME --tenant ID'
+    : table(
+        ['role', 'tenants', 'personal columns', unbroken('granted')],
+        grants.map(({ role, tenants, personal, granted_at }) => [
+          role,
+          tenants.join(', '),
+          personal ? 'yes' : 'no',
+          granted_at === null ? '' : atSecond(granted_at),
+        ]),
+        terminal,
+      )

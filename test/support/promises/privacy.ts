@@ -243,7 +243,7 @@ export const privacy: readonly Promised[] = [
     broken: 'shows personal columns to every reader',
     breakage: ofStore.function('readerStore', (sound) => (...given) => {
       const whole = sound(...given)
-      return { ...whole, make: (run, to, views) => whole.make(run, { ...to, isPersonal: true }, views) }
+      return { ...whole, make: (run, to, views) => whole.make(run, { ...to, personal: true }, views) }
     }),
     name: 'sees no name of a person without --personal, and dashboards keep working',
   },

@@ -10,6 +10,13 @@ import type { RunStatement, ViewTrouble } from '../viewstore.js'
 
 const quote = pg.escapeIdentifier
 
+/** Rows of a query, in the current transaction or outside of any. */
+export type Ask = <T>(query: RawBuilder<T>) => Promise<readonly T[]>
+export const asking =
+  (db: Db, run: RunStatement): Ask =>
+  async (query) =>
+    (await run(query.compile(db))).rows
+
 /** The comment by which we know a schema as ours. What its views are made of comes after it. */
 export const readerMark = (tables: string): string => `shopsync reader of ${tables}`
 export const markedWith = sql`split_part(obj_description(n.oid, 'pg_namespace'), ', views ', 1)`
@@ -28,23 +35,21 @@ const harmless = ['pg_read_all_settings', 'pg_use_reserved_connections']
 const ours = ({ tables, views, role }: Readable) => sql`(select n.* from pg_namespace n
   where n.nspname = any(${[tables, views]}::text[]) or (${markedWith} = ${readerMark(tables)} and n.nspname <> ${role}))`
 
-const among = (db: Db, run: RunStatement) => ({
-  all: async <T>(query: RawBuilder<T>): Promise<readonly T[]> => (await run(query.compile(db))).rows,
-})
+interface Self {
+  readonly name: string
+  readonly is_itself: boolean
+  readonly attributes: readonly string[]
+  readonly is_predefined: boolean
+  /** It runs shopsync, or something of ours belongs to it. */
+  readonly is_owner: boolean
+  readonly is_reader: boolean
+  /** The memberships of the role itself that lead there. */
+  readonly through: readonly string[]
+}
 
 /** The role itself and, by any number of steps, the roles that it is a member of, with what makes each more than a reader. */
-async function selvesOf(db: Db, readable: Readable, run: RunStatement) {
-  return among(db, run).all(sql<{
-    readonly name: string
-    readonly is_itself: boolean
-    readonly attributes: readonly string[]
-    readonly is_predefined: boolean
-    /** It runs shopsync, or something of ours belongs to it. */
-    readonly is_owner: boolean
-    readonly is_reader: boolean
-    /** The memberships of the role itself that lead there. */
-    readonly through: readonly string[]
-  }>`select m.rolname::text as name, m.oid = r.oid as is_itself,
+const selvesOf = (ask: Ask, readable: Readable): Promise<readonly Self[]> =>
+  ask(sql<Self>`select m.rolname::text as name, m.oid = r.oid as is_itself,
       array(select substr(key, 4) from jsonb_each(to_jsonb(m))
         where value = 'true'::jsonb and key not in ('rolcanlogin', 'rolinherit') order by 1) as attributes,
       starts_with(m.rolname, 'pg_') and m.rolname <> all(${harmless}::text[]) as is_predefined,
@@ -56,26 +61,15 @@ async function selvesOf(db: Db, readable: Readable, run: RunStatement) {
     from pg_roles r join pg_roles m on pg_has_role(r.oid, m.oid, 'member')
       left join pg_namespace n on n.nspname = m.rolname
     where r.rolname = ${readable.role} order by m.oid <> r.oid, m.rolname`)
-}
 
 /** As `alter role` has it. */
 const attributeName = (name: string): string => (name === 'super' ? 'superuser' : name)
 
-function troubleOfSelf(
-  role: string,
-  {
-    name,
-    is_itself,
-    attributes,
-    is_owner,
-    is_predefined,
-    is_reader,
-    through,
-  }: Awaited<ReturnType<typeof selvesOf>>[number],
-): ViewTrouble | undefined {
+function troubleOfSelf(role: string, self: Self): ViewTrouble | undefined {
+  const { name, attributes, through } = self
   const all = attributes.map(attributeName)
-  if (all.length === 0 && !is_owner && !is_predefined && !is_reader) return undefined
-  if (!is_itself)
+  if (all.length === 0 && !self.is_owner && !self.is_predefined && !self.is_reader) return undefined
+  if (!self.is_itself)
     return {
       message: `The role ${role} sees more than it is granted: it is a member of ${quote(name)}`,
       hint:
@@ -95,15 +89,18 @@ function troubleOfSelf(
       }
 }
 
+/** What was found, and the statement that ends it. */
+interface Found {
+  readonly what: string
+  readonly statement: string
+}
+
 /**
  * What the role may do with tables and views of all tenants or of other readers, by itself, through a role that it is a
  * member of, or because everyone may.
  */
-const rightsOn = (db: Db, readable: Readable, run: RunStatement) =>
-  among(db, run).all(sql<{
-    readonly what: string
-    readonly statement: string
-  }>`with named as (select * from ${ours(readable)} n),
+const rightsOn = (ask: Ask, readable: Readable) =>
+  ask(sql<Found>`with named as (select * from ${ours(readable)} n),
       found as (
         select format('schema %I', n.nspname) as what, a.grantee
         from named n, aclexplode(n.nspacl) a where a.grantee <> n.nspowner
@@ -127,8 +124,8 @@ const creators = sql`(select a.grantee from aclexplode(coalesce(n.nspacl, acldef
  * somebody uses would run with the rights of that one. By default everyone looks in the schema of their own name and in
  * `public`. What everyone may do in `public` refuses nobody: `check` tells that by itself.
  */
-const trapsOf = (db: Db, { role }: Readable, run: RunStatement) =>
-  among(db, run).all(sql<{ readonly what: string; readonly statement: string }>`
+const trapsOf = (ask: Ask, { role }: Readable) =>
+  ask(sql<Found>`
     select format('schema %I', n.nspname) as what, case
         when grantee = n.nspowner then format('alter schema %I owner to …', n.nspname)
         else format('revoke create on schema %I from %s', n.nspname,
@@ -149,77 +146,76 @@ const noRole = (name: string): ViewTrouble => ({
   hint: `As a role that may create roles, type: create role ${name} login password '…'; shopsync makes no roles and no passwords`,
 })
 
-/** Whether there is such a role, and whether we may make its views in a schema of its name. */
-export async function schemaOf(db: Db, { tables, role }: Omit<Readable, 'views'>, run: RunStatement) {
-  const [found] = await among(db, run).all(sql<{
-    readonly has_role: boolean
-    readonly exists: boolean
-    /** It was made for a reader's views. */
-    readonly is_marked: boolean
-    readonly is_empty: boolean
-    readonly may_create: boolean
-    readonly database: string
-    readonly us: string
-  }>`select exists (select from pg_roles where rolname = ${role}) as has_role, n.oid is not null as exists,
-      coalesce(${markedWith} = ${readerMark(tables)}, false) as is_marked,
-      not exists (select from pg_depend where refclassid = 'pg_namespace'::regclass and refobjid = n.oid) as is_empty,
-      has_database_privilege(current_database(), 'create') as may_create,
+/** What there is of a reader. */
+const nothing = {
+  hasRole: false,
+  /** Its schema. */
+  exists: false,
+  /** The schema was made for a reader's views. */
+  isMarked: false,
+  isEmpty: false,
+  mayCreate: false,
+  database: '',
+  us: '',
+}
+
+export async function schemaOf(
+  ask: Ask,
+  { tables, role }: Pick<Readable, 'tables' | 'role'>,
+): Promise<typeof nothing> {
+  const [found = nothing] = await ask(sql<typeof nothing>`
+    select exists (select from pg_roles where rolname = ${role}) as "hasRole", n.oid is not null as "exists",
+      coalesce(${markedWith} = ${readerMark(tables)}, false) as "isMarked",
+      not exists (select from pg_depend where refclassid = 'pg_namespace'::regclass and refobjid = n.oid) as "isEmpty",
+      has_database_privilege(current_database(), 'create') as "mayCreate",
       quote_ident(current_database()) as database, quote_ident(current_user) as us
     from (select) one left join pg_namespace n on n.nspname = ${role}`)
+  return found
+}
+
+/** Why we can't make a reader's views in a schema of its name. */
+export function schemaTrouble(
+  role: string,
+  { hasRole, exists, isMarked, mayCreate, database, us }: typeof nothing,
+): ViewTrouble | undefined {
   const name = quote(role)
-  const trouble = (): ViewTrouble | undefined => {
-    if (!found?.has_role) return noRole(name)
-    if (found.exists)
-      return found.is_marked
-        ? undefined
-        : {
-            message: `There is a schema ${name} already, which shopsync did not make`,
-            hint: `Choose another role; or, if nobody needs the schema, type: drop schema ${name}`,
-          }
-    return found.may_create
-      ? undefined
-      : {
-          message: `The role that runs shopsync may not create the schema ${name}`,
-          hint: `As the owner of the database type: grant create on database ${found.database} to ${found.us}`,
-        }
-  }
+  if (!hasRole) return noRole(name)
+  if (exists && !isMarked)
+    return {
+      message: `There is a schema ${name} already, which shopsync did not make`,
+      hint: `Choose another role; or, if nobody needs the schema, type: drop schema ${name}`,
+    }
+  if (exists || mayCreate) return undefined
   return {
-    hasRole: found?.has_role === true,
-    exists: found?.exists === true,
-    isMarked: found?.is_marked === true,
-    isEmpty: found?.is_empty === true,
-    trouble: trouble(),
+    message: `The role that runs shopsync may not create the schema ${name}`,
+    hint: `As the owner of the database type: grant create on database ${database} to ${us}`,
   }
 }
 
 /** Why a role can't be a reader; undefined if it can. */
-export async function readerObstacle(
-  db: Db,
-  readable: Readable,
-  run: RunStatement,
-): Promise<ViewTrouble | undefined> {
+export async function readerObstacle(ask: Ask, readable: Readable): Promise<ViewTrouble | undefined> {
   const name = quote(readable.role)
-  const selves = await selvesOf(db, readable, run)
+  const selves = await selvesOf(ask, readable)
   const found = selves.flatMap((self) => troubleOfSelf(name, self) ?? [])[0]
   if (found) return found
-  const rights = selves.length > 0 ? await rightsOn(db, readable, run) : []
+  const rights = selves.length > 0 ? await rightsOn(ask, readable) : []
   if (rights.length > 0)
     return {
       message: `The role ${name} may read what is of all tenants: it has rights on ${rights.map(({ what }) => what).join(', ')}`,
       hint: `Type: ${[...new Set(rights.map(({ statement }) => statement))].join('; ')}`,
     }
-  const traps = selves.length > 0 ? await trapsOf(db, readable, run) : []
+  const traps = selves.length > 0 ? await trapsOf(ask, readable) : []
   if (traps.length > 0)
     return {
       message: `The role ${name} may create where others look for functions: in ${traps.map(({ what }) => what).join(', ')}`,
       hint: `Type: ${traps.map(({ statement }) => statement).join('; ')}`,
     }
-  return (await schemaOf(db, readable, run)).trouble
+  return schemaTrouble(readable.role, await schemaOf(ask, readable))
 }
 
 /** Where everyone may put a function in front of those that others call. */
-export async function openToAll(db: Db, run: RunStatement): Promise<ViewTrouble | undefined> {
-  const [found] = await among(db, run).all(sql`select from pg_namespace n, aclexplode(n.nspacl) a
+export async function openToAll(ask: Ask): Promise<ViewTrouble | undefined> {
+  const [found] = await ask(sql`select from pg_namespace n, aclexplode(n.nspacl) a
     where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE'`)
   if (!found) return undefined
   return {
@@ -234,13 +230,9 @@ export async function openToAll(db: Db, run: RunStatement): Promise<ViewTrouble 
  * catalog doesn't know what a function with a text for a body reads: it counts if the text, or its search path, names a
  * schema of ours.
  */
-export async function exposures(
-  db: Db,
-  readable: Readable,
-  run: RunStatement,
-): Promise<ViewTrouble | undefined> {
+export async function exposures(ask: Ask, readable: Readable): Promise<ViewTrouble | undefined> {
   const may = sql`(a.grantee = 0 or pg_has_role(r.oid, nullif(a.grantee, 0), 'member'))`
-  const found = await among(db, run).all(sql<{ readonly what: string; readonly statement: string }>`
+  const found = await ask(sql<Found>`
     with recursive ours as (select * from ${ours(readable)} n),
     made(classid, objid) as (
       select 'pg_class'::regclass::oid, c.oid from ours n join pg_class c on c.relnamespace = n.oid

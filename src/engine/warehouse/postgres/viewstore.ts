@@ -2,13 +2,21 @@
  * Views in Postgres: in their own schema, with their owner's permissions, so that anyone who may read them needs no
  * permission on the tables. Made by postgres/dialect.ts.
  */
-import { type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
+import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import pg from 'pg'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { Db } from '../database.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../viewstore.js'
-import { dependText, endText, hangingOn } from './hanging.js'
-import { droppingByReader, readerStore, readersOf } from './readerviews.js'
+import { type Ask, asking } from './readerrights.js'
+import {
+  dependText,
+  droppingByReader,
+  endText,
+  hangingOn,
+  isInPlace,
+  readerStore,
+  readersOf,
+} from './readerviews.js'
 import { printedType, viewSql } from './viewsql.js'
 
 const quote = pg.escapeIdentifier
@@ -24,12 +32,12 @@ interface Rights {
   readonly may_use: boolean | null
 }
 
-async function rightsOn(db: Db, schema: string, run: RunStatement): Promise<Rights | undefined> {
-  const asked = sql<Rights>`select quote_ident(current_user) as role,
+async function rightsOn(ask: Ask, schema: string): Promise<Rights | undefined> {
+  const [found] = await ask(sql<Rights>`select quote_ident(current_user) as role,
     has_database_privilege(current_database(), 'create') as may_create,
     (select has_schema_privilege(oid, 'create') and has_schema_privilege(oid, 'usage')
-      from pg_namespace where nspname = ${schema}) as may_use`
-  return (await run(asked.compile(db))).rows[0]
+      from pg_namespace where nspname = ${schema}) as may_use`)
+  return found
 }
 
 function obstacleOf(rights: Rights | undefined, schema: string): ViewTrouble | undefined {
@@ -48,9 +56,8 @@ function obstacleOf(rights: Rights | undefined, schema: string): ViewTrouble | u
 }
 
 /** Asked outside of our transactions, which compile nothing: as other sessions of the role have it. */
-async function slowedBy(db: Db, run: RunStatement): Promise<ViewTrouble | undefined> {
-  const asked = sql<{ compiles: boolean }>`select pg_jit_available() as compiles`
-  const [found] = (await run(asked.compile(db))).rows
+async function slowedBy(ask: Ask): Promise<ViewTrouble | undefined> {
+  const [found] = await ask(sql<{ compiles: boolean }>`select pg_jit_available() as compiles`)
   if (!found?.compiles) return undefined
   return {
     message:
@@ -59,24 +66,9 @@ async function slowedBy(db: Db, run: RunStatement): Promise<ViewTrouble | undefi
   }
 }
 
-async function columnsOf(db: Db, run: RunStatement, view: RawBuilder<unknown>) {
-  const asked = sql<{
-    readonly name: string
-    readonly type: string
-  }>`select a.attname as name, format_type(a.atttypid, a.atttypmod) as type
-    from pg_attribute a where a.attrelid = to_regclass(${view}) and a.attnum > 0 and not a.attisdropped
-    order by a.attnum`
-  return (await run(asked.compile(db))).rows
-}
-
 /** The statements that give a re-created view the grants that it had. */
-async function grantsOf(
-  db: Db,
-  run: RunStatement,
-  view: RawBuilder<unknown>,
-  columns: readonly string[],
-): Promise<string[]> {
-  const asked = sql<{ statement: string }>`with granted as (
+async function grantsOf(ask: Ask, view: string, columns: readonly string[]): Promise<string[]> {
+  const rows = await ask(sql<{ statement: string }>`with granted as (
       select c.oid, c.relowner, null::text as attname, a.* from pg_class c, aclexplode(c.relacl) a
       union all
       select c.oid, c.relowner, t.attname::text, a.* from pg_class c
@@ -84,8 +76,8 @@ async function grantsOf(
     select format('grant %s%s on %s to %s%s', privilege_type, ' (' || quote_ident(attname) || ')', oid::regclass,
       case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end,
       case when is_grantable then ' with grant option' else '' end) as statement
-    from granted where oid = to_regclass(${view}) and grantee <> relowner`
-  return (await run(asked.compile(db))).rows.map(({ statement }) => statement)
+    from granted where oid = to_regclass(${view}) and grantee <> relowner`)
+  return rows.map(({ statement }) => statement)
 }
 
 const literal = pg.escapeLiteral
@@ -104,11 +96,14 @@ function commentsOn(name: string, { doc, columns }: WantedView): string[] {
  */
 async function countKeys(db: Db, schema: string, run: RunStatement, keys: WantedView['keys']): Promise<void> {
   if (keys.length === 0) return
-  const asked = sql<{ name: string }>`select c.relname as name
+  const rows = await asking(
+    db,
+    run,
+  )(sql<{ name: string }>`select c.relname as name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${schema} and c.relname = any(${keys.map(({ table }) => table)}::text[])
-      and pg_has_role(c.relowner, 'usage') and has_schema_privilege(n.oid, 'create')`
-  const owned = new Set((await run(asked.compile(db))).rows.map(({ name }) => name))
+      and pg_has_role(c.relowner, 'usage') and has_schema_privilege(n.oid, 'create')`)
+  const owned = new Set(rows.map(({ name }) => name))
   const statements = keys
     .filter(({ table }) => owned.has(table))
     .map(({ table, columns }) => {
@@ -119,13 +114,17 @@ async function countKeys(db: Db, schema: string, run: RunStatement, keys: Wanted
   if (statements.length > 0) await run(sql.raw(statements.join(';\n')).compile(db))
 }
 
-/** Postgres replaces a view in place only if columns are appended. */
-async function isInPlace(db: Db, name: string, run: RunStatement, { columns }: WantedView): Promise<boolean> {
-  const live = await columnsOf(db, run, sql`${name}`)
-  return live.every(({ name: column, type }, i) => {
-    const wanted = columns[i]
-    return wanted?.name === column && printedType(wanted.kind) === type
-  })
+async function staysInPlace(ask: Ask, view: string, { columns }: WantedView): Promise<boolean> {
+  const live = await ask(sql<{
+    readonly name: string
+    readonly type: string
+  }>`select a.attname as name, format_type(a.atttypid, a.atttypmod) as type
+    from pg_attribute a where a.attrelid = to_regclass(${view}) and a.attnum > 0 and not a.attisdropped
+    order by a.attnum`)
+  return isInPlace(
+    live,
+    columns.map(({ name, kind }) => ({ name, type: printedType(kind) })),
+  )
 }
 
 async function beforehand(
@@ -134,12 +133,13 @@ async function beforehand(
   run: RunStatement,
   views: readonly WantedView[],
 ): Promise<readonly CompiledQuery[]> {
+  const ask = asking(db, run)
   const found = []
   for (const view of views) {
     const name = `${quote(schema)}.${quote(view.name)}`
     // A view on which something hangs stays, and so does what readers have of it.
-    if (!(await isInPlace(db, name, run, view)) && (await hangingOn(db, tables, run, [name])).length === 0)
-      found.push(...(await readersOf(db, tables, name, run)))
+    if (!(await staysInPlace(ask, name, view)) && (await hangingOn(ask, tables, [name])).length === 0)
+      found.push(...(await readersOf(ask, tables, name)))
   }
   return droppingByReader(db, found)
 }
@@ -150,22 +150,22 @@ async function make(
   run: RunStatement,
   view: WantedView,
 ): Promise<ViewTrouble | undefined> {
+  const ask = asking(db, run)
   const name = `${quote(schema)}.${quote(view.name)}`
-  const regclass = sql`${name}`
   const before: string[] = []
   const after: string[] = []
-  if (!(await isInPlace(db, name, run, view))) {
-    const hanging = await hangingOn(db, tables, run, [name])
+  if (!(await staysInPlace(ask, name, view))) {
+    const hanging = await hangingOn(ask, tables, [name])
     if (hanging.length > 0)
       return {
         message: `The view ${schema}.${view.name} stays as it was: its columns have changed, and ${dependText(hanging)}`,
         hint: `${endText(hanging)}, type shopsync migrate, and create ${hanging.length > 1 ? 'them' : 'it'} again`,
       }
     // Most were dropped beforehand. They are made again when all views are.
-    const readers = (await readersOf(db, tables, name, run)).map((reader) => reader.name)
+    const readers = (await readersOf(ask, tables, name)).map((reader) => reader.name)
     before.push(...readers.map((reader) => `drop view ${reader}`), `drop view ${name}`)
     const kept = view.columns.map((column) => column.name)
-    after.push(...(await grantsOf(db, run, regclass, kept)))
+    after.push(...(await grantsOf(ask, name, kept)))
   }
   const statements = [
     ...before,
@@ -208,16 +208,19 @@ export const viewStore = (db: Db, tables: string, schema: string): ViewStore => 
       query: `select ${columns.map((column) => quote(column.name)).join(', ')} from ${quote(tables)}.${quote(name)}`,
     })),
   live: async (run) => {
-    const all = sql<{ name: string; kind: string }>`select c.relname as name, c.relkind::text as kind
+    const rows = await asking(
+      db,
+      run,
+    )(sql<{ name: string; kind: string }>`select c.relname as name, c.relkind::text as kind
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = ${schema} and c.relkind in ('r', 'p', 'v', 'm', 'f')`
-    return new Map((await run(all.compile(db))).rows.map(({ name, kind }) => [name, kind]))
+      where n.nspname = ${schema} and c.relkind in ('r', 'p', 'v', 'm', 'f')`)
+    return new Map(rows.map(({ name, kind }) => [name, kind]))
   },
-  obstacle: async (run) => obstacleOf(await rightsOn(db, schema, run), schema),
-  slowedBy: (run) => slowedBy(db, run),
+  obstacle: async (run) => obstacleOf(await rightsOn(asking(db, run), schema), schema),
+  slowedBy: (run) => slowedBy(asking(db, run)),
   beforehand: (run, views) => beforehand(db, { tables, schema }, run, views),
   prepare: async (run) => {
-    const rights = await rightsOn(db, schema, run)
+    const rights = await rightsOn(asking(db, run), schema)
     if (rights?.may_use !== null) return
     await run(sql`create schema ${sql.id(schema)}`.compile(db))
   },
