@@ -28,7 +28,6 @@ const owners: Record<string, readonly string[]> = {
   'p-limit': ['src/engine/base', 'src/features/check'],
   echarts: ['src/features/report'],
   'playwright-core': [],
-  '@dagrejs/dagre': ['src/features/dictionary/page'],
   yaml: ['src/features/dictionary', 'src/features/init'],
 }
 

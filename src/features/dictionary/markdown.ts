@@ -10,6 +10,7 @@ import type {
   DictionaryTable,
 } from './dictionary.js'
 import {
+  dataTables,
   figureFacts,
   figuresAbout,
   figuresTitle,
@@ -120,6 +121,19 @@ const introduction = [
     'null means the record lacked it or it could not be stored. *yes*: null means what the description says.',
 ].flatMap((paragraph) => [paragraph, ''])
 
+/** The data tables that refer to each other, drawn by whatever shows Mermaid; it is readable as text, too. */
+const referencesMarkdown = (dictionary: Dictionary): string[] => [
+  '## How the tables join',
+  '',
+  '```mermaid',
+  'erDiagram',
+  ...dataTables(dictionary).flatMap((table) =>
+    table.joins.map((join) => `  ${join.table} ||--o{ ${table.name} : ${namingColumn(join)}`),
+  ),
+  '```',
+  '',
+]
+
 const questionsMarkdown = (questions: Dictionary['questions']): string[] => [
   `## ${questionsTitle}`,
   '',
@@ -170,6 +184,7 @@ export function toMarkdown(dictionary: Dictionary): string {
         .filter((table) => table.part === part)
         .flatMap((table) => [`### ${table.name}`, '', ...relationMarkdown(table, around)]),
     ]),
+    ...referencesMarkdown(dictionary),
     ...questionsMarkdown(questions),
   ])
 }
@@ -229,6 +244,7 @@ export function toMarkdownPages(dictionary: Dictionary): Record<string, string> 
       ...introduction,
       ...figuresListed(figures, around),
       ...relationsListed(tables, around),
+      ...referencesMarkdown(dictionary),
       ...questionsMarkdown(questions),
     ]),
     ...Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * The dictionary as one self-contained file, with its style, script and diagram. The script shows one page per
+ * The dictionary as one self-contained file, with its style and script. The script shows one page per
  * relation.
  */
 import { createHash } from 'node:crypto'
@@ -8,7 +8,6 @@ import {
   type Dictionary,
   type DictionaryFigure,
   type DictionaryTable,
-  dataTables,
   figureFacts,
   figuresAbout,
   figuresTitle,
@@ -18,7 +17,6 @@ import {
   questionsTitle,
 } from '../dictionary.js'
 import { incomingJoins } from '../joins.js'
-import { diagram } from './diagram.js'
 import { dictionaryScript as script } from './dictionaryscript.js'
 import { dictionaryStyle as style } from './dictionarystyle.js'
 import { code, exampleMarkup, linkTo, tableSection } from './tablesection.js'
@@ -99,14 +97,11 @@ const figuresPart = (figures: readonly DictionaryFigure[], known: ReadonlySet<st
 const listOfFigures = (figures: readonly DictionaryFigure[]): string =>
   `<div data-list><h2>${figuresTitle}</h2><ul>${figures.map((figure) => `<li>${linkToFigure(figure)}</li>`).join('')}</ul></div>`
 
-/** The first page: what applies to every table, a link to each, and the diagram. */
+/** The first page: what applies to every table, and a link to each. */
 const opening = (dictionary: Dictionary, groups: readonly Group[]): string =>
   `<div id="home"><h1>Data dictionary</h1>
 <dl class="legend">${legend.map(([word, text]) => `<dt>${word}</dt><dd>${prose(text)}</dd>`).join('')}</dl>
-${indexes(dictionary.figures, groups)}
-<figure class="map" aria-labelledby="map-head"><h2 id="map-head">How the tables join</h2>
-<figcaption>Each box is a table, with the columns that refer to other tables. Nested tables are dashed. <a href="#after-map">Skip the diagram</a></figcaption>
-<div class="canvas">${diagram(dataTables(dictionary))}</div></figure><span id="after-map"></span></div>`
+${indexes(dictionary.figures, groups)}</div>`
 
 const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 

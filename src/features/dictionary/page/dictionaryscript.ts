@@ -1,5 +1,5 @@
 /**
- * The page's own script, as text: one page at a time, search, phone menu, diagram lines. Without it, all pages are
+ * The page's own script, as text: one page at a time, search, phone menu. Without it, all pages are
  * shown one below the other.
  */
 export const dictionaryScript = `
@@ -156,25 +156,6 @@ document.addEventListener('click', (event) => {
 show()
 // The browser goes to what the address names by itself, and its place is another one since one page is shown.
 addEventListener('load', () => { if (targetOf()) arrive(); document.activeElement.blur() })
-
-const map = document.querySelector('.diagram')
-function choose(name) {
-  for (const element of all('.hot', map)) element.classList.remove('hot')
-  map.classList.toggle('chosen', name !== undefined)
-  if (name === undefined) return
-  const near = new Set([name])
-  for (const line of all('.line', map)) {
-    const { from, to } = line.dataset
-    if (from !== name && to !== name) continue
-    line.classList.add('hot')
-    near.add(from).add(to)
-  }
-  for (const box of all('.box', map)) if (near.has(box.dataset.name)) box.classList.add('hot')
-}
-if (map) for (const box of all('.box', map)) {
-  for (const event of ['pointerenter', 'focus']) box.addEventListener(event, () => choose(box.dataset.name))
-  for (const event of ['pointerleave', 'blur']) box.addEventListener(event, () => choose(undefined))
-}
 
 if (navigator.clipboard) for (const figure of all('.sql')) {
   const button = document.createElement('button')

@@ -2,7 +2,7 @@
 export const dictionaryStyle = `
 :root { color-scheme: light dark; --paper: light-dark(#fff, #13161a); --soft: light-dark(#f4f6f8, #1b1f25);
   --line: light-dark(#dce1e7, #333a44); --ink: light-dark(#1b2129, #e4e8ed); --dim: light-dark(#586472, #9aa6b3);
-  --link: light-dark(#0a559f, #85bdf8); --hit: light-dark(#fff0b3, #5a4a10); --wire: light-dark(#a9b4c0, #4d5865);
+  --link: light-dark(#0a559f, #85bdf8); --hit: light-dark(#fff0b3, #5a4a10);
   --warm: light-dark(#b4530a, #f0a35e); --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace }
 * { box-sizing: border-box }
 html { scroll-padding-top: 4.5rem }
@@ -51,13 +51,6 @@ tr:target > * { background: var(--hit) } ::highlight(hit) { background: var(--hi
 h4 { margin: 1.6rem 0 0; font-size: 1rem } .figure h3 { font-family: inherit }
 pre { margin: 0; padding: .7rem .9rem; overflow-x: auto; background: var(--soft); border: 1px solid var(--line); border-radius: 6px; font-size: 13px }
 .sql button { position: absolute; right: .5rem; top: 1.9rem; font-size: 12px; padding: .1rem .5rem; background: var(--paper) }
-.map { margin: 2rem 0 0 } .map figcaption { color: var(--dim); margin-bottom: .6rem } .map h2 { margin: 0 0 .2rem }
-.canvas { overflow: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--soft); max-height: 85vh }
-.diagram { display: block; font: 12px var(--mono) } .diagram text { fill: var(--ink) } .diagram .ref { font-size: 11px; fill: var(--dim) }
-.diagram rect { fill: var(--paper); stroke: var(--wire) } .diagram .child rect { stroke-dasharray: 4 2 } .diagram .derived rect { stroke: var(--warm) }
-.diagram a:hover { text-decoration: none } .diagram a:focus-visible { outline: none } .diagram a:is(:hover, :focus-visible) rect { stroke: var(--link); stroke-width: 2 }
-.line { fill: none; stroke: var(--wire); stroke-width: 1 } .diagram.chosen .line { opacity: .18 } .diagram.chosen .box { opacity: .35 }
-.diagram.chosen .line.hot { opacity: 1; stroke: var(--link); stroke-width: 1.6 } .diagram.chosen .box.hot { opacity: 1 }
 [hidden] { display: none !important }
 @media (max-width: 60rem) {
   body { font-size: 16px } .frame { display: block } html { scroll-padding-top: 7.2rem }
@@ -75,8 +68,7 @@ pre { margin: 0; padding: .7rem .9rem; overflow-x: auto; background: var(--soft)
 @media print {
   :root { color-scheme: light } header, nav, .js nav, .skip, .sql button { display: none } .frame { display: block } main { max-width: none; padding: 0 }
   body { font-size: 10pt } section.table { break-before: auto } tr, .sql, h3, .facts { break-inside: avoid } h2, h3, .about { break-after: avoid }
-  pre { white-space: pre-wrap } a { color: inherit } .canvas { max-height: none; border: 0; overflow: visible } 
-  .diagram { display: block; width: 100%; height: auto; max-height: 24cm; break-inside: avoid } .map { break-before: page; break-inside: avoid }
+  pre { white-space: pre-wrap } a { color: inherit }
   table { font-size: 9pt } tbody th { width: 10rem } .type { width: 8rem } .null { width: 5.5rem } th, td { padding: .25rem .7rem .25rem 0 } pre { font-size: 8.5pt }
 }
 `
