@@ -6,11 +6,17 @@ import type { Io } from './io.js'
 import { Output } from './output.js'
 import { type ParsedCall, program, usageProblem } from './program.js'
 import { Signals } from './signals.js'
+import { typedLines } from './typedlines.js'
 
-async function output({ json, quiet }: Globals, { stdout, stderr }: Io): Promise<Output> {
+async function output(
+  features: readonly Feature[],
+  { json, quiet }: Globals,
+  { stdout, stderr }: Io,
+): Promise<Output> {
   const isTerminal = stdout.isTTY || stderr.isTTY
   const layout = isTerminal ? await import('./terminallayout.js') : undefined
-  return new Output({ json, quiet, stdout, stderr, ...layout })
+  const typed = (hint: string): string[] => typedLines(commandsOf(features), hint)
+  return new Output({ json, quiet, stdout, stderr, layOut: layout?.layOut, typed })
 }
 
 /** Carries out one call of a command and returns the exit code. */
@@ -20,7 +26,7 @@ async function perform(
   globals: Globals,
   io: Io,
 ): Promise<number> {
-  const out = await output(globals, io)
+  const out = await output(features, globals, io)
   const signals = new Signals(io, (text) => out.note(text))
   try {
     return await answer(parsed, { features, globals, out, signals, io })
@@ -105,7 +111,10 @@ export async function call(features: readonly Feature[], words: readonly string[
     if (!problem) return 0
     // Commander stops at the first wrong word, so it hasn't seen a --json after it.
     const globals = { ...globalsOf(root), json: words.includes('--json') }
-    await (await output(globals, io)).error(new Stop(problem.message, { exitCode: 2, hint: problem.hint }), 2)
+    await (await output(features, globals, io)).error(
+      new Stop(problem.message, { exitCode: 2, hint: problem.hint }),
+      2,
+    )
     return 2
   }
 }

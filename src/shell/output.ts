@@ -26,7 +26,9 @@ export class Output {
       readonly stdout: Writable
       readonly stderr: Writable
       /** Fits text to a terminal; only needed if there is one. */
-      readonly layOut?: (terminal: Terminal, text: string) => string
+      readonly layOut?: ((terminal: Terminal, text: string) => string) | undefined
+      /** The commands in a hint that can be typed as they are, for the document. */
+      readonly typed?: ((hint: string) => readonly string[]) | undefined
     },
   ) {}
 
@@ -117,8 +119,11 @@ export class Output {
   async error(error: unknown, exitCode: number): Promise<void> {
     if (!this.quiet || exitCode !== 4) this.#tell(`shopsync: ${shortRequests(describeError(error))}`)
     if (!this.json || this.#hasDocument) return
-    const { message, hint = null, type } = wordsOf(error)
-    await this.document({ error: { message, hint, type, exit_code: exitCode } })
+    const { message, hint = null, type = [] } = wordsOf(error)
+    const lines = [...type, ...(this.options.typed?.(hint ?? '') ?? [])]
+    await this.document({
+      error: { message, hint, type: lines.length > 0 ? lines : undefined, exit_code: exitCode },
+    })
   }
 
   /** An error that ended a part of the work; the other parts go on. Only faults of ours count. */

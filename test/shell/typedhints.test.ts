@@ -3,11 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { features } from '../../src/main.js'
-import type { Command } from '../../src/shell/command.js'
 import { commandsOf } from '../../src/shell/features.js'
-import { globalOptions } from '../../src/shell/program.js'
+import { commandsIn } from '../../src/shell/typedlines.js'
 import { type Place, place } from '../support/place.js'
 import { someOf } from '../support/size.js'
 import { textsIn } from '../support/texts.js'
@@ -15,7 +14,6 @@ import { filesIn } from '../support/tree.js'
 
 const files = filesIn('src', '.ts').filter((file) => !/^src\/(sandbox|features\/report)\//.test(file))
 const texts = files.flatMap((file) => textsIn(file).map((text) => ({ file, text })))
-const commands = new Map(commandsOf(features).map((command) => [command.name, command]))
 
 /** Values for what a message leaves to its reader. */
 const values: Readonly<Record<string, string>> = {
@@ -27,41 +25,13 @@ const values: Readonly<Record<string, string>> = {
   '--webhook-url': 'https://127.0.0.1:9/webhooks',
 }
 
-interface Typed {
-  readonly words: readonly string[]
-  readonly unknown: readonly string[]
-}
-
-const bare = (word: string): string => word.replace(/[.,;:)\]`'"]+$/, '')
-
-/** The words of one command that starts at a place of a text: it ends with the first word that is prose. */
-function typedAt({ name, argument, options = [] }: Command, rest: string): Typed {
-  const known = new Map(
-    [...globalOptions, ...options].map(({ flags }) => [/--[\w-]+/.exec(flags)?.[0] ?? '', flags]),
-  )
-  const [words, unknown]: [string[], string[]] = [[name], []]
-  const tokens = rest.trimStart().split(/\s+/)
-  for (let i = 0; i < tokens.length; i++) {
-    const token = tokens[i] ?? ''
-    const flag = bare(token)
-    if (flag.startsWith('--')) {
-      const flags = known.get(flag)
-      if (flags === undefined) unknown.push(flag)
-      else words.push(flag)
-      if (flags?.includes('<')) words.push(values[flag] ?? bare(tokens[++i] ?? ''))
-      if (flags?.includes('<') && values[flag] !== undefined) i++
-    } else if (words.length === 1 && argument?.choices?.includes(flag)) words.push(flag)
-    else break
-    if (/[.,;:)]$/.test(token)) break
-  }
-  return { words, unknown }
-}
-
 const typed = texts.flatMap(({ file, text }) =>
-  [...text.matchAll(/\bshopsync ([a-z]+)\b/g)].flatMap(({ index, 0: whole, 1: name = '' }) => {
-    const command = commands.get(name)
-    return command ? [{ file, text, ...typedAt(command, text.slice(index + whole.length)) }] : []
-  }),
+  commandsIn(commandsOf(features), text).map(({ words, unknown }) => ({
+    file,
+    text,
+    unknown,
+    words: words.map((word, i) => values[words[i - 1] ?? ''] ?? word),
+  })),
 )
 
 let here: Place
@@ -127,6 +97,40 @@ test.each(someOf(2, [...new Set(snippets)]))('%s is accepted', async (snippet) =
   expect([0, 1]).toContain(code)
 })
 
+/** What a refused command says to type, in its document. */
+async function refusedBy(there: Place, ...words: string[]): Promise<string[]> {
+  const refused = await there.run(...words, '--json')
+  const { hint, type } = refused.json<{ error: { hint: string; type: string[] } }>().error
+  for (const line of type) expect(hint).toContain(line)
+  return type
+}
+
+describe('what a refused command says to type ends the refusal', () => {
+  const ways: [string, string[], (there: Place) => Promise<unknown>][] = [
+    [
+      'tables that only migrate may bring up to date',
+      ['sync'],
+      async (there) => there.configure({ warehouse: { url: 'sqlite:./new.db', autoMigrate: false } }),
+    ],
+    [
+      'a tenant that is forgotten',
+      ['sync', '--tenant', '101'],
+      (there) => there.run('forget', '--tenant', '101', '--yes'),
+    ],
+  ]
+  test.each(ways)('%s: %j', async (_, words, make) => {
+    const there = await place({ tenants: 1, repairOrders: 1 })
+    there.configure({ sync: { resources: ['notes'] } })
+    expect((await there.run('sync', '--quiet')).code).toBe(0)
+    await make(there)
+    const lines = await refusedBy(there, ...words)
+    expect(lines.length).toBeGreaterThan(0)
+    for (const line of lines) expect((await there.run(...line.split(' ').slice(1))).code).toBe(0)
+    expect((await there.run(...words)).code).toBe(0)
+    await there.remove()
+  })
+})
+
 test('a backup beside what belongs to the file before: what is typed as it stands ends the error', async () => {
   const restored = await place({ tenants: 1, repairOrders: 30 })
   try {
@@ -149,13 +153,8 @@ test('a backup beside what belongs to the file before: what is typed as it stand
     open.close()
     writeFileSync(file, backup)
     writeFileSync(`${file}-wal`, wal)
-    const refused = await restored.run('sync', '--json')
-    expect(refused.code).toBe(3)
-    const { hint, type } = refused.json<{ error: { hint: string; type: string[] } }>().error
-    for (const line of type) {
-      expect(hint).toContain(line)
+    for (const line of await refusedBy(restored, 'sync'))
       execFileSync('sh', ['-c', line], { cwd: restored.folder })
-    }
     // Another file: this process may still know the damaged one.
     writeFileSync(`${file}.new`, backup)
     renameSync(`${file}.new`, file)
