@@ -90,7 +90,3 @@ export function featureCircles(): string[] {
   }
   return Object.keys(needs).filter((feature) => reached(feature).has(feature))
 }
-
-/** How many features need how many others, all told. */
-export const pairsOfFeatures = (): number =>
-  Object.values(needs).reduce((sum, others) => sum + others.length, 0)
