@@ -15,7 +15,7 @@ const isEnough = (words: number, ...wanted: readonly (Argument | undefined)[]): 
  * The words of one command that start at a place of a text: it ends with the first word that is prose. `unknown`: flags that
  * it doesn't have. `isWhole`: nothing is missing, and no word is a name for what only the reader knows, such as ID.
  */
-function commandAt({ name, argument, second, options = [], examples }: Command, rest: string): NamedCommand {
+function commandAt({ name, argument, second, options = [], examples }: Command, rest: string) {
   const known = new Map(
     [...globalOptions, ...options].map(({ flags }) => [/--[\w-]+/.exec(flags)?.[0] ?? '', flags]),
   )
