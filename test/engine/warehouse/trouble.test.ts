@@ -563,6 +563,21 @@ describe('a role that only runs', () => {
     await warehouse.close()
   })
 
+  it.each(postgres)('forget does not wait for those who read its tables: $name', async (kind) => {
+    const address = await kind.viewed()
+    const config = configure(sandbox, address, resources)
+    expect((await shopsync(['sync', '--config', config])).code).toBe(0)
+    const reader = new pg.Client(address.url)
+    await reader.connect()
+    await reader.query(`begin; select from ${address.schema}.notes`)
+    // A vacuum that waits for a table that becomes empty does so for five seconds.
+    const { pathname } = new URL(address.url)
+    await onServer(address.url, `alter database ${pathname.slice(1)} set statement_timeout = '4s'`)
+    const forgotten = await shopsync(['forget', '--tenant', '1', '--yes', '--config', config])
+    expect([forgotten.code, forgotten.stderr]).toEqual([0, ''])
+    await reader.end()
+  })
+
   it.each(postgres)('fails only the lists that a policy that errs concerns: $name', async (kind) => {
     const address = await kind.migrated()
     const { url } = await runRole(address)

@@ -72,10 +72,33 @@ describe.each(bothWarehouses())('in $name, the views', (kind) => {
           )
         : [{ oldest: 0 }]
     const [before] = await bound()
+    const planted = `"planted ${store.where}"`
+    const strange = () =>
+      query(
+        warehouse,
+        `select stxname from pg_statistic_ext join pg_depend on refclassid = 'pg_operator'::regclass and objid = pg_statistic_ext.oid`,
+      )
+    if (kind.name === 'postgres') {
+      const [found] = (await query(
+        warehouse,
+        `select format('drop statistics %I.%I', n.nspname, stxname) as drop, pg_get_statisticsobjdef(s.oid) as again
+         from pg_statistic_ext s join pg_namespace n on n.oid = stxnamespace where stxname like '%_text' limit 1`,
+      )) as { drop: string; again: string }[]
+      await run(
+        warehouse,
+        `create schema ${planted};
+         create function ${planted}.joined(text, text) returns text language sql immutable as $$ select concat($1, $2) $$;
+         create operator ${planted}.|| (function = ${planted}.joined, leftarg = text, rightarg = text);
+         ${found?.drop}; ${found?.again.replaceAll('||', `operator(${planted}.||)`)}`,
+      )
+      expect(await strange()).toHaveLength(1)
+    }
     const again = await make(warehouse)
     expect(again.made).toHaveLength(made.length)
-    if (kind.name === 'postgres')
+    if (kind.name === 'postgres') {
       expect(Number((await bound())[0]?.oldest)).toBeGreaterThan(Number(before?.oldest))
+      expect(await strange()).toEqual([])
+    }
     expect(await make(warehouse)).toEqual({ made: [], troubles: [] })
   })
 

@@ -16,14 +16,16 @@ export async function vacuum(
   columns?: ReadonlyMap<string, readonly string[]>,
 ): Promise<Traces> {
   const { ours, theirs } = await owned(db, schema, tables)
-  const some = ours.flatMap((name) => {
+  const some = ours.flatMap(({ name }) => {
     const of = columns?.get(name) ?? []
     return of.length === 0 ? [] : [{ name, list: sql.join(of.map((column) => sql.id(column))) }]
   })
   const isInPart = new Set(some.map(({ name }) => name))
-  for (const name of ours) {
+  for (const { name, isRead } of ours) {
     await clearStatistics(db, schema, name, columns?.get(name))
-    await sql`vacuum ${isInPart.has(name) ? sql`` : sql`(analyze) `}${sql.id(schema, name)}`.execute(db)
+    // To give pages back, it would wait five seconds for those who read the table.
+    const how = sql.raw(`analyze ${!isInPart.has(name)}, truncate ${!isRead}`)
+    await sql`vacuum (${how}) ${sql.id(schema, name)}`.execute(db)
   }
   if (some.length > 0)
     await db.transaction().execute(async (transaction) => {
@@ -43,16 +45,15 @@ export async function vacuum(
 
 /** A vacuum by another role does nothing, without an error. */
 async function owned(db: Kysely<Database>, schema: string, tables: readonly string[]) {
-  const { rows } = await sql<{ name: string }>`select c.relname as name
+  const { rows } = await sql<{ name: string; isOurs: boolean; isRead: boolean }>`select c.relname as name,
+      pg_has_role(c.relowner, 'usage') or pg_has_role(d.datdba, 'usage') as "isOurs",
+      exists (select from pg_locks l where l.database = d.oid and l.relation = c.oid and l.pid <> pg_backend_pid()) as "isRead"
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
       join pg_database d on d.datname = current_database()
-    where n.nspname = ${schema} and not pg_has_role(c.relowner, 'usage') and not pg_has_role(d.datdba, 'usage')`.execute(
-    db,
-  )
-  const others = new Set(rows.map(({ name }) => name))
+    where n.nspname = ${schema} and c.relname = any(${[...tables]}::text[])`.execute(db)
   return {
-    ours: tables.filter((name) => !others.has(name)),
-    theirs: tables.filter((name) => others.has(name)),
+    ours: rows.filter(({ isOurs }) => isOurs),
+    theirs: rows.flatMap(({ name, isOurs }) => (isOurs ? [] : name)),
   }
 }
 

@@ -92,25 +92,33 @@ function commentsOn(name: string, { doc, columns }: WantedView): string[] {
 /**
  * Statistics of the text keys: without them, the server takes each key for one of two hundred, and a join of two views
  * for one that repeats every row hundreds of times. It then expects the first rows of it early from comparing each row
- * of one view with each of the other. They are made where the role owns the table.
+ * of one view with each of the other. They are made where the role owns the table, and again if up to 0.3.0 they were bound
+ * to what others had made: on what is the server's own nothing depends in the catalog.
  */
 async function countKeys(db: Db, schema: string, run: RunStatement, keys: WantedView['keys']): Promise<void> {
   if (keys.length === 0) return
-  const rows = await asking(
+  const owned = await asking(
     db,
     run,
-  )(sql<{ name: string }>`select c.relname as name
+  )(sql<{ name: string; bound: readonly string[] }>`
+    select c.relname as name, array(select s.stxname::text from pg_statistic_ext s
+      where s.stxrelid = c.oid and s.stxnamespace = n.oid and exists (select from pg_depend d
+        where d.classid = 'pg_statistic_ext'::regclass and d.objid = s.oid
+          and d.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass))) as bound
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${schema} and c.relname = any(${keys.map(({ table }) => table)}::text[])
       and pg_has_role(c.relowner, 'usage') and has_schema_privilege(n.oid, 'create')`)
-  const owned = new Set(rows.map(({ name }) => name))
-  const statements = keys
-    .filter(({ table }) => owned.has(table))
-    .map(({ table, columns }) => {
-      const name = `${quote(schema)}.${quote([table, ...columns.slice(1), 'text'].join('_'))}`
-      const text = columns.map((column) => `${quote(column)}::text`).join(" || '-' || ")
-      return `create statistics if not exists ${name} on ((${text})) from ${quote(schema)}.${quote(table)}`
-    })
+  const statements = keys.flatMap(({ table, columns }) => {
+    const found = owned.find(({ name }) => name === table)
+    if (!found) return []
+    const own = [table, ...columns.slice(1), 'text'].join('_')
+    const name = `${quote(schema)}.${quote(own)}`
+    const text = columns.map((column) => `${quote(column)}::text`).join(" || '-' || ")
+    return [
+      ...(found.bound.includes(own) ? [`drop statistics ${name}`] : []),
+      `create statistics if not exists ${name} on ((${text})) from ${quote(schema)}.${quote(table)}`,
+    ]
+  })
   if (statements.length > 0) await run(sql.raw(statements.join(';\n')).compile(db))
 }
 
