@@ -14,7 +14,7 @@ async function output(
   { stdout, stderr }: Io,
 ): Promise<Output> {
   const isTerminal = stdout.isTTY || stderr.isTTY
-  const layout = isTerminal ? await import('./terminallayout.js') : undefined
+  const layout = isTerminal ? await import('./width.js') : undefined
   const typed = (hint: string): string[] => typedLines(commandsOf(features), hint)
   return new Output({ json, quiet, stdout, stderr, layOut: layout?.layOut, typed })
 }

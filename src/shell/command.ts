@@ -5,8 +5,10 @@ import type { Int64 } from '../../schema/resource.js'
 import type { Clock, Stamps } from '../engine/base/clock.js'
 import type { Shard } from '../engine/base/shard.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
+import type { Secret } from '../engine/config/secret.js'
 import type { ConfigSection } from '../engine/config/section.js'
 import type { SourceAddress } from '../engine/config/sourceaddress.js'
+import type { ThenEntry } from '../engine/config/thensection.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { StateTables } from '../engine/model/statetable.js'
 import type { ChooseRound } from '../engine/run/chosenround.js'
@@ -18,7 +20,6 @@ import type { Source } from '../engine/source/source.js'
 import type { Rules } from '../engine/warehouse/derived.js'
 import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
-import type { FinishedWork } from './finishedwork.js'
 import type { Io } from './io.js'
 import type { Output } from './output.js'
 import type { SignalDesk } from './signals.js'
@@ -302,4 +303,31 @@ export const shardOption: Option = {
   flags: '--shard <i/n>',
   description:
     'only the tenants of this shard, such as 0/8: one of several runs on as many machines (docs/scale.md)',
+}
+
+/** The identity of a piece of work, for features that are told its result. */
+export interface WorkName {
+  readonly job: string | null
+  /** Whether the warehouse has a record of it as a run. */
+  readonly onRecord: boolean
+  /** The job's own, in addition to the configuration's. */
+  readonly heartbeat?: Secret | undefined
+  /** A shard's run judges its own tenants only, and calls no heartbeat: it can't know how the others end. */
+  readonly shard?: Shard | undefined
+  /** It does what the shards of a job leave out, and hears of no tenant. */
+  readonly isWhole?: boolean
+  /** The exit code that heartbeats are told instead; null: they aren't called. */
+  readonly beats?: (exitCode: number) => number | null
+  /** The job's own `then`, instead of the configuration's. */
+  readonly following?: readonly ThenEntry[] | undefined
+}
+
+/** A piece of work that has ended. */
+export interface FinishedWork extends WorkName {
+  readonly startedAt: string
+  /** The reports of its parts, if they finished. */
+  readonly reports: readonly RunReport[]
+  readonly exitCode: number
+  /** What it threw. */
+  readonly error?: unknown
 }

@@ -3,12 +3,15 @@
  * first uses it. withContext always closes all of them, the last one first.
  */
 import type { Logger } from 'pino'
+import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, isExpected, Stop } from '../engine/base/errors.js'
 import { shortRequests, span } from '../engine/base/format.js'
 import { type Shard, shardName } from '../engine/base/shard.js'
 import type { Config } from '../engine/config/config.js'
+import { privacyKey } from '../engine/config/privacysection.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
+import { model, type Settings } from '../engine/model/registry.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice } from '../engine/run/runreport.js'
@@ -19,9 +22,9 @@ import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
 import type { OpenOptions } from '../engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
-import type { CommandContext, Invocation, SourceUse } from './command.js'
+import type { CommandContext, Feature, Invocation, SourceUse } from './command.js'
 import { loadConfiguration, warnOfOpen } from './configuration.js'
-import { configuredModel } from './configuredmodel.js'
+import { stateTablesOf } from './features.js'
 import { shardNamed } from './flags.js'
 import { createLog, levelOf, secretsOf } from './log.js'
 import { packageVersion } from './package.js'
@@ -305,4 +308,15 @@ export async function withConfig<T>(
   } finally {
     await context.close()
   }
+}
+
+/** The resources as a configuration has them. */
+async function configuredModel(features: readonly Feature[], config: Config): Promise<Model> {
+  const settings: Record<string, Settings[string]> = { ...config.resources }
+  for (const feature of features)
+    for (const [name, names] of Object.entries((await feature.names?.(config)) ?? {}))
+      settings[name] = { ...settings[name], names }
+  const { key, ...privacy } = config.privacy
+  const bytes = (key && privacyKey(key.reveal())) ?? null
+  return model(resources, settings, await stateTablesOf(features), { ...privacy, key: bytes })
 }

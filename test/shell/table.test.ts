@@ -2,9 +2,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Terminal } from '../../src/shell/terminal.js'
-import { layOut } from '../../src/shell/terminallayout.js'
 import { type Heading, right, table, unbroken } from '../../src/shell/texttable.js'
-import { widthOf, wrapped } from '../../src/shell/width.js'
+import { layOut, widthOf, wrapped } from '../../src/shell/width.js'
 
 const wide = (columns: number): Terminal => ({ columns, colours: false })
 

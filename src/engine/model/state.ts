@@ -1,11 +1,15 @@
 import { boolean, id, integer, json, number, text, timestamp } from '../../../schema/resource.js'
 import { arrange } from '../base/arrange.js'
-import { forgottenTables, leaseTables } from './leasetables.js'
-import { runTables } from './runtables.js'
 import { define, type RowsOf, type StateTable, type StateTables } from './statetable.js'
 import type { Table } from './table.js'
 
 const cursor = { tenant_id: id('Tenant.'), resource: text('Resource.') }
+const counts = {
+  requests: integer('Requests sent, retries included.'),
+  rows_upserted: integer('Warehouse rows written.'),
+  rows_deleted: integer('Warehouse rows removed or marked deleted.'),
+  quarantined: integer('Values, items and records put in quarantine.'),
+}
 
 /**
  * The engine's own tables, which BI tools may read: the warehouse writes them, the data dictionary describes them.
@@ -29,7 +33,34 @@ export const stateTables = {
       ),
     },
   }),
-  ...forgottenTables,
+  sync_forgotten: define({
+    doc: 'Forgotten tenants. Runs skip them, granted or not, until `shopsync forget --tenant ID --lift`.',
+    vouches: true,
+    key: ['tenant_id'],
+    fields: {
+      tenant_id: id('Tenant.'),
+      forgotten_at: timestamp('When it was forgotten.'),
+    },
+  }),
+  sync_forgotten_records: define({
+    doc: 'Forgotten customers, and the records that were forgotten with them. They are stored without what says something about a person, until `shopsync forget --customer ID --lift`.',
+    vouches: true,
+    key: ['tenant_id', 'resource', 'record_id'],
+    indexes: [['tenant_id', 'owner_id']],
+    fields: {
+      tenant_id: id('Tenant.'),
+      resource: text('Resource.'),
+      record_id: id('Id of the record.'),
+      owner_id: id('Id of the customer with whom it was forgotten.'),
+      state: text(
+        '`hidden`: it is stored without personal values. `expected`: the same, but it has never been stored, so nobody knows yet whom it names. `kept`: it is stored whole, since it belongs to other customers too. `wanted`: it belongs to another customer by now, and is requested by id.',
+      ),
+      since: timestamp('When it got here.'),
+      receipt: json(
+        'For the customer: when the work began and was done, rows by table, what was kept and what is left; null for other records.',
+      ),
+    },
+  }),
   sync_cursors: define({
     doc: 'The progress of each cursor: one resource of one tenant.',
     vouches: true,
@@ -207,7 +238,47 @@ export const stateTables = {
       largest_us: integer('The largest lateness among them, in microseconds.'),
     },
   }),
-  ...leaseTables,
+  sync_lease: define({
+    doc: 'Which processes may write: one row for the whole warehouse, and one for each shard that was ever claimed.',
+    key: ['name'],
+    fields: {
+      name: text('`run`: the whole warehouse. `I/N`, such as `3/8`: the tenants of that shard.'),
+      token: integer('Fencing token. Every claim takes a higher one, and every commit checks it.'),
+      owner: text('Run id of the holder; null if nobody holds it.'),
+      host: text('Host the holder runs on.'),
+      pid: integer('Its process id.'),
+      command: text('What it is doing.'),
+      claimed_at: timestamp('Since when.'),
+      expires_at: timestamp('When others may take it. The holder moves this forward while it is alive.'),
+      wanted_at: timestamp(
+        'When a waiting process last asked for it. Row `run`: shards and listeners then end their turns. Row of a shard: a listener does. null if nobody is waiting.',
+      ),
+      stamps_from: timestamp(
+        "Later than every `_synced_at` so far, and earlier than every one of this holder's, whatever the clocks of both show.",
+      ),
+      stamps_until: timestamp(
+        "No `_synced_at` of this holder is later. Moves forward with the expiry; after the holder's end, its last one.",
+      ),
+      forgotten: integer(
+        'How often `sync_forgotten_records` has changed: a page that was prepared before a change is prepared again. null: never.',
+      ),
+      row_settings: text(
+        'Digests of the settings that shape the rows of the holder, by name: shards that work at the same time are compared by them.',
+      ),
+    },
+  }),
+  sync_rate: define({
+    doc: 'What processes that share a rate limit have taken of its current window (docs/scale.md): one row per rule.',
+    key: ['rule'],
+    fields: {
+      rule: text(
+        'What the limit counts by: an IP address or a partner id, as X-Ratelimit-Matchkey names it.',
+      ),
+      resets_at: integer("When the window ends: seconds since 1970 by the API's clock."),
+      limit: integer('Requests allowed per window.'),
+      taken: integer('How many of them processes have taken, or others have used.'),
+    },
+  }),
   sync_meta: define({
     doc: 'What shopsync remembers of the warehouse as a whole, by name.',
     key: ['name'],
@@ -218,7 +289,80 @@ export const stateTables = {
       value: text('Its value.'),
     },
   }),
-  ...runTables,
+  sync_runs: define({
+    doc: 'One row per run.',
+    key: ['run_id'],
+    fields: {
+      run_id: text('Id of the run.'),
+      seq: integer(
+        'Number of the run, in the order runs were recorded, because times may come from a wrong clock; null in runs of older versions.',
+      ),
+      job: text('Name of the job file; null if there was none.'),
+      mode: text(
+        "`sync`, `full`, `backfill`, `reconcile`, `job`, `whole` (what the shards of a job leave to it), or `events`: an hour of walks made due by events, which isn't a run of its own.",
+      ),
+      status: text('`running`, `ok`, `partial`, `failed`, or `interrupted`.'),
+      started_at: timestamp('Start.'),
+      finished_at: timestamp('End.'),
+      stamped_until: timestamp(
+        'Later than every `_synced_at` of its rows. These times never go back, even if the clock does; null in runs of older versions.',
+      ),
+      token: integer(
+        "Fencing token of the run's lease. No later lease has the same one; null in runs of older versions.",
+      ),
+      rate_limited: integer('Responses with status 429.'),
+      retries: integer('Requests that were retried.'),
+      ...counts,
+      shard: text('The part of the tenants that it worked on, such as `3/8`; null: the whole warehouse.'),
+      planned_at: timestamp(
+        'The instant for which a schedule started it: runs of one job and one such instant are a round; null if nobody planned it.',
+      ),
+      host: text('Host it ran on.'),
+      pid: integer('Its process id.'),
+      error: text('Why it stopped; null if it did not.'),
+      reason: text(
+        'A problem with the whole run, as a short code (docs/guarantees.md); null if there is none.',
+      ),
+    },
+  }),
+  sync_run_cursors: define({
+    doc: 'One row per cursor (one list of one tenant), run and step, with the verdict on its completeness and the counts behind it.',
+    key: ['tenant_id', 'resource', 'run_id', 'step'],
+    fields: {
+      ...cursor,
+      run_id: text('The run.'),
+      step: integer("Step of the job, from 1; 1 if the run wasn't a job."),
+      mode: text('What the step did, as in sync_runs.mode; null if no job had several steps yet.'),
+      status: text('`ok`, `failed`, `unavailable` or `skipped`.'),
+      completeness: text('`proven`, `repaired`, `listed` or `unproven`.'),
+      reason: text('Why, as a short code (docs/guarantees.md); null if nothing is odd.'),
+      watermark: timestamp('Watermark after the run.'),
+      started_at: timestamp('When the run started on this cursor.'),
+      finished_at: timestamp('End.'),
+      records: integer('API records read.'),
+      records_changed: integer('Of these, new or changed; null in runs of older versions.'),
+      ...counts,
+      books: json('The numbers that the verdict rests on.'),
+      error: text('Why it failed; null if it did not.'),
+    },
+    indexes: [['run_id']],
+  }),
+  sync_requests: define({
+    doc: 'Requests that fetched stored rows, one row per request. Rows refer to it by `_synced_at`.',
+    key: ['tenant_id', 'synced_at'],
+    fields: {
+      tenant_id: cursor.tenant_id,
+      synced_at: timestamp('When it was sent: the `_synced_at` of the rows it fetched.'),
+      resource: cursor.resource,
+      run_id: text('The run; null if there was none.'),
+      way: text('`walk`, `backfill`, `reconcile`, `lookup`, `webhook` or `replay`.'),
+      page: integer('Page of the list; null for a record requested by id.'),
+      request_id: text('X-Request-Id of the response.'),
+      rows_written: integer('Rows it wrote.'),
+      oldest: timestamp('The oldest and the newest updated_at of its records.'),
+      newest: timestamp('See oldest.'),
+    },
+  }),
   sync_derived: define({
     doc: 'The rule and settings that the derived tables of each tenant were computed with. If either changes, they are recomputed.',
     key: ['tenant_id', 'name'],

@@ -1,9 +1,17 @@
 import type { Derived } from '../../../schema/derive.js'
-import type { Kind, Resource, Scalars, Shape } from '../../../schema/resource.js'
-import { type Children, type Field, itemFields, type Personal } from '../../../schema/resource.js'
+import {
+  type Children,
+  type Field,
+  itemFields,
+  type Kind,
+  type Personal,
+  type Resource,
+  type Scalars,
+  type Shape,
+} from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { singularOf, withArticle } from '../base/format.js'
-import { addedColumns, computedColumns } from './computedcolumns.js'
+import { madeColumns, nameColumn } from './flatten/recordname.js'
 
 /** The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary. */
 
@@ -304,3 +312,41 @@ export const tupleColumns = (table: Table): readonly Column[] =>
 /** The position of a column's value in the tuples of a table. -1 if it isn't there. */
 export const placeOf = (table: Table, name: string): number =>
   tupleColumns(table).findIndex((c) => c.name === name)
+
+/**
+ * The columns of a nested table that follow from the whole record. In a tuple they come after all others: flatten
+ * leaves them empty, and the rule of their derived table fills them (flatten/derivedvalues.ts).
+ */
+const computedColumns = ({ computed }: Resource, array: string) =>
+  Object.entries(computed?.columns[array] ?? {}).map(([name, { kind, doc }]) => ({
+    name,
+    kind,
+    nullable: true,
+    mayBeNull: true,
+    doc,
+    computedBy: computed?.by ?? '',
+  }))
+
+/** The name of a record, and other fields, for views: made when the record is stored, of fields that may be in `_extra`. */
+const computedNames = (resource: Resource) =>
+  madeColumns(resource).map(({ name, kind, doc }) => ({
+    name,
+    kind,
+    nullable: true,
+    doc,
+    computedBy: nameColumn,
+  }))
+
+/** In a tuple they come last, empty: their fields are part of `_extra`. Rows that no list shows keep their values. */
+const leftColumns = ({ left = {}, undeclared: personal }: Resource) =>
+  Object.entries(left).map(([name, kind]) => ({
+    name,
+    kind,
+    nullable: true,
+    doc: 'Not in the API documentation, and no longer a column by configuration: read again, a record leaves it empty.',
+    personal,
+    isLeft: true as const,
+  }))
+
+/** The columns of a resource's own table that no page of the source fills (`computedBy`, `isLeft`). */
+const addedColumns = (resource: Resource) => [...computedNames(resource), ...leftColumns(resource)]

@@ -2,6 +2,7 @@
  * The API over HTTP: builds the requests, and makes a Source from retry, throttle and exchange. Used by the command
  * line, which creates one per run.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock, Stamps } from '../base/clock.js'
 import { Retry, Skip } from '../base/errors.js'
 import { kindOf } from '../base/jsonkind.js'
@@ -10,13 +11,13 @@ import type { ProxyAddress } from '../config/proxy.js'
 import { type SourceAddress, sourceAddress } from '../config/sourceaddress.js'
 import { AcceptedPage } from './http/envelope.js'
 import { type ApiRequest, Exchange, type ExchangeOptions, type RequestInfo } from './http/exchange.js'
+import { rateReport, serverDate, single } from './http/headers.js'
 import { type RetryInfo, type RetryLoop, withRetry } from './http/retry.js'
 import { Counter } from './http/traffic.js'
 import { checkCredential, parseTarget, Transport } from './http/transport.js'
 import type { WindowSharing } from './rate/siblings.js'
 import { type Permit, Throttle } from './rate/throttle.js'
 import { usualMaxWait, type WaitNotice } from './rate/wait.js'
-import { showAnswer } from './showrequest.js'
 import type {
   ItemRequest,
   ListRequest,
@@ -290,3 +291,29 @@ const placeOf = ({ tenantId, resource }: ApiRequest) => ({
 /** Who sends a request, for people. */
 const whoOf = ({ tenantId, resource }: ApiRequest): string =>
   tenantId === undefined ? `the list of ${resource}` : `tenant ${tenantId}, ${resource}`
+
+/** Sends the request through `send` and returns what came, including a refusal, which is a failure everywhere else. */
+async function showAnswer(call: ApiRequest, send: (call: ApiRequest) => Promise<unknown>): Promise<Shown> {
+  let headers: IncomingHttpHeaders = {}
+  const onHeaders = (found: IncomingHttpHeaders): void => {
+    headers = found
+  }
+  const shown = (status: number, value: unknown): Shown => {
+    const date = serverDate(headers)
+    return {
+      status,
+      value,
+      etag: single(headers.etag),
+      date: date === undefined ? undefined : BigInt(date) * 1000n,
+      encoding: single(headers['content-encoding']),
+      hasRate: rateReport(headers)?.reset !== undefined,
+    }
+  }
+  try {
+    return shown(200, await send({ ...call, onHeaders }))
+  } catch (error) {
+    if (!(error instanceof Skip) || error.reason === 'failed' || error.details.status === undefined)
+      throw error
+    return shown(error.details.status, undefined)
+  }
+}

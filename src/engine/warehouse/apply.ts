@@ -8,7 +8,6 @@ import { allSettled } from '../base/allsettled.js'
 import { Bug } from '../base/errors.js'
 import type { Value } from '../model/flatten/batch.js'
 import type { Table } from '../model/table.js'
-import { type BatchTables, besideRoot } from './batchtables.js'
 import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
 import { writeDrift } from './drift.js'
@@ -16,11 +15,18 @@ import { checkFence, expectedGeneration } from './fence.js'
 import { checkStored } from './interference.js'
 import { quarantineStatements } from './quarantine.js'
 import { enterRows, keepsRegister, openRegister } from './register/register.js'
-import { requestStatement } from './requests.js'
 import type { Rows } from './rows.js'
 import type { Session } from './transaction.js'
 import { clearUnlisted } from './unlisted.js'
-import { type Applied, type Batch, supersedes, type Version } from './versionbatch.js'
+import {
+  type Applied,
+  type Batch,
+  type BatchTables,
+  besideRoot,
+  type Origin,
+  supersedes,
+  type Version,
+} from './versionbatch.js'
 import { keepEmbedded, keepReplaced, type Looked, versionTables } from './versions.js'
 import { storedVersions } from './voidstamps.js'
 
@@ -314,4 +320,33 @@ export async function applyBatch<R extends Rows<R>, E>(
   const removed = sum(ofChildren.map((child) => child.removed))
   if (batch.ifChanged && written + removed > 0) await session.run(batch.ifChanged)
   return { written, changed: ofRoots, removed, stale: work.sorted.stale.size, lowered, previous, drift }
+}
+
+/**
+ * The statement that records the request of a batch: one row per request that wrote anything, about 250 bytes for up to
+ * a hundred records. The rows from that request carry its stamp.
+ */
+function requestStatement(
+  db: Db,
+  { tenantId, resource, syncedAt, page: { records } }: Batch,
+  { runId, way, page, requestId }: Origin,
+  written: number,
+): CompiledQuery {
+  const times = records.map(({ updatedAt }) => updatedAt).sort()
+  return db
+    .insertInto('sync_requests')
+    .values({
+      tenant_id: tenantId,
+      synced_at: syncedAt,
+      resource,
+      run_id: runId,
+      way,
+      page,
+      request_id: requestId,
+      rows_written: written,
+      oldest: times[0] ?? null,
+      newest: times.at(-1) ?? null,
+    })
+    .onConflict((c) => c.columns(['tenant_id', 'synced_at']).doNothing())
+    .compile()
 }

@@ -7,9 +7,9 @@ import type { Int64 } from '../../../schema/resource.js'
 import { nameColumn } from '../model/flatten/recordname.js'
 import { historyName } from '../model/historytable.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
-import { batchTables } from './batchtables.js'
 import type { Change } from './change.js'
 import type { Db } from './database.js'
+import { batchTables } from './versionbatch.js'
 
 /*
  * Switches the history of a resource on and off (rewrites.ts keeps the state in `sync_columns`). A run does so

@@ -15,7 +15,6 @@ import type { LeftColumns, Model, ResourceModel } from '../model/resourcemodel.j
 import type { Table } from '../model/table.js'
 import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
-import { type BatchTables, batchTables } from './batchtables.js'
 import type { CursorKey, Reader } from './cursors.js'
 import { countRowsOf, type Db } from './database.js'
 import type { Rules } from './derived.js'
@@ -28,7 +27,15 @@ import { unreadableRules, usualRules, withTenant } from './learnedrules.js'
 import type { RowSettings } from './oneconfiguration.js'
 import { RetryPolicy } from './retrypolicy.js'
 import type { Session } from './transaction.js'
-import { type Applied, type Batch, type EncodedPage, type Fence, wholeName } from './versionbatch.js'
+import {
+  type Applied,
+  type Batch,
+  type BatchTables,
+  batchTables,
+  type EncodedPage,
+  type Fence,
+  wholeName,
+} from './versionbatch.js'
 
 /** Reads the settings of derived tables, of all tenants or of one. */
 export type RulesReader = (warehouse: Warehouse, tenantId?: Int64) => Promise<Rules>

@@ -82,7 +82,7 @@ whole.`,
       const to = copyPlace({ to: options.to, schema: options.toSchema }, { schema, views }, around)
       const { model, clock } = context
       const part = await partOf(context)
-      const file = part && (await import('./partfile.js')).partFile(to.url.reveal())
+      const file = part && (await import('./place.js')).partFile(to.url.reveal())
       const open = async (where: { url: string; schema: string; existing: boolean }) => {
         const warehouse = await openWarehouse({ model, clock, signal, pooler, ...where })
         io.collectAt(warehouse.dialect.bulk.heapGrowth)

@@ -1,5 +1,5 @@
 /* Where a copy goes, as a person types it: a warehouse address and a schema name. */
-import { statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Stop } from '../../engine/base/errors.js'
 import { atHome, inFolder, warehouseProblem } from '../../engine/config/address.js'
@@ -68,4 +68,28 @@ export function copyPlace(
       hint: `Type for example --to-schema ${usual.schema}_copy`,
     })
   return { url: new Secret(url), schema: String(schema) }
+}
+
+/**
+ * The file of a copy of some tenants: nobody takes a part of it for all, and only its owner may read it. `finish` returns
+ * where the whole copy is.
+ */
+export function partFile(url: string): { readonly url: string; finish(): string } | undefined {
+  const path = /^sqlite:(.*)$/s.exec(url)?.[1]
+  if (path === undefined) return undefined
+  if (existsSync(path))
+    throw new Stop(
+      `There is a file ${path} already, expected a name of no file: a copy of some tenants is new`,
+      {
+        exitCode: 2,
+        hint: 'Name another file, or delete that one',
+      },
+    )
+  const part = `${path}.part`
+  closeSync(openSync(part, 'a', 0o600))
+  const finish = (): string => {
+    renameSync(part, path)
+    return url
+  }
+  return { url: `sqlite:${part}`, finish }
 }

@@ -1,8 +1,7 @@
 import { isExpected } from '../../engine/base/errors.js'
 import { keepSeenLength } from '../../engine/run/windowlength.js'
 import { rateOf } from '../../engine/source/rate/knownrate.js'
-import type { CommandContext } from '../../shell/command.js'
-import type { FinishedWork } from '../../shell/finishedwork.js'
+import type { CommandContext, FinishedWork } from '../../shell/command.js'
 
 /** Every run stores what it has learned: a plan, and a run that begins late in a window, have seen too little of it. */
 export async function keepAfterRun(

@@ -4,8 +4,7 @@ import { thenSettings } from '../../engine/config/thensection.js'
 import { readLastRun } from '../../engine/run/lastrun.js'
 import type { Mode, RunReport } from '../../engine/run/runreport.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { CommandContext } from '../../shell/command.js'
-import type { FinishedWork } from '../../shell/finishedwork.js'
+import type { CommandContext, FinishedWork } from '../../shell/command.js'
 import { isNested, type Occasion, tellEntries, tellTrouble } from './tellentries.js'
 
 /** Work that only reads, or makes something of rows: the configuration's entries are for runs that write rows. */

@@ -2,18 +2,18 @@
  * The routes, and the steps of every response: log, script, access, rate limit, operation, faults, delivery.
  * Used by sandbox.ts.
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { resources } from '../../../schema/index.js'
 import { pathOf, RECORD_LISTS, STRING_LISTS } from '../records/resources.js'
 import type { Store } from '../records/store.js'
+import type { Tenant } from '../records/tenant.js'
 import { shape } from '../script/faults.js'
 import type { Mover } from '../script/motion.js'
 import { list } from '../script/rules.js'
 import type { Script } from '../script/script.js'
 import { answerWrite, WRITE_ROUTES } from '../write/routes.js'
-import { type Credentials, grantedTenant, isPartner } from './access.js'
 import { deliver } from './delivery.js'
 import { authorizationsAnswer, itemAnswer, listAnswer } from './lists.js'
 import { type RateLimit, rateHeaders } from './ratelimit.js'
@@ -28,6 +28,31 @@ import {
 import type { Journal } from './requestlog.js'
 import { type HttpResponse, httpDate, jsonResponse, notFound, Refusal } from './response.js'
 import type { Webhooks } from './webhooks.js'
+
+interface Credentials {
+  readonly partnerId: string
+  readonly secret: string
+}
+
+function same(given: string | string[] | undefined, expected: string): boolean {
+  if (typeof given !== 'string') return false
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+function isPartner(call: PartnerCall, { partnerId, secret }: Credentials): boolean {
+  const { headers } = call.info
+  return same(headers['x-api-partner-id'], partnerId) && same(headers['x-api-secret'], secret)
+}
+
+/** Throws 404 for a tenant that is unknown or not granted, and 403 for a write if the tenant only granted reading. */
+function grantedTenant(store: Store, call: PartnerCall): Tenant {
+  const tenant = call.info.tenant === null ? undefined : store.findTenant(call.info.tenant)
+  if (tenant === undefined || !tenant.granted) throw notFound()
+  if (call.info.method !== 'GET' && !tenant.writable)
+    throw new Refusal(403, 'This tenant has granted read access only')
+  return tenant
+}
 
 export type RequestHook = (info: RequestFacts) => void | Promise<void>
 

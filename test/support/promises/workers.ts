@@ -1,7 +1,6 @@
 /** Workers (docs/scale.md, Workers): one function is broken at a time. */
-
 import type * as deliveries from '../../../src/engine/warehouse/deliveries.js'
-import type * as carried from '../../../src/engine/warehouse/postgres/carried.js'
+import type * as carried from '../../../src/engine/warehouse/postgres/deliveryqueue.js'
 import type * as health from '../../../src/features/health/workerhealth.js'
 import type * as pool from '../../../src/features/worker/pool.js'
 import { breaking } from '../breakage.js'
@@ -21,7 +20,7 @@ export const workers: readonly Promised[] = [
   {
     promise: 'a shard of which workers die is named',
     broken: 'counts no death',
-    breakage: breaking<typeof carried>('src/engine/warehouse/postgres/carried.ts').function(
+    breakage: breaking<typeof carried>('src/engine/warehouse/postgres/deliveryqueue.ts').function(
       'wasSilent',
       () => () => false,
     ),

@@ -10,9 +10,10 @@
  */
 import { CompiledQuery, type PostgresPool, sql } from 'kysely'
 import pg from 'pg'
-import { type JobWithMetadata, PgBoss } from 'pg-boss'
+import { type JobInsert, type JobWithMetadata, PgBoss } from 'pg-boss'
 import manifest from 'pg-boss/package.json' with { type: 'json' }
 import { Retry, Stop } from '../../base/errors.js'
+import type { Shard } from '../../base/shard.js'
 import type { Db } from '../database.js'
 import {
   type Again,
@@ -24,11 +25,52 @@ import {
   type Taken,
   waitsAfterBug,
 } from '../deliveries.js'
-import { type Carried, carried, jobOf, roundCarried, shardOf, wasSilent } from './carried.js'
 import { statementsOf, statementsOn } from './connectionpool.js'
 import { isMadeMeanwhile, type Names } from './drivererrors.js'
 import { lookAtTable } from './lockholder.js'
 import { dropping, missingRight, queueName, queueRights, queueSchema } from './queueplace.js'
+
+/** What a delivery carries through pg-boss; queueview.ts reads its members in SQL. */
+interface Carried {
+  readonly job: string
+  readonly planned_at: string
+  readonly shards: number
+  readonly part: string
+  readonly worker?: string
+  readonly deaths?: number
+}
+
+/** What pg-boss records of a job whose worker is silent. */
+const silence = 'job heartbeat timeout'
+
+const carried = (round: Round, part: string): Carried => ({
+  job: round.job,
+  planned_at: round.plannedAt,
+  shards: round.shards,
+  part,
+})
+
+const jobOf = (data: Carried): JobInsert<Carried> => ({
+  data,
+  singletonKey: `${data.job}/${data.part}`,
+})
+
+const roundCarried = ({ job, planned_at, shards }: Carried): Round => ({
+  job,
+  plannedAt: planned_at,
+  shards,
+})
+
+function shardOf({ part }: Carried): Shard | undefined {
+  const [index, of] = part.split('/').map(Number)
+  return index === undefined || of === undefined ? undefined : { index, of }
+}
+
+/** Whether the worker that had it fell silent. */
+export function wasSilent({ output }: JobWithMetadata<Carried>): boolean {
+  const { value } = (output ?? {}) as { value?: { message?: unknown } }
+  return value?.message === silence
+}
 
 /** In seconds. A run's own limit ends it after six hours; the end of a claim is only for a worker that never ends. */
 const queueOptions = {

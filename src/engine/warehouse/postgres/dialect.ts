@@ -10,7 +10,7 @@ import { columnTypes } from '../../model/columntypes.js'
 import type { Table } from '../../model/table.js'
 import { rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
-import type { Dialect, LiveColumn } from '../dialect.js'
+import type { Dialect, LiveColumn, LiveIndex } from '../dialect.js'
 import type { Session } from '../transaction.js'
 import { connecting, sendAlone, transactionLocally } from './connection.js'
 import { connect, lastOf, settledPool } from './connectionpool.js'
@@ -18,7 +18,6 @@ import { classify } from './drivererrors.js'
 import { vacuum } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences, narrowEncoding } from './interference.js'
-import { keyStatement, liveIndexes } from './liveindexes.js'
 import { lookAtTable } from './lockholder.js'
 import { readAtOneInstant } from './oneinstant.js'
 import { queuePlace } from './queueview.js'
@@ -28,6 +27,26 @@ import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, timestampOf } from './sessiontime.js'
 import { analyze } from './statistics.js'
 import { viewStore } from './viewstore.js'
+
+/** An attribute number of 0 means an expression, which has no column. */
+async function liveIndexes(db: Db, schema: string): Promise<LiveIndex[]> {
+  const { rows } = await sql<LiveIndex>`
+    select c.relname as "table", i.relname as name, x.indisprimary as "isPrimary",
+      array(select a.attname::text
+        from unnest(x.indkey::int2[]) with ordinality k (attnum, place)
+        left join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+        where k.place <= x.indnkeyatts order by k.place) as columns
+    from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class c on c.oid = x.indrelid
+      join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${schema}`.execute(db)
+  return rows
+}
+
+function keyStatement(schema: string, { name, key }: Table, live: LiveIndex | undefined): string {
+  const table = `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`
+  const drop = live ? ` drop constraint ${pg.escapeIdentifier(live.name)},` : ''
+  return `alter table ${table}${drop} add primary key (${key.map((column) => pg.escapeIdentifier(column)).join(', ')})`
+}
 
 const { DATE, INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
 const parsers = new Map<number, (text: string) => unknown>([

@@ -10,15 +10,14 @@ import { Kysely, type KyselyPlugin, SqliteDialect, sql } from 'kysely'
 import { Stop } from '../../base/errors.js'
 import { fromMicros } from '../../base/timestamp.js'
 import { columnTypes } from '../../model/columntypes.js'
+import type { Table } from '../../model/table.js'
 import { rememberStatement } from '../classify.js'
 import type { Database } from '../database.js'
-import type { Catalog, Dialect, LiveColumn } from '../dialect.js'
+import type { Catalog, Dialect, Interference, LiveColumn, LiveIndex } from '../dialect.js'
 import { Sqlite } from './driver.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
-import { interferences } from './interference.js'
-import { keyStatement, liveIndexes } from './liveindexes.js'
 import { makeFile, makeFolder, NamedFile, refuseShards } from './namedfile.js'
 import { mayWrite, openReadOnly } from './readonlyfile.js'
 import { encode, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
@@ -27,6 +26,62 @@ import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/writerclient.js'
 import { viewStore } from './viewstore.js'
 import { WriteLock } from './writelock.js'
+
+function interferences(raw: BetterSqlite3.Database, tables: readonly string[]): Interference[] {
+  const found = raw
+    .prepare<[string], { readonly table: string; readonly name: string; readonly type: 'trigger' | 'view' }>(
+      `select tbl_name as "table", name, type from sqlite_master
+        where type in ('trigger', 'view') and tbl_name in (select value from json_each(?)) order by name`,
+    )
+    .all(JSON.stringify(tables))
+  return found.map(({ table, name, type }) => ({
+    table,
+    isHarmful: type === 'view',
+    ...(type === 'trigger'
+      ? { problem: `the trigger ${name}`, hint: `Type: drop trigger ${name}` }
+      : {
+          problem: 'a view in place of the table',
+          hint: `Rename or drop the view ${name}: the next run creates the table again and fills it`,
+        }),
+  }))
+}
+
+/**
+ * The columns of an index come in order, which an aggregate preserves only from an ordered subquery. A key that is one
+ * whole number has no index: it is the table's own.
+ */
+const indexes = `select m.name as "table", l.name as name, 0 as is_primary,
+    (select json_group_array(name) from (select name from pragma_index_info(l.name) order by seqno)) as columns
+  from sqlite_schema m, pragma_index_list(m.name) l
+  where m.type = 'table' and l.origin <> 'pk' and m.name not like 'sqlite!_%' escape '!'
+  union all
+  select m.name, m.name, 1, (select json_group_array(name) from
+    (select name from pragma_table_info(m.name) where pk > 0 order by pk)) as columns
+  from sqlite_schema m
+  where m.type = 'table' and m.name not like 'sqlite!_%' escape '!' and columns <> '[]'`
+
+const liveIndexes = (raw: BetterSqlite3.Database): LiveIndex[] =>
+  raw
+    .prepare<
+      [],
+      {
+        readonly table: string
+        readonly name: string
+        readonly is_primary: bigint
+        /** JSON. */
+        readonly columns: string
+      }
+    >(indexes)
+    .all()
+    .map(({ table, name, is_primary, columns }) => ({
+      table,
+      name,
+      columns: JSON.parse(columns) as (string | null)[],
+      isPrimary: is_primary === 1n,
+    }))
+
+/** SQLite can't change a key, so another table takes its place. */
+const keyStatement = ({ name }: Table): string => `alter table "${name}" rename to "${name}_before"`
 
 const cacheSize = 'cache_size = -8000'
 

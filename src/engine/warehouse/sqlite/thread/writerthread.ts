@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { Bug } from '../../../base/errors.js'
 import { applyBatch } from '../../apply.js'
-import type { BatchTables } from '../../batchtables.js'
+import type { BatchTables } from '../../versionbatch.js'
 import { sqliteDialect } from '../dialect.js'
 import { type BatchMessage, failureOf, type WriterPlace, type WriterReply } from './messages.js'
 
