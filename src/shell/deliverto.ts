@@ -1,6 +1,7 @@
 /* Delivers a message to a command or a webhook of the user's, within its own time limit. */
 import { createHash, createHmac } from 'node:crypto'
 import type { Clock } from '../engine/base/clock.js'
+import { visible } from '../engine/base/escape.js'
 import type { Receiver } from '../engine/config/receivershape.js'
 import { type Called, callCommand } from './callcommand.js'
 import type { Io } from './io.js'
@@ -12,10 +13,10 @@ interface Parcel {
   readonly body: string
 }
 
-/** Never throws. */
+/** Never throws. The body is JSON, which keeps its meaning: a program may mail it as it is. */
 export function deliverTo(
   { command, webhook, secret }: Receiver,
-  parcel: Parcel,
+  { name, body }: Parcel,
   how: Persistence & {
     /** Values that must not reach a program or appear in output. */
     readonly secrets: readonly string[]
@@ -24,6 +25,7 @@ export function deliverTo(
     readonly goesOn?: boolean | undefined
   },
 ): Promise<Called> {
+  const parcel = { name, body: visible(body) }
   if (webhook !== undefined)
     return postWebhook({ url: webhook.reveal(), key: secret?.reveal(), ...parcel }, how)
   return callCommand({ command: command ?? [], input: parcel.body, limitMs: how.budgetMs, ...how })

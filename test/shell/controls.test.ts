@@ -66,6 +66,7 @@ beforeAll(async () => {
   here.configure({
     sync: { resources: ['notes', 'shops', 'vendors'] },
     report: { tenantNames: { 101: evil } },
+    alerts: { name: evil, rules: [{ command: ['sh', '-c', 'cat >> alerts; echo >> alerts'] }] },
   })
   here.sandbox.script([
     {
@@ -112,6 +113,12 @@ test.each(sample(commands, 2).map((words) => [words]))('%j on a real terminal', 
 test.each([[['report']], [['report', '--operations']]])('the page of %j', async (words) => {
   expect((await here.run(...words, '--out', 'page.html')).code).toBe(0)
   expect(readFileSync(join(here.folder, 'page.html'), 'utf8')).not.toMatch(control)
+})
+
+test('what a program for alerts gets, and may mail as it is', async () => {
+  const told = readFileSync(join(here.folder, 'alerts'), 'utf8')
+  expect(told).not.toMatch(control)
+  expect(told).toContain('vendors')
 })
 
 test('the name is still there', async () => {

@@ -221,3 +221,29 @@ test('with a silent Postgres, what was known is answered within seconds, and cal
     await server.stop()
   }
 }, 60_000)
+
+test('a Postgres that is reached by its socket may be started again: it goes on', async () => {
+  const server = await startPostgres()
+  const url = `postgres://postgres@${encodeURIComponent(server.data)}:${server.port}/postgres`
+  here.configure({ ...settings, warehouse: { url } })
+  onlyJob(here.folder, 'mine', { schedule: '* * * * *' })
+  const scheduler = await here.run('sync').then(() => start())
+  const answers = (path: string, status: number) =>
+    until(async () => (await fetch(`${scheduler.url}${path}`)).status === status)
+  try {
+    await answers('/ready', 200)
+    await server.crash()
+    await answers('/ready', 503)
+    await answers('/runs', 503)
+    await server.start()
+    await answers('/ready', 200)
+    await answers('/runs', 200)
+    scheduler.run.kill('SIGTERM')
+    expect(await scheduler.run.ended).toMatchObject({ code: 0 })
+  } finally {
+    scheduler.run.child.kill('SIGKILL')
+    here.configure(settings)
+    onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *' })
+    await server.stop()
+  }
+}, 60_000)
