@@ -7,6 +7,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import { plural } from '../base/format.js'
+import type { Reason } from '../base/reasons.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { Table } from '../model/table.js'
 import type { Change } from '../warehouse/change.js'
@@ -15,7 +16,6 @@ import { rootTable } from '../warehouse/database.js'
 import { isNewWarehouse } from '../warehouse/ddl.js'
 import { type Hidden, isUnhidden, type LoosenedColumn, loosen, tryHiding } from '../warehouse/hiding.js'
 import type { InterferedTables } from '../warehouse/interference.js'
-import { isHeld } from '../warehouse/lease.js'
 import { migrate, plannedChanges } from '../warehouse/migrate.js'
 import { openLease } from '../warehouse/openlease.js'
 import { storedPrivacy } from '../warehouse/privacystate.js'
@@ -88,7 +88,9 @@ async function recomputeDerived({
 
 /** What only the holder of the whole warehouse may do, before a shard begins: rows of all tenants are rewritten. */
 export async function migrateWhole(deps: Dependencies, command: string): Promise<void> {
-  if (!deps.shard || !(await hasPendingRewrites(deps.warehouse))) return
+  if (!deps.shard) return
+  const pending = await pendingRewrites(deps.warehouse)
+  if (pending.every(({ table }) => deps.warehouse.interfered.unchanged([table]))) return
   await using lease = await openLease({ ...deps, shard: undefined }, command)
   await rewriteStored({ ...deps, ...lease, shard: undefined })
   lease.throwIfLost()
@@ -96,23 +98,41 @@ export async function migrateWhole(deps: Dependencies, command: string): Promise
 
 /**
  * Brings the tables up to date before a shard begins, while nobody else writes: other shards may be of the program that the
- * tables were made by. In a new warehouse nobody can be at work.
+ * tables were made by. In a new warehouse nobody can be at work. Where lists are on record as kept back, what was refused
+ * is tried first, and the whole warehouse is only claimed for what goes through: otherwise each shard of each round would
+ * have all others end, in vain.
  */
 export async function migrateBeforeShard(warehouse: Warehouse): Promise<readonly Change[]> {
   const changes = await plannedChanges(warehouse)
-  if (changes.length === 0 || isNewWarehouse(changes)) return migrate(warehouse)
+  if (isNewWarehouse(changes)) return migrate(warehouse)
+  if (!changes.some(({ table }) => isEverybodys(table)) && (await isKeptBack(warehouse)))
+    await tryChanges(warehouse)
+  if (changes.length === 0) return migrate(warehouse)
+  if (changes.every(({ table }) => warehouse.interfered.unchanged([table]))) return []
   await using _ = await openLease({ warehouse, clock: warehouse.clock, isBare: true }, 'migrate')
   return await migrate(warehouse)
 }
 
+const isKeptBack = async (warehouse: Warehouse): Promise<boolean> => {
+  const kept = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_cursors')
+      .select('resource')
+      .where('reason', '=', 'not_migrated' satisfies Reason)
+      .limit(1)
+      .execute(),
+  )
+  return kept.length > 0
+}
+
 /**
  * Tries what a run would have to change first, and undoes it: the structure of each table, and one row of what would be
- * rewritten. Returns which tables can't be changed, and why. While a run is at work nothing is tried: it would wait.
+ * rewritten. Returns which tables can't be changed, and why. A run at work would wait for it.
  */
 export async function tryChanges(warehouse: Warehouse): Promise<readonly Skip[]> {
   const { dialect, interfered, model, clock } = warehouse
   const changes = (await plannedChanges(warehouse)).filter(({ kind }) => kind !== 'index')
-  if (isNewWarehouse(changes) || (await isHeld(warehouse, clock))) return []
+  if (isNewWarehouse(changes)) return []
   const undo = new Error('undo')
   const transact: Transact = (work) =>
     dialect.transaction(async (session) => {

@@ -25,6 +25,7 @@ import {
 } from './privacystate.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
 import { demandRebuild } from './tenants.js'
+import type { Warehouse } from './warehouse.js'
 
 /** What was hidden, for people. */
 export interface HiddenRows {
@@ -54,13 +55,14 @@ export async function isUnhidden(
   return unhidden(known, wantedOf(hides)).length > 0
 }
 
-/** Whether it has rows to hide, or lists to read for a new key: what only the holder of the whole warehouse does. */
-export const mustHide = async (
-  dialect: HidingWork['dialect'],
-  hides: HidingWork['hides'],
-): Promise<boolean> => {
+/**
+ * Whether it has rows to hide, or lists to read for a new key: what only the holder of the whole warehouse does. Not of
+ * tables that were found to let nothing be hidden.
+ */
+export const mustHide = async ({ dialect, model, interfered }: Warehouse): Promise<boolean> => {
   const known = await storedPrivacy(dialect.db).execute()
-  return isNewKey(known, hides) || unhidden(known, wantedOf(hides)).length > 0
+  const waiting = unhidden(known, wantedOf(model))
+  return isNewKey(known, model) || waiting.some(({ table }) => !interfered.unchanged([table]))
 }
 
 /** Hides what is stored, and what is left of it in the database's files. Returns the tables that had something. */

@@ -209,9 +209,9 @@ export class InterferedTables {
     return [...this.#unchanged.values()].flatMap((changes) => [...changes.values()])
   }
 
-  /** Before tables are compared again. */
-  forgetUnchanged(): void {
-    for (const changes of this.#unchanged.values()) changes.delete('structure')
+  /** Before such changes are looked for again: others may have made them since. */
+  forgetUnchanged(change: TableChange): void {
+    for (const changes of this.#unchanged.values()) changes.delete(change)
   }
 
   /** The tables whose rows are read back. */

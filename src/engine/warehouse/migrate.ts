@@ -207,6 +207,13 @@ export async function checkTables(warehouse: Warehouse): Promise<void> {
     }
 }
 
+/** For programs that stay up: what a table lacked when they began, another process may have made since. */
+export async function lookAgain(warehouse: Warehouse): Promise<void> {
+  if (warehouse.interfered.allUnchanged().length === 0) return
+  warehouse.interfered.forgetUnchanged('structure')
+  await checkTables(warehouse)
+}
+
 /**
  * Reads with checkTables only where reading fails: an older version's tables lack columns, and a list of what is missing
  * helps more than the database's error.
@@ -236,7 +243,7 @@ async function migrateTables(
   onChange?: (change: Change) => void,
 ): Promise<readonly Change[]> {
   const { interfered, dialect } = warehouse
-  interfered.forgetUnchanged()
+  interfered.forgetUnchanged('structure')
   const unchanged = new Set<string>()
   const uncommented = new Set<string>()
   for (;;)

@@ -88,6 +88,7 @@ const hideNow = (warehouse: Warehouse, clock: Clock, command: string): Promise<H
       interfered: warehouse.interfered,
       at: fromMicros(clock.nowMicros()),
     }
+    warehouse.interfered.forgetUnchanged('privacy')
     const { done, left } = await hideStored(work)
     // It takes long, and as long as a program is always reading it is in vain: people type it.
     return { done, left: command === 'migrate' && left === null ? await eraseTraces(work) : left }
@@ -123,7 +124,7 @@ const nothingHidden: Hidden = { done: [], left: null }
 /** What was stored under less privacy is hidden before a shard begins, while nobody else writes. */
 async function hideBefore(needs: LeaseNeeds, command: string): Promise<Hidden> {
   const { warehouse } = needs
-  const isDue = await warehouse.trying(() => mustHide(warehouse.dialect, warehouse.model))
+  const isDue = await warehouse.trying(() => mustHide(warehouse))
   if (!isDue) return nothingHidden
   await using whole = await openLease({ ...needs, shard: undefined, patience: usualPatience }, command)
   return whole.hidden

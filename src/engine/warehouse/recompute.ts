@@ -95,7 +95,7 @@ async function outdatedOf(
 
 /** The part of a warehouse that is needed to recompute its derived tables. */
 interface DerivedWarehouse extends Reader {
-  readonly interfered: Pick<InterferedTables, 'changing'>
+  readonly interfered: Pick<InterferedTables, 'changing' | 'forgetUnchanged'>
   /** The row of the lease under which it is written. */
   readonly leaseName: string
   readonly dialect: Dialect
@@ -265,6 +265,7 @@ export async function recompute(
   const { dialect, rules, leaseName: lease } = warehouse
   const transact = briefly(warehouse, signal)
   const how = { dialect, lease, rules, transact, ...heard }
+  warehouse.interfered.forgetUnchanged('derived')
   const all = await readOutdated(warehouse, model, shard)
   const empty = all.filter(({ hasRecords }) => !hasRecords)
   if (empty.length > 0) {

@@ -88,6 +88,7 @@ export function rewriteRows(warehouse: Warehouse, signal: AbortSignal): Promise<
   const transact = briefly(warehouse, signal)
   return warehouse.trying(async () => {
     const done: RewrittenRows[] = []
+    warehouse.interfered.forgetUnchanged('rows')
     for (const rewrite of await waitingRewrites(warehouse)) {
       const { resource, to } = rewrite
       const values = await warehouse.interfered.changing('rows', resource.name, () =>

@@ -23,6 +23,7 @@ import { readJson } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { failedWorks } from '../../engine/warehouse/failedworks.js'
 import { refusalOf } from '../../engine/warehouse/interference.js'
+import { isHeld } from '../../engine/warehouse/lease.js'
 import { checkWritable, plannedChanges } from '../../engine/warehouse/migrate.js'
 import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
@@ -167,10 +168,10 @@ export async function checkInterference(warehouse: Warehouse): Promise<Trial[]> 
   return [...trials, ...(encoding === undefined ? [] : [{ of: 'encoding', encoding, exitCode: 2 } as const])]
 }
 
-/** The tables that can't be changed as the next run has to. */
+/** The tables that can't be changed as the next run has to. While a run is at work nothing is tried: it would wait. */
 export const checkChanges = (warehouse: Warehouse): Promise<Trial[]> =>
   warehouse
-    .trying(() => tryChanges(warehouse))
+    .trying(async () => ((await isHeld(warehouse, warehouse.clock)) ? [] : tryChanges(warehouse)))
     .then(
       (refused) => refused.map(tableFailure),
       (error: unknown) => [warehouseFailure(error)],

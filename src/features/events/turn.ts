@@ -10,6 +10,7 @@ import type { Dependencies, WritingRun } from '../../engine/run/runcontext.js'
 import { RunStats } from '../../engine/run/runstats.js'
 import { wishes } from '../../engine/warehouse/lease.js'
 import { LeaseHeld, listenCommand } from '../../engine/warehouse/leaserows.js'
+import { lookAgain } from '../../engine/warehouse/migrate.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Inbox } from './inbox.js'
@@ -76,6 +77,7 @@ async function turnsBeside(needs: TurnNeeds, held: LeaseHeld, of: number): Promi
 
 async function turnOf({ deps, inbox, settings, memory, asksAuthorizations }: TurnNeeds): Promise<TurnEnd> {
   const { warehouse, config, model, shard } = deps
+  await lookAgain(warehouse)
   await using lease = await openLease(deps, listenCommand)
   await checkSourceIdentity(warehouse, deps.source.address)
   // A request for the lease that was made while it was free comes from a process that has ended.

@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
+import { lookAgain, migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
@@ -108,15 +109,17 @@ describe.each(bothWarehouses())('$name', (kind) => {
       expect(checked.code).toBe(1)
       expect([await look.dialect.catalog.liveColumns(), await contents(look)]).toEqual(before)
       put('notes', 3, 1800)
+      put('customers', 3, 1800)
       const kept = await call(['sync'], more, privacy)
       expect([kept.code, kept.stderr]).toEqual([1, expect.any(String)])
       expect(of(kept, 'notes')).toMatchObject({ status: 'ok', rows_upserted: 1 })
       // The column can be added: its list is read, and can't be stored.
-      const reason = name === 'a promoted column' ? 'warehouse' : 'not_migrated'
+      const failed = { status: 'failed', completeness: 'unproven', reason: 'warehouse' }
       expect(of(kept, 'customers')).toMatchObject({
-        ...{ status: 'failed', completeness: 'unproven', reason },
+        ...(name === 'a promoted column' ? failed : keptBack),
         error: expect.stringContaining('guard'),
       })
+      expect(await rowsOf(look, 'customers')).toHaveLength(2)
       await remove()
       expect(found(await call(['check'], more, privacy))).toEqual([])
       const next = await call(['sync'], more, privacy)
@@ -248,6 +251,52 @@ describe.each(bothWarehouses())('$name', (kind) => {
     },
     60_000,
   )
+
+  it.runIf(kind.name === 'postgres')(
+    'what was refused to a shard lets the others work, and is made once it can be',
+    async () => {
+      const { call, look, of, put } = await begun(kind)
+      const remove = await addTrigger(kind, look, 'customers')
+      const how = [customers(history), { preset: 'pseudonymous', key }] as const
+      const shard = (n: number) => call(['sync', '--shard', `${n}/2`], ...how)
+      // Tenant 1 is of one of the two.
+      const first = [await shard(1), await shard(2)]
+      const mine = first.findIndex((run) => of(run, 'customers') !== undefined) + 1
+      expect(of(first[mine - 1] as (typeof first)[0], 'customers')).toMatchObject(keptBack)
+      const claimed = async () =>
+        (await rowsOf(look, 'sync_lease')).find(({ name }) => name === 'run')?.claimed_at
+      const before = await claimed()
+      put('notes', 3, 1800)
+      const kept = await shard(mine)
+      expect(of(kept, 'customers')).toMatchObject({ ...keptBack, error: expect.stringContaining('guard') })
+      expect(of(kept, 'notes')).toMatchObject({ status: 'ok', rows_upserted: 1 })
+      // Nobody else had to end for it.
+      expect(await claimed()).toEqual(before)
+      await remove()
+      expect(await shard(mine)).toMatchObject({ code: 0, report: { status: 'ok' } })
+      await look.close()
+    },
+    60_000,
+  )
+
+  it('a program that stays up sees what others have changed since', async () => {
+    const { look } = await begun(kind)
+    const table = tableOf(look, 'notes')
+    await type(
+      look,
+      `alter table ${table} rename column description to kept_aside`,
+      `alter table ${table} add column description ${kind.name === 'sqlite' ? 'BLOB' : 'bytea'}`,
+    )
+    await migrate(look)
+    expect(look.interfered.unchanged(['notes'])?.message).toContain('notes.description is')
+    await type(look, `alter table ${table} rename column description to theirs`)
+    await lookAgain(look)
+    expect(look.interfered.unchanged(['notes'])?.message).toMatch(/add column description text/i)
+    await type(look, `alter table ${table} rename column kept_aside to description`)
+    await lookAgain(look)
+    expect(look.interfered.unchanged(['notes'])).toBeUndefined()
+    await look.close()
+  })
 
   it('a warehouse of 0.2.0 is upgraded but for one table, whose lists wait', async () => {
     const sandbox = await sandboxOfFile()

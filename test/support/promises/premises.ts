@@ -612,6 +612,17 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'a problem with one table affects no other',
+    broken: "lets a table that can't be changed end the run",
+    breakage: breaking<typeof interference>('src/engine/warehouse/interference.ts').function(
+      'refusalOf',
+      () => () => undefined,
+    ),
+    test: 'test/engine/warehouse/keptback.test.ts',
+    name: 'on a table whose trigger raises keeps back its lists alone',
+    on: both,
+  },
+  {
+    promise: 'a problem with one table affects no other',
     broken: 'ends the run if the zones of the shops cannot be read',
     breakage: breaking<typeof learnedrules>('src/engine/warehouse/learnedrules.ts').function(
       'unreadableRules',
