@@ -290,7 +290,11 @@ export function postgresDialect(
     },
     erase: async (tables, work, columns) => {
       await work()
-      return vacuum(db, schema, tables, columns)
+      try {
+        return await vacuum(db, schema, tables, columns)
+      } catch (error) {
+        throw classify(error, where, names)
+      }
     },
     close: () => settled.end(),
   }
