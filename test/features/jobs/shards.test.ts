@@ -154,6 +154,15 @@ test('a shard leaves out what concerns the whole warehouse, and the run after al
     expect.stringMatching(/shard 0\/2 began at .* and has not ended/),
   ])
   expect(beats).toEqual(['1', '0'])
+
+  // One that an error of ours has ended is told apart from one that failed, and calls for nothing.
+  const ended = await jsonOf<RunReport>('run', 'mine', '--shard', '0/2')
+  const bug = { status: 'partial', reason: 'bug' } as const
+  const { db } = warehouse
+  await warehouse.write([db.updateTable('sync_runs').set(bug).where('run_id', '=', ended.run_id).compile()])
+  const broken = await here.run('run', 'mine', '--whole', '--quiet')
+  expect(broken.stderr).toMatch(/shard 0\/2 began at .* and ended by an error of shopsync/)
+  expect(beats).toEqual(['1', '0'])
 })
 
 test("one shard's success doesn't hide another's failure", async () => {
