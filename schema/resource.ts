@@ -70,7 +70,7 @@ export interface Field<K extends Kind = Kind> {
   readonly indexed?: boolean
   /** An instant whose day in the shop's zone a view shows: an index has its UTC day. */
   readonly dated?: boolean
-  readonly personal?: Personal
+  readonly personal?: Personal | undefined
   /** For an id of records of several resources: the field with the entity whose record it is. */
   readonly typedBy?: string
 }
@@ -218,6 +218,13 @@ export const personal = <F extends Field>(
   ...of,
   personal: { who, preset, ...(domain !== undefined && { domain }) },
 })
+
+/**
+ * Whether a field is left out where personal columns are: copies, the dictionary's mark and the views go by that. What
+ * the preset keeps, everybody sees.
+ */
+export const isWithheld = (mark: Personal | undefined): boolean =>
+  mark !== undefined && mark.preset !== 'keep'
 
 /** A wrapper: TypeScript would widen an option to `boolean`, and every column would silently become nullable. */
 export const nullable = <M extends Field | Nested>(member: M): M => ({ ...member, nullable: true })

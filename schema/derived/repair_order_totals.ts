@@ -6,19 +6,8 @@ import {
   type WholeRecord,
 } from '../derive.js'
 import { asNumber, minus } from '../exact.js'
-import {
-  boolean,
-  cents,
-  field,
-  integer,
-  nullable,
-  number,
-  oneOf,
-  personal,
-  ref,
-  text,
-  timestamp,
-} from '../resource.js'
+import repairOrders from '../repair_orders.js'
+import { boolean, cents, field, integer, nullable, number, oneOf, ref, text, timestamp } from '../resource.js'
 import { billOf } from './bill.js'
 import { orderDays } from './orderdays.js'
 
@@ -37,7 +26,7 @@ const fields = {
   advisor_id: ref('staffs', 'Service advisor.'),
   state: oneOf(['estimate', 'in_progress', 'invoice'], 'State of the order.'),
   status_id: nullable(ref('statuses', 'Status.')),
-  customer_source: personal('customer', 'keep', nullable(text('Marketing source of the customer.'))),
+  customer_source: nullable(repairOrders.fields.customer_source),
   created_on: day("The day the order was created, in the shop's time zone."),
   started_on: day("The day the order was started, in the shop's time zone; null while it is an estimate."),
   closed_on: day("The day the order was closed, in the shop's time zone; null until then."),

@@ -3,11 +3,14 @@
  * view shows what they mark as personal, and only the declarations name such columns.
  */
 import { expect, test } from 'vitest'
-import { resources } from '../../schema/index.js'
+import { derivedTables, resources } from '../../schema/index.js'
+import { isWithheld } from '../../schema/resource.js'
+import { columnsRead } from '../../schema/viewreads.js'
 import dimCustomers, { contactColumns } from '../../schema/views/dim_customers.js'
 import { views } from '../../schema/views/index.js'
 import { withColumns } from '../../src/engine/model/registry.js'
-import { tablesOf } from '../../src/engine/model/table.js'
+import { derivedTable, tablesOf } from '../../src/engine/model/table.js'
+import { describeModel } from '../../src/features/dictionary/describe.js'
 import { filesIn, textOf, withoutComments } from '../support/tree.js'
 
 const tables = Object.values(resources).flatMap((resource) => tablesOf(resource))
@@ -121,6 +124,30 @@ test('no other file names a personal column', () => {
     return named.test(text) || byTable.test(text)
   })
   expect(naming).toEqual([])
+})
+
+test('derived tables, views and the dictionary have the marks of the fields that they show', () => {
+  const derived = Object.values(derivedTables).map(derivedTable)
+  const all = [...tables, ...derived]
+  const markOf = (table: string, name: string) =>
+    all.find((one) => one.name === table)?.columns.find((one) => one.name === name)?.personal
+  for (const { name, of, reads, fields } of Object.values(derivedTables))
+    for (const column of Object.keys(fields))
+      if (reads[of]?.includes(column))
+        expect([name, column, markOf(name, column)]).toEqual([name, column, markOf(of, column)])
+  const shown = describeModel(Object.values(resources), []).tables
+  for (const { name, columns } of shown.filter(({ part }) => part !== 'view'))
+    for (const column of columns)
+      expect([name, column.name, column.personal ?? false]).toEqual([
+        name,
+        column.name,
+        isWithheld(markOf(name, column.name)),
+      ])
+  for (const view of views)
+    for (const [table, names] of columnsRead(view))
+      for (const [name, { personal = false }] of Object.entries<{ personal?: true }>(view.columns))
+        if (names.has(name))
+          expect([view.name, name, personal]).toEqual([view.name, name, isWithheld(markOf(table, name))])
 })
 
 const people = /^(customer|vehicle|staff|technician|advisor|from_staff|to_staff)_name$/

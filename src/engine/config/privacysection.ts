@@ -6,7 +6,7 @@ import { columnsRead } from '../../../schema/viewreads.js'
 import { views } from '../../../schema/views/index.js'
 import { choice, type Resources, secret, section, type TableLister, whole } from './leaf.js'
 import { type Problem, unknownKey } from './problems.js'
-import { type Treatment, treatmentOf, treatments } from './treatment.js'
+import { promotedMark, type Treatment, treatmentOf, treatments } from './treatment.js'
 
 const words = '"keep", "hash" or "drop"'
 
@@ -161,13 +161,7 @@ const promotedColumns = (
   { undeclared }: Pick<Resource, 'undeclared'>,
   columns: Readonly<Record<string, string>>,
 ): ListedTable['columns'][number][] =>
-  Object.entries(columns).map(([name, kind]) => ({
-    name,
-    kind,
-    ...(undeclared && {
-      personal: { ...undeclared, preset: kind === 'text' ? ('hash' as const) : ('drop' as const) },
-    }),
-  }))
+  Object.entries(columns).map(([name, kind]) => ({ name, kind, personal: promotedMark(undeclared, kind) }))
 
 function keyProblems({ key }: Parameters<typeof privacyProblems>[0]['privacy']): Problem[] {
   const path = 'privacy.key'

@@ -19,6 +19,10 @@ export interface Privacy {
 
 export const noPrivacy: Privacy = { preset: 'none', columns: {}, key: null, keyVersion: 1 }
 
+/** The mark of a column that the configuration makes of a field: what nobody has judged may be anything, so it is hidden. */
+export const promotedMark = (undeclared: Personal | undefined, kind: string): Personal | undefined =>
+  undeclared && { ...undeclared, preset: kind === 'text' ? 'hash' : 'drop' }
+
 /** How a column of a table is stored. */
 export function treatmentOf(
   { preset, columns }: Pick<Privacy, 'preset' | 'columns'>,

@@ -4,15 +4,16 @@
  * its rows, quarantine and drift, is hidden here too.
  */
 import { createHmac } from 'node:crypto'
-import type { Int64, Resource, Shape } from '../../../schema/resource.js'
+import type { Int64, Kind, Resource, Shape } from '../../../schema/resource.js'
 import { type Privacy, treatmentOf } from '../config/treatment.js'
-import type { FlatPage, QuarantineEntry, Tuple, Value } from './flatten/batch.js'
+import type { DriftEntry, FlatPage, QuarantineEntry, Value } from './flatten/batch.js'
 import type { Table } from './table.js'
 
 /** One column whose values are hidden. */
 export interface HiddenColumn {
   readonly name: string
-  readonly treatment: 'hash' | 'drop'
+  /** `short`: of quarantined values, what HiddenPlaces keeps. A stricter rule is another word, so it is applied to what is there. */
+  readonly treatment: 'hash' | 'drop' | 'short'
   /** Equal texts of one domain get equal pseudonyms. */
   readonly domain: string
 }
@@ -51,83 +52,106 @@ export function hiddenValue(privacy: Privacy, tenantId: Int64, column: HiddenCol
   return pseudonym(privacy, tenantId, column, value)
 }
 
-/** A place in a record, without positions, such as `services[].parts[].cost_cents`. */
-const plain = (path: string): string => path.replaceAll(/\[\d+\]/g, '[]')
-
 /** The reason of a quarantined value that isn't kept itself. */
 const hiddenReason = ' (hidden by privacy)'
 
-/** The hidden places of one resource's records. */
+/** No number, instant or code is longer, as JSON text; what somebody wrote usually is. */
+export const longestKept = 40
+
+const numeral = /^-?\d[\d.eE+-]*$/
+const instant = /^"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"$/i
+
+/** The scalars of each kind, as JSON text. What a json column can't hold may be anything. */
+const scalars: Readonly<Record<Kind, RegExp | null>> = {
+  id: numeral,
+  integer: numeral,
+  cents: numeral,
+  number: numeral,
+  boolean: /^(?:true|false)$/,
+  text: /^[^[{]/,
+  timestamp: instant,
+  day: instant,
+  json: null,
+}
+
+/** The hidden places of one resource's records: paths without positions, such as `services[].parts[].cost_cents`. */
 export class HiddenPlaces {
-  /** Whether the value at a path may be kept. Paths that aren't here are undeclared. */
-  readonly #hides = new Map<string, boolean>()
+  /** Whether the value at a path is hidden, or contains one that is; of single values, their kind. Others are undeclared. */
+  readonly #places = new Map<string, { readonly isHidden: boolean; readonly kind: Kind | undefined }>()
   readonly #hidesUndeclared: boolean
 
   constructor(
     resource: Resource,
     hidden: ReadonlyMap<string, readonly HiddenColumn[]>,
-    private readonly embedded?: { readonly name: string; readonly places: HiddenPlaces },
+    private readonly embedded?: { readonly name: string; readonly places: HiddenPlaces } | undefined,
   ) {
-    const names = (table: string): Set<string> => new Set(hidden.get(table)?.map(({ name }) => name))
-    const own = names(resource.name)
+    const hiddenIn = (table: string): Set<string> => new Set(hidden.get(table)?.map(({ name }) => name))
+    const note = (place: string, isHidden: boolean, kind?: Kind): boolean => {
+      this.#places.set(place, { isHidden, kind })
+      return isHidden
+    }
+    const walk = (fields: Shape, path: string, columns: Set<string>, prefix = ''): boolean => {
+      const found = Object.entries(fields).map(([name, member]) => {
+        const place = path === '' ? name : `${path}.${name}`
+        if (member.type === 'field') return note(place, columns.has(prefix + name), member.kind)
+        if (member.type === 'object')
+          return note(place, walk(member.fields, place, columns, `${prefix}${name}_`))
+        const below = hiddenIn(`${resource.singular}_${member.table}`)
+        const item = member.type === 'one' ? place : `${place}[]`
+        return note(
+          place,
+          member.type === 'scalars'
+            ? note(item, below.has(member.column), member.of.kind)
+            : note(item, walk(member.fields, item, below)),
+        )
+      })
+      return found.includes(true)
+    }
+    const own = hiddenIn(resource.name)
     this.#hidesUndeclared = own.has('_extra')
-    const isAny = this.#walk(resource.singular, resource.fields, { path: '', prefix: '', own, names })
-    this.#hides.set('', isAny || this.#hidesUndeclared || (embedded?.places.hides('') ?? false))
+    const isAny = walk(resource.fields, '', own)
+    note('', isAny || this.#hidesUndeclared || (embedded?.places.hides('') ?? false))
   }
 
-  #walk(
-    singular: string,
-    fields: Shape,
-    {
-      path,
-      prefix,
-      own,
-      names,
-    }: { path: string; prefix: string; own: Set<string>; names(table: string): Set<string> },
-  ): boolean {
-    let isAny = false
-    for (const [name, member] of Object.entries(fields)) {
-      const place = path === '' ? name : `${path}.${name}`
-      let isHidden: boolean
-      if (member.type === 'field') isHidden = own.has(prefix + name)
-      else if (member.type === 'object')
-        isHidden = this.#walk(singular, member.fields, {
-          path: place,
-          prefix: `${prefix}${name}_`,
-          own,
-          names,
-        })
-      else {
-        const below = names(`${singular}_${member.table}`)
-        const item = member.type === 'one' ? place : `${place}[]`
-        isHidden =
-          member.type === 'scalars'
-            ? below.has(member.column)
-            : this.#walk(singular, member.fields, { path: item, prefix: '', own: below, names })
-        this.#hides.set(item, isHidden)
-      }
-      this.#hides.set(place, isHidden)
-      isAny ||= isHidden
-    }
-    return isAny
+  /** Whose places a path leads to, and where there: a record of another resource may be inside. */
+  #at(path: string): { readonly places: HiddenPlaces; readonly place: string } {
+    const parts = path.replaceAll(/\[\d+\]/g, '[]').split('.')
+    const { name, places } = this.embedded ?? {}
+    const at = places ? parts.findIndex((part) => part === name || part === `${name}[]`) : -1
+    return at === -1 || !places
+      ? { places: this, place: parts.join('.') }
+      : { places, place: parts.slice(at + 1).join('.') }
   }
 
   /** Whether a value at that path of a record is hidden, or contains one that is. */
   hides(path: string): boolean {
-    const place = plain(path)
-    if (this.embedded) {
-      const { name, places } = this.embedded
-      const parts = place.split('.')
-      const at = parts.findIndex((part) => part === name || part === `${name}[]`)
-      if (at !== -1) return places.hides(parts.slice(at + 1).join('.'))
-    }
-    return this.#hides.get(place) ?? this.#hidesUndeclared
+    const { places, place } = this.#at(path)
+    return places.#places.get(place)?.isHidden ?? (places.#hidesUndeclared || this.#hidesUndeclared)
   }
 
-  /** Without the value if it is hidden. */
-  entry(entry: QuarantineEntry): QuarantineEntry {
-    if (!this.hides(entry.path)) return entry
-    return { ...entry, value: null, reason: entry.reason + hiddenReason }
+  /**
+   * Whether a value that its column can't hold may stand beside it. It may be anything, so where undeclared fields are
+   * hidden, only what is short and of the column's kind is kept: that a fault is harder to find is better than a name.
+   */
+  #keeps(path: string, json: string): boolean {
+    if (this.hides(path)) return false
+    const { places, place } = this.#at(path)
+    if (!places.#hidesUndeclared && !this.#hidesUndeclared) return true
+    const kind = places.#places.get(place)?.kind
+    return kind !== undefined && json.length <= longestKept && scalars[kind]?.test(json) === true
+  }
+
+  /** Without the value if it may not be kept. */
+  entry<E extends Pick<QuarantineEntry, 'path' | 'value'> & { readonly reason: string | null }>(entry: E): E {
+    if (entry.value === null || this.#keeps(entry.path, entry.value)) return entry
+    return { ...entry, value: null, reason: `${entry.reason ?? ''}${hiddenReason}` }
+  }
+
+  /** Without the example if it may not be kept; undefined if its very name is a value that may not be. */
+  drift<E extends Pick<DriftEntry, 'path' | 'detail' | 'example'>>(entry: E): E | undefined {
+    const { path, detail, example } = entry
+    if (detail !== '' && !this.#keeps(path, JSON.stringify(detail))) return undefined
+    return example === null || this.#keeps(path, example) ? entry : { ...entry, example: null }
   }
 }
 
@@ -147,25 +171,11 @@ export function hidePage(
   },
 ): FlatPage {
   for (const [table, tuples] of page.rows) {
-    const hidden = columns.get(table)
-    if (!hidden) continue
-    for (const tuple of tuples) hideTuple(tuple, tenantId, { privacy, hidden })
+    const hidden = columns.get(table) ?? []
+    for (const tuple of tuples)
+      for (const column of hidden)
+        tuple[column.at] = hiddenValue(privacy, tenantId, column, tuple[column.at] ?? null)
   }
-  const drift = page.drift.flatMap((entry) => {
-    if (!places.hides(entry.path)) return [entry]
-    return entry.detail === '' ? [{ ...entry, example: null }] : []
-  })
+  const drift = page.drift.flatMap((entry) => places.drift(entry) ?? [])
   return { ...page, quarantine: page.quarantine.map((entry) => places.entry(entry)), drift }
-}
-
-function hideTuple(
-  tuple: Tuple,
-  tenantId: Int64,
-  {
-    privacy,
-    hidden,
-  }: { readonly privacy: Privacy; readonly hidden: readonly (HiddenColumn & { readonly at: number })[] },
-): void {
-  for (const column of hidden)
-    tuple[column.at] = hiddenValue(privacy, tenantId, column, tuple[column.at] ?? null)
 }

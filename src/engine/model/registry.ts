@@ -5,7 +5,7 @@
 import { derivedTables } from '../../../schema/index.js'
 import { field, type Int64, type Kind, kinds, type Resource } from '../../../schema/resource.js'
 import { Bug, Stop } from '../base/errors.js'
-import { noPrivacy, type Privacy } from '../config/treatment.js'
+import { noPrivacy, type Privacy, promotedMark } from '../config/treatment.js'
 import type { FlatPage } from './flatten/batch.js'
 import { compileFlatten } from './flatten/flatten.js'
 import {
@@ -168,11 +168,10 @@ function hidingFlatten(
   },
 ): Pick<ResourceModel, 'flatten' | 'places'> {
   const plain = compileFlatten(resource, { embedded })
-  const inside = embedded?.embeddedAs && {
-    name: embedded.embeddedAs,
-    places: new HiddenPlaces(embedded, hidden),
-  }
-  const places = new HiddenPlaces(resource, hidden, inside || undefined)
+  const inside = embedded?.embeddedAs
+    ? { name: embedded.embeddedAs, places: new HiddenPlaces(embedded, hidden) }
+    : undefined
+  const places = new HiddenPlaces(resource, hidden, inside)
   const tables = [...tablesOf(resource), ...(embedded ? tablesOf(embedded) : [])]
   const columns = new Map(
     tables.flatMap((table) => {
@@ -238,13 +237,8 @@ export function withColumns(resource: Resource, columns: Readonly<Record<string,
   }
   const fields = promoted.map(([name, kind]) => {
     const doc = 'Not in the API documentation; the configuration made it a column.'
-    const { undeclared } = resource
-    // What nobody has judged may be anything: the preset hides it.
-    const personal = undeclared && {
-      ...undeclared,
-      preset: kind === 'text' ? ('hash' as const) : ('drop' as const),
-    }
-    return [name, field(kind, doc, { nullable: true, ...(personal && { personal }) })] as const
+    const personal = promotedMark(resource.undeclared, kind)
+    return [name, field(kind, doc, { nullable: true, personal })] as const
   })
   return { ...resource, fields: { ...resource.fields, ...Object.fromEntries(fields) } }
 }

@@ -209,12 +209,14 @@ export const stateTables = {
     },
   }),
   sync_privacy: define({
-    doc: 'Columns that `privacy` hides, and whether the stored rows are hidden yet; and a row with an empty table, which tells keys apart.',
+    doc: 'Columns that `privacy` hides, and whether the stored rows are hidden yet; a row for what is in quarantine; and a row with an empty table, which tells keys apart.',
     key: ['table', 'column'],
     fields: {
       table: text('The table; empty in the row that tells keys apart.'),
       column: text('The column; `key` in the row that tells keys apart.'),
-      mode: text('`hash` or `drop`. In the row that tells keys apart: 16 digits that follow from the key.'),
+      mode: text(
+        '`hash` or `drop`; of sync_quarantine `short`: short values of the right kind are kept. In the row that tells keys apart: 16 digits that follow from the key.',
+      ),
       key_version: integer('privacy.keyVersion, as it was when the mode was chosen.'),
       state: text(
         "`hiding`: the stored rows are being hidden. `hidden`: they are. `traces`: they are, but the database's files may still contain earlier values. `reading`: the lists are read in full, since the source is needed for it.",

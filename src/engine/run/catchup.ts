@@ -14,11 +14,11 @@ import type { Change } from '../warehouse/change.js'
 import { isEverybodys, ofTable } from '../warehouse/classify.js'
 import { rootTable } from '../warehouse/database.js'
 import { isNewWarehouse } from '../warehouse/ddl.js'
-import { type Hidden, isUnhidden, type LoosenedColumn, loosen, tryHiding } from '../warehouse/hiding.js'
+import { type Hidden, type LoosenedColumn, loosen, tryHiding } from '../warehouse/hiding.js'
 import type { InterferedTables } from '../warehouse/interference.js'
 import { migrate, plannedChanges } from '../warehouse/migrate.js'
 import { openLease } from '../warehouse/openlease.js'
-import { storedPrivacy } from '../warehouse/privacystate.js'
+import { isUnhidden, storedPrivacy } from '../warehouse/privacystate.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
 import {
   hasPendingRewrites,

@@ -120,7 +120,8 @@ export class PageStore {
       note(
         'The API sends fields or values that its documentation does not show; they are kept (see sync_drift)',
         {
-          found: drift.map(({ path, detail }) => (detail ? `${path}=${detail}` : path)),
+          // No values: those that aren't in an enumeration are in sync_drift.
+          found: [...new Set(drift.map(({ path }) => path))],
         },
       )
     if (quarantine.length > 0)

@@ -7,9 +7,18 @@ import type { Model } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { CursorKey } from './cursors.js'
 import type { Dialect } from './dialect.js'
-import { recordIn } from './hiddenrows.js'
-import { resourcesOf, waitingToHide } from './hiding.js'
-import { configuredNames, isNewKey, keyRow, loosened, storedPrivacy } from './privacystate.js'
+import {
+  configuredNames,
+  isNewKey,
+  keyRow,
+  loosened,
+  recordIn,
+  resourcesOf,
+  storedPrivacy,
+  unhidden,
+  waitingToHide,
+  wantedOf,
+} from './privacystate.js'
 import type { Warehouse } from './warehouse.js'
 
 /** One column. `loosened`: only after `shopsync migrate --loosen-privacy`. */
@@ -42,6 +51,16 @@ export async function pendingPrivacy(dialect: Dialect, hides: Model): Promise<Pe
     ...change('new key', hashed),
     ...change('loosened', loosened(known, hides)),
   ]
+}
+
+/**
+ * Whether there are rows to hide, or lists to read for a new key: what only the holder of the whole warehouse does. Not of
+ * tables that were found to let nothing be hidden.
+ */
+export async function mustHide({ dialect, model, interfered }: Warehouse): Promise<boolean> {
+  const known = await storedPrivacy(dialect.db).execute()
+  const waiting = unhidden(known, wantedOf(model))
+  return isNewKey(known, model) || waiting.some(({ table }) => !interfered.unchanged([table]))
 }
 
 /** Part of the document of `status`. */
@@ -110,9 +129,6 @@ export async function storedForms(warehouse: Warehouse, cursor: CursorKey): Prom
         await waitingToHide(dialect, model),
       ])
     : [[], []]
-  const hidden = new Set(
-    [...model.hidden].flatMap(([table, all]) => all.map(({ name }) => `${table}.${name}`)),
-  )
   const open = new Set([
     ...(await unread(warehouse, cursor)),
     ...known.flatMap((row) =>
@@ -137,7 +153,7 @@ export async function storedForms(warehouse: Warehouse, cursor: CursorKey): Prom
       const columns = waiting.filter((one) => one.table === table.name && Object.hasOwn(row, one.name))
       return { ...row, ...Object.fromEntries(columns.map((one) => [one.name, hiddenForm(one, table, row)])) }
     },
-    isHidden: (table, column) => hidden.has(`${table}.${column}`),
+    isHidden: (table, column) => model.hidden.get(table)?.some(({ name }) => name === column) ?? false,
     isOpen: (table, column) => open.has(`${table}.${column}`),
   }
 }

@@ -13,6 +13,7 @@
  * every claim of the lease (oneconfiguration.ts).
  */
 import { type CompiledQuery, sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import { joinedNames } from '../base/format.js'
 import { noPrivacy } from '../config/treatment.js'
@@ -22,6 +23,7 @@ import type { Model } from '../model/resourcemodel.js'
 import type { StateRows } from '../model/state.js'
 import type { Table } from '../model/table.js'
 import { type Db, readJson } from './database.js'
+import type { Dialect } from './dialect.js'
 
 export type Known = StateRows['sync_privacy']
 
@@ -35,8 +37,18 @@ export const keyRow = { table: '', column: 'key' } as const
 
 export const storedPrivacy = (db: Db) => db.selectFrom('sync_privacy').selectAll()
 
-export const wantedOf = ({ hidden }: Hides): (HiddenColumn & { readonly table: string })[] =>
-  [...hidden].flatMap(([table, columns]) => columns.map((column) => ({ ...column, table })))
+/** Where `_extra` is hidden, quarantined values are: a rule that became stricter is applied to what is there, once. */
+export const quarantined = {
+  table: 'sync_quarantine',
+  name: 'value',
+  treatment: 'short',
+  domain: '',
+} as const
+
+export function wantedOf({ hidden }: Pick<Hides, 'hidden'>): (HiddenColumn & { readonly table: string })[] {
+  const columns = [...hidden].flatMap(([table, all]) => all.map((column) => ({ ...column, table })))
+  return columns.some(({ name }) => name === '_extra') ? [...columns, quarantined] : columns
+}
 
 export const nameOf = ({ table, column }: Pick<Known, 'table' | 'column'>): string => `${table}.${column}`
 
@@ -130,6 +142,30 @@ export function unhidden(
     return [{ ...column, doneTo }]
   })
 }
+
+/** The columns whose stored rows aren't hidden yet. */
+export const waitingToHide = async ({ db }: Pick<Dialect, 'db'>, hides: Hides): Promise<Hiding[]> =>
+  unhidden(await storedPrivacy(db).execute(), wantedOf(hides))
+
+/** Whether a claim of the lease has anything to do: for traces and for lists that were read, too. */
+export async function isUnhidden({ db }: Pick<Dialect, 'db'>, hides: Hides): Promise<boolean> {
+  const known = await storedPrivacy(db).execute()
+  if (isNewKey(known, hides) || known.some(({ state }) => /^(reading|traces)$/.test(state ?? ''))) return true
+  return unhidden(known, wantedOf(hides)).length > 0
+}
+
+/** The ids are kept as texts, since JSON may round them. */
+export function recordIn(doneTo: string | null): readonly [tenant: Int64, record: Int64] | undefined {
+  if (doneTo === null) return undefined
+  const [tenant = '0', record = '0'] = JSON.parse(doneTo) as string[]
+  return [BigInt(tenant), BigInt(record)]
+}
+
+/** The resources whose records make rows of a table, or versions of one. */
+export const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): string[] =>
+  list.flatMap(({ name, resource, tables }) =>
+    historyName(resource) === table || tables.some((one) => one.name === table) ? [name] : [],
+  )
 
 /** Whether the key is a newer one than that of the stored pseudonyms. */
 export const isNewKey = (known: readonly Known[], { privacy }: Hides): boolean => {

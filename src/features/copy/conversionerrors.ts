@@ -92,11 +92,12 @@ export class ConversionErrors {
       typeof value === 'string' && column.kind === 'text' ? JSON.stringify(value) : String(value),
       longestValue,
     )
+    const entry = { recordId, path, value: text, reason }
     return {
       tenantId: (at('tenant_id') ?? 0) as Int64,
       resource: table.resource || String(at('resource') ?? table.name),
       syncedAt: String(at('_synced_at') ?? '1970-01-01T00:00:00.000000Z'),
-      entry: { recordId, path, value: text, reason },
+      entry: this.#model.byName.get(table.resource)?.places.entry(entry) ?? entry,
     }
   }
 

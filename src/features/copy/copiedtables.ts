@@ -2,7 +2,7 @@
  * Which tables and columns a copy takes: all that exist, as they are. The copy of an older program's warehouse stays
  * one, so the next run upgrades the copy as it would have upgraded the original, with the same consequences.
  */
-import type { Kind } from '../../../schema/resource.js'
+import { isWithheld, type Kind } from '../../../schema/resource.js'
 import { madeColumns } from '../../engine/model/flatten/recordname.js'
 import { historyTable } from '../../engine/model/historytable.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
@@ -126,7 +126,7 @@ export const tablesOfPart = ({ tables }: CopiedTables): CopiedTables => ({
 
 /** The columns that a copy of some tenants leaves empty, as "drop" would leave them. */
 export function impersonalColumns({ list }: Model, { name: table, columns }: Table): ReadonlySet<string> {
-  const personal = columns.filter((one) => one.personal && one.personal.preset !== 'keep')
+  const personal = columns.filter((one) => isWithheld(one.personal))
   const found = new Set(personal.map(({ name }) => name))
   const owner = list.find(({ name }) => name === table)
   if (!owner || found.size === 0) return found

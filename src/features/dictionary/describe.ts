@@ -6,7 +6,7 @@ import { inReadingOrder } from '../../../schema/figureorder.js'
 import { figures } from '../../../schema/figures/index.js'
 import { derivedTables } from '../../../schema/index.js'
 import { openQuestions } from '../../../schema/openquestions.js'
-import type { Resource } from '../../../schema/resource.js'
+import { isWithheld, type Resource } from '../../../schema/resource.js'
 import type { View, ViewColumn, ViewKind } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
 import { columnTypes } from '../../engine/model/columntypes.js'
@@ -47,7 +47,7 @@ const describeColumn = (column: Column): DictionaryColumn => ({
   description: column.doc,
   values: column.values,
   references: column.references,
-  personal: column.personal ? true : undefined,
+  personal: isWithheld(column.personal) || undefined,
 })
 
 /**

@@ -24,7 +24,7 @@ export interface DictionaryColumn {
   readonly description: string
   readonly values?: readonly string[] | undefined
   readonly references?: string | undefined
-  /** It says something about a person. */
+  /** It says something about a person, and is left out for those who may not see that. */
   readonly personal?: true | undefined
   /** For views, whose keys no database knows: no two rows have the same value. */
   readonly unique?: true | undefined

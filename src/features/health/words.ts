@@ -1,8 +1,10 @@
 /* The document of `shopsync status` in words. Used by src/features/health/command.ts. */
-import { atSecond, count, paragraphs, plural, span } from '../../engine/base/format.js'
+import { atSecond, count, joinedNames, paragraphs, plural, span } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import { revokedText } from '../../engine/run/absence.js'
 import { reasonText } from '../../engine/run/reasontext.js'
+import type { PrivacyStatus } from '../../engine/warehouse/pendingprivacy.js'
+import { mostNamed } from '../../engine/warehouse/privacystate.js'
 import { foreignAdvice, foreignWarning, ownerText } from '../../shell/belongingwords.js'
 import { customerTroubles, forgottenText } from '../../shell/forgottenfile.js'
 import { groupLines, groupsText } from '../../shell/grouped.js'
@@ -15,7 +17,6 @@ import { perResource, perTenant } from './cursortables.js'
 import { heardText } from './heardwords.js'
 import type { Incident } from './incident.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
-import { privacyText } from './privacywords.js'
 import { quietText } from './quietlists.js'
 import { lastRun, lease, lostRun, shardsText, standingText } from './runwords.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
@@ -286,4 +287,23 @@ function next(report: StatusReport, troubled: readonly CursorHealth[]): string {
   const [incident] = report.incidents
   if (troubled.length === 0 && incident) return incident.advice
   return troubled.length > 0 ? 'Only reconcile sees deletions: type shopsync reconcile' : ''
+}
+
+/** What `privacy` hides. */
+function privacyText({ hidden, unfinished, traces_left, reading }: PrivacyStatus): string {
+  const named = (columns: readonly string[]): string => joinedNames(columns, mostNamed)
+  return [
+    hidden === 0 ? '' : `Privacy hides ${plural(hidden, 'column')}.`,
+    unfinished.length === 0
+      ? ''
+      : `Stored values are not hidden yet in ${named(unfinished)}. The next command that writes hides them first; shopsync migrate does so now.`,
+    traces_left
+      ? "The database's files may still contain values from before. End the programs that read it, then type shopsync migrate."
+      : '',
+    reading.length === 0
+      ? ''
+      : `Lists are read in full because of ${named(reading)}: only the source has what they hide.`,
+  ]
+    .filter((line) => line !== '')
+    .join('\n')
 }

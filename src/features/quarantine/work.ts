@@ -29,12 +29,15 @@ export interface Quarantined {
   readonly last_seen_at: string | null
 }
 
-/** What could not be stored, by tenant, resource and record. */
-export function listQuarantine(
+/**
+ * What could not be stored, by tenant, resource and record: without what `privacy` hides by now, also before a command
+ * that writes has hidden it in the warehouse.
+ */
+export async function listQuarantine(
   warehouse: Warehouse,
   { tenants, resources }: CursorChoice,
 ): Promise<Quarantined[]> {
-  return warehouse.read((db) => {
+  const entries = await warehouse.read((db) => {
     let query = db
       .selectFrom('sync_quarantine')
       .selectAll()
@@ -46,6 +49,7 @@ export function listQuarantine(
     if (resources) query = query.where('resource', 'in', [...resources])
     return query.execute()
   })
+  return entries.map((entry) => warehouse.model.byName.get(entry.resource)?.places.entry(entry) ?? entry)
 }
 
 /** A record may have several values in quarantine. */

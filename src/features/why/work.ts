@@ -262,9 +262,7 @@ async function tell(
     state: deleted ? 'deleted' : 'live',
     brought: await whoBrought(deps.warehouse, cursor, { syncedAt, version, deleted: deleted && !isPart }),
     earlier: await earlierRuns(deps.warehouse, cursor, syncedAt),
-    quarantine: quarantine.map((entry) =>
-      resource.places.hides(entry.path) ? { ...entry, value: null } : entry,
-    ),
+    quarantine: quarantine.map((entry) => resource.places.entry(entry)),
     event,
     versions: await endedVersions(deps.warehouse, resource, tenantId, id),
     erased_since: erased,

@@ -78,4 +78,36 @@ describe('a place in a record', () => {
   ])('%s: a value at "%s" is hidden: %s', (resource, path, isHidden) => {
     expect(places(resource).hides(path)).toBe(isHidden)
   })
+
+  it.each([
+    ['customers', 'state', '"T\\ud800"', true],
+    ['customers', 'state', '{"x":"ann@example.com"}', false],
+    ['customers', 'state', JSON.stringify('long '.repeat(9)), false],
+    ['customers', 'shop_ids', '"7"', false],
+    ['customers', 'shop_ids[3]', '7.5', true],
+    ['customers', 'shop_ids[3]', '"ann@example.com"', false],
+    ['customers', 'marketing_ok', '7', false],
+    ['customers', 'phones[0].country_code', '["1"]', false],
+    ['customers', 'phones[0].number', '"5"', false],
+    ['customers', 'loyalty', '5', false],
+    ['customers', 'integrator_tags[2].name', '{"x":5}', false],
+    ['customers', 'integrator_tags[2].unknown', '5', false],
+    ['repair_orders', 'due_in_at', '"2026-02-30T10:00:00Z"', true],
+    ['repair_orders', 'due_in_at', '"2026-02-03"', true],
+    ['repair_orders', 'due_in_at', '"2026-02-03, says Ann"', false],
+    ['repair_orders', 'due_in_at', '6155550100', false],
+    ['repair_orders', 'services[0].parts', '"none"', false],
+    ['repair_orders', 'services[0].parts[1]', '{"brand":"Ann"}', false],
+    ['repair_orders', 'services[0].parts[1].cost_cents', '12.5', true],
+    ['repair_orders', 'services[0].parts[1].cost_cents', '"12.5"', false],
+    ['repair_orders', 'services[0].parts[1].cost_cents', '1'.repeat(41), false],
+    // Undeclared fields of these are kept.
+    ['inventories', 'brand', '{"x":5}', true],
+    ['inventories', 'integrator_tags[0].name', '{"x":5}', true],
+  ])('%s: in quarantine, of a value at "%s", %s is kept: %s', (resource, path, value, isKept) => {
+    const entry = { recordId: '5', path, value, reason: 'not a text' }
+    expect(places(resource).entry(entry)).toEqual(
+      isKept ? entry : { ...entry, value: null, reason: 'not a text (hidden by privacy)' },
+    )
+  })
 })

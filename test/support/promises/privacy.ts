@@ -2,7 +2,6 @@
 import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import type * as values from '../../../src/engine/model/privacy.js'
-import type * as rows from '../../../src/engine/warehouse/hiddenrows.js'
 import type * as hiding from '../../../src/engine/warehouse/hiding.js'
 import type * as interference from '../../../src/engine/warehouse/interference.js'
 import type * as store from '../../../src/engine/warehouse/postgres/readerviews.js'
@@ -15,7 +14,7 @@ const hidden = 'what privacy hides is nowhere'
 const reader = 'a reader sees its tenants, and nothing else'
 
 const ofValues = breaking<typeof values>('src/engine/model/privacy.ts')
-const ofRows = breaking<typeof rows>('src/engine/warehouse/hiddenrows.ts')
+const ofHiding = breaking<typeof hiding>('src/engine/warehouse/hiding.ts')
 const ofState = breaking<typeof state>('src/engine/warehouse/privacystate.ts')
 const ofStore = breaking<typeof store>('src/engine/warehouse/postgres/readerviews.ts')
 
@@ -79,9 +78,30 @@ export const privacy: readonly Promised[] = [
     name: 'of another tenant, another column or another key is another',
   },
   {
+    ...keys,
+    broken: 'keeps whatever comes where a kept column was expected',
+    breakage: ofValues.method(
+      'HiddenPlaces',
+      'entry',
+      (sound) =>
+        function (entry) {
+          return this.hides(entry.path) ? sound.call(this, entry) : entry
+        },
+    ),
+    name: 'a warehouse loaded with the preset contains no hidden text, verifies, and no command prints one',
+  },
+  {
+    ...keys,
+    broken: 'leaves what an earlier rule kept',
+    breakage: ofState.function('wantedOf', (sound) => (hides) => {
+      return sound(hides).filter(({ table }) => table !== 'sync_quarantine')
+    }),
+    name: 'what a version with a laxer rule left in quarantine and drift is hidden, once',
+  },
+  {
     ...rewriting,
     broken: 'leaves nested lists as they were when privacy hides more',
-    breakage: ofRows.function(
+    breakage: ofHiding.function(
       'hideTable',
       (sound) =>
         async (work, first, ...more) =>
@@ -91,7 +111,7 @@ export const privacy: readonly Promised[] = [
   {
     ...rewriting,
     broken: 'leaves the history as it was when privacy hides more',
-    breakage: ofRows.function(
+    breakage: ofHiding.function(
       'hideTable',
       (sound) =>
         async (work, first, ...more) =>
@@ -101,7 +121,7 @@ export const privacy: readonly Promised[] = [
   {
     ...rewriting,
     broken: 'leaves quarantine and drift as they were when privacy hides more',
-    breakage: ofRows.function('hideReports', () => async () => 0),
+    breakage: ofHiding.function('hideReports', () => async () => 0),
   },
   {
     ...rewriting,
@@ -118,15 +138,12 @@ export const privacy: readonly Promised[] = [
   {
     ...rewriting,
     broken: 'begins from the first record again after a kill',
-    breakage: ofRows.function('recordIn', () => () => undefined),
+    breakage: ofState.function('recordIn', () => () => undefined),
   },
   {
     ...rewriting,
     broken: "doesn't erase what was left in the files",
-    breakage: breaking<typeof hiding>('src/engine/warehouse/hiding.ts').function(
-      'eraseTraces',
-      () => async () => null,
-    ),
+    breakage: ofHiding.function('eraseTraces', () => async () => null),
     test: 'test/engine/warehouse/hidingagain.test.ts',
     name: 'traces that a reading program keeps in the files are told',
     on: ['sqlite'],

@@ -80,7 +80,10 @@ async function stateOf(
 > {
   const runs = await askRuns(db, `${dayAfter(nowMicros, 1 - daysShown)}T00:00:00.000000Z`)
   const quarantine = await askQuarantine(db, tenants)
-  const drift = await askDrift(db)
+  const drift = (await askDrift(db)).flatMap((row) => {
+    const resource = warehouse.model.byName.get(row.resource)
+    return resource ? (resource.places.drift(row) ?? []) : [row]
+  })
   return {
     belongsTo,
     incidents: await openIncidents(warehouse, db, { tenants, resources: null }),
