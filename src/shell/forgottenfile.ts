@@ -11,7 +11,7 @@ import { plural } from '../engine/base/format.js'
 import { parseId } from '../engine/base/int64.js'
 import { toJson } from '../engine/base/printjson.js'
 import { configName } from '../engine/config/load.js'
-import { type Receipt, storedReceipts } from '../engine/warehouse/forgottensets.js'
+import { type Receipt, storedReceipts } from '../engine/warehouse/forgottenrecords.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import type { Invocation } from './command.js'
 
@@ -29,7 +29,7 @@ export const forgottenFile = ({ globals, io }: Pick<Invocation, 'globals' | 'io'
 export interface ForgottenCustomers {
   readonly file: string
   readonly amount: number
-  /** The work was cut short. */
+  /** The work was cut short, or an earlier version did it, which followed fewer references. */
   readonly unfinished: readonly string[]
   /** The file has them, and the warehouse doesn't: it may come from a backup. */
   readonly missing: readonly string[]
@@ -51,7 +51,10 @@ export async function compareForgotten(
   const name = (tenantId: Int64, id: Int64): string => `${tenantId}/${id}`
   const known = new Set(receipts.map((one) => name(one.tenant_id, one.customer_id)))
   const listed = new Set(persons.map(({ tenantId, id }) => name(tenantId, id)))
-  const open = isForgetting ? [] : receipts.filter(({ done_at }) => done_at === null)
+  // Receipts of earlier versions lack what they didn't look at.
+  const isDone = ({ done_at, not_looked_at }: Receipt): boolean =>
+    done_at !== null && not_looked_at !== undefined
+  const open = isForgetting ? [] : receipts.filter((one) => !isDone(one))
   return {
     file,
     amount: known.size,
@@ -78,8 +81,8 @@ export function forgottenTroubles(of: ForgottenCustomers): {
       hint: `Type shopsync forget --replay ${file}; if they belong to another source, delete their lines`,
     },
     unfinished.length > 0 && {
-      found: `Customers were not forgotten to the end: ${unfinished.slice(0, 20).join(', ')}`,
-      hint: `Type ${again(unfinished)}`,
+      found: `Customers were not forgotten to the end, since that was cut short, or an earlier version followed fewer references: ${unfinished.slice(0, 20).join(', ')}`,
+      hint: `Type shopsync forget --replay ${file}`,
     },
     unlisted.length > 0 && {
       found: `${file} lacks customers that the warehouse knows to be forgotten: ${unlisted.slice(0, 20).join(', ')}. If a backup is restored, nobody would notice that they are back`,

@@ -5,6 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { resources as declared } from '../../schema/index.js'
+import { model } from '../../src/engine/model/registry.js'
 import type { Session } from '../../src/engine/warehouse/transaction.js'
 import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
@@ -39,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => sandbox.close())
 
 /** The same warehouse, which waits before it writes tags. It makes one attempt only. */
-function slow({ dialect }: Warehouse, random: () => number): Warehouse {
+function slow({ dialect, model: of }: Warehouse, random: () => number): Warehouse {
   const delayed = (session: Session): Session =>
     sessionOf(session, {
       upsert: async (table, ...given) => {
@@ -49,23 +51,31 @@ function slow({ dialect }: Warehouse, random: () => number): Warehouse {
     })
   return new Warehouse({
     dialect: { ...dialect, transaction: (work) => dialect.transaction((session) => work(delayed(session))) },
-    model: known,
+    model: of,
     retryWaits: [],
   })
 }
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  it('no first load fails because several lists show the same tags', { timeout: 600_000 }, async () => {
-    const warehouse = await open(kind)
-    for (let seed = 1; seed <= sized(8, 200); seed++) {
-      await wipe(warehouse)
-      const report = await sync(sandbox, slow(warehouse, randomFrom(seed)), { resources, pageSizes: [3] })
-      expect(report.cursors.filter(({ status }) => status !== 'ok')).toEqual([])
-      const stored = await rowsOf(warehouse, 'integrator_tags')
-      expect(stored.map(({ id, name }) => [id, name])).toEqual(ids.map((id) => [id, 'version 2']))
-    }
-    await warehouse.close()
-  })
+  it.each([
+    ['', known],
+    [', and keep their versions', model(declared, { integrator_tags: { history: true } })],
+  ])(
+    'no first load fails because several lists show the same tags%s',
+    { timeout: 600_000 },
+    async (_, of) => {
+      const warehouse = await open(kind, of)
+      for (let seed = 1; seed <= sized(8, 200); seed++) {
+        await wipe(warehouse)
+        const how = { resources, pageSizes: [3], known: of }
+        const report = await sync(sandbox, slow(warehouse, randomFrom(seed)), how)
+        expect(report.cursors.filter(({ status }) => status !== 'ok')).toEqual([])
+        const stored = await rowsOf(warehouse, 'integrator_tags')
+        expect(stored.map(({ id, name }) => [id, name])).toEqual(ids.map((id) => [id, 'version 2']))
+      }
+      await warehouse.close()
+    },
+  )
 
   it('a trigger that leaves out a tag is found by each list that shows it', async () => {
     const warehouse = await open(kind)

@@ -9,13 +9,14 @@ import { noPrivacy, type Privacy, promotedMark } from '../config/treatment.js'
 import type { FlatPage } from './flatten/batch.js'
 import { compileFlatten } from './flatten/flatten.js'
 import {
+  compileForget,
   type ForgetPlan,
   type ForgottenSet,
   type ForgottenSets,
   forgetPlans,
   noneForgotten,
+  nothingForgotten,
 } from './forgotten.js'
-import { compileForget } from './forgottenpages.js'
 import { historyName, historyTable } from './historytable.js'
 import { type HiddenColumn, HiddenPlaces, hiddenColumnsOf, hidePage } from './privacy.js'
 import type { LeftColumns, Model, ResourceModel } from './resourcemodel.js'
@@ -190,8 +191,7 @@ function hidingFlatten(
   }
   const withoutForgotten = (flat: FlatPage, tenantId: Int64): FlatPage => {
     const { generation, records } = setOf(forgotten, tenantId) ?? noSet
-    if (records.size === 0)
-      return { ...flat, forgotten: { generation, entering: [], sharing: [], reassigned: [] } }
+    if (records.size === 0) return { ...flat, forgotten: { ...nothingForgotten, generation } }
     const { forgotten: found, ...left } = forget(flat, { generation, records })
     // Of the rows: by then, the body of the response is gone, and its exact numbers with it.
     return { ...left, forgotten: { ...found, again: () => withoutForgotten(left, tenantId) } }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Reason } from '../base/reasons.js'
 import { type CursorState, readCursors } from '../warehouse/cursors.js'
-import { readForgottenThere } from '../warehouse/forgottensets.js'
+import { readForgottenThere } from '../warehouse/forgottenrecords.js'
 import { readLateness } from '../warehouse/latenessrows.js'
 import { checkSourceIdentity, readListsFrom } from '../warehouse/sourceidentity.js'
 import { forgottenTenants } from '../warehouse/tenants.js'

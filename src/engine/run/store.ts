@@ -104,7 +104,7 @@ export class PageStore {
     return this.#unstorable.size - before
   }
 
-  #tell({ quarantine }: EncodedPage, { drift, lowered, reassigned = 0 }: Applied): void {
+  #tell({ quarantine }: EncodedPage, { drift, lowered, reassigned = [] }: Applied): void {
     const { key, observer, stats } = this.cursor
     const note: Note = (message, fields) => observer.notice?.(message, { ...cursorColumns(key), ...fields })
     stats.quarantined += quarantine.length
@@ -112,9 +112,10 @@ export class PageStore {
       note('Rows were stamped ahead of all that was recorded; what the source shows now replaces them', {
         records: lowered,
       })
-    if (reassigned > 0)
+    if (reassigned.length > 0)
       note('The source gives records of forgotten customers to other customers; they stay forgotten', {
-        records: reassigned,
+        records: reassigned.length,
+        ids: reassigned.slice(0, 20),
       })
     if (drift.length > 0)
       note(

@@ -33,11 +33,13 @@ export async function markDeleted(
   const key = keyOf(task)
   const readBack = await warehouse.interfered.ask()
   const marked: GoneRow[] = []
+  // In the order in which pages lock rows that several lists write.
+  const sorted = gone.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   for (let i = 0; i < gone.length; i += rowsAtOnce) {
     const part = await warehouse.transaction(async (session) => {
       const register = await session.run(lockRegister(warehouse.db, key))
       const done: GoneRow[] = []
-      const rows = gone.slice(i, i + rowsAtOnce)
+      const rows = sorted.slice(i, i + rowsAtOnce)
       const { history } = task.resource
       const ids = rows.map(({ id }) => id)
       const askedAt = rows.map((row) => row.askedAt).sort()[0] ?? ''

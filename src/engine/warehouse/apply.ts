@@ -11,7 +11,7 @@ import type { Table } from '../model/table.js'
 import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
 import { writeDrift } from './drift.js'
-import { checkFence, expectedGeneration } from './fence.js'
+import { checkFence, expectedGeneration, tenantTurn } from './fence.js'
 import { checkStored } from './interference.js'
 import { quarantineStatements } from './quarantine.js'
 import { enterRows, keepsRegister, openRegister } from './register/register.js'
@@ -274,6 +274,9 @@ export async function applyBatch<R extends Rows<R>, E>(
   const isRegistered = keepsRegister(root, to.embedded)
   // A page that locks some rows of a contested table and then waits for others may hold up one that waits for it.
   const locks = isRegistered || isVersioned(to) ? 'locked' : 'unlocked'
+  const isKeepingOthers = to.embeddedHistory && to.embedded.some((table) => rows(table).owners.length > 0)
+  const turn = batch.closing || isKeepingOthers ? 'alone' : batch.page.forgotten && 'beside'
+  if (turn && dialect.locksRows) await session.run(tenantTurn(db, batch.tenantId, turn))
   const looked = await look(db, root, { isRegistered, locks }, session, batch)
   const { register, versions: previous, lowered } = looked
   const sorted = sortIds(batch, previous)

@@ -12,6 +12,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import {
   type ForgetPlan,
   type ForgottenState,
+  isAway,
   type PersonalReference,
   subjectOf,
 } from '../model/forgotten.js'
@@ -19,9 +20,10 @@ import type { Model } from '../model/resourcemodel.js'
 import { type Db, rootTable } from './database.js'
 import type { Session } from './transaction.js'
 
-/** Ids by resource. */
-export type Records = ReadonlyMap<string, ReadonlySet<Int64>>
-export type Reached = ReadonlyMap<string, ReadonlyMap<Int64, ForgottenState>>
+/** Records by resource and id, each with the person with whom it is forgotten. */
+export type Owned = ReadonlyMap<string, ReadonlyMap<Int64, Int64>>
+export type Reached = Map<string, Map<Int64, { readonly state: ForgottenState; readonly owner: Int64 }>>
+type Asking = Pick<Session, 'run'>
 const idsAtOnce = 500
 
 export function* idParts<T>(all: Iterable<T>): Generator<T[]> {
@@ -36,9 +38,9 @@ export const ofType = ({ type }: Pick<PersonalReference, 'type'>, prefix = ''): 
     ? sql<boolean>`1 = 1`
     : sql<boolean>`${sql.ref(prefix + type.column)} = ${sql.lit(type.entity)}`
 
-export const addTo = <K, V>(all: Map<K, Set<V>>, key: K, value: V): void => {
-  const some = all.get(key) ?? new Set<V>()
-  all.set(key, some.add(value))
+export function put<V>(all: Map<string, Map<Int64, V>>, resource: string, id: Int64, value: V): void {
+  const some = all.get(resource) ?? new Map<Int64, V>()
+  all.set(resource, some.set(id, value))
 }
 
 /** The records of one tenant. */
@@ -61,23 +63,28 @@ export class ForgottenClosure {
     return this.plans.find(({ resource: { name } }) => name === resource) ?? this.subject
   }
 
-  /** Everything that these records lead to. `isNews`: but not through what is forgotten already. */
-  async reach(session: Pick<Session, 'run'>, from: Records, isNews: boolean): Promise<Reached> {
-    const reached = new Map<string, Map<Int64, ForgottenState>>()
+  /** Everything that these records lead to, as far as `admit` lets it: it ends where a record is left out, or kept. */
+  async reach(
+    session: Asking,
+    from: Owned,
+    admit: (plan: ForgetPlan, ids: readonly Int64[]) => Promise<ReadonlyMap<Int64, ForgottenState>>,
+  ): Promise<Reached> {
+    const reached: Reached = new Map()
     for (let wave = from; wave.size > 0; ) {
-      const found = new Map<string, Set<Int64>>()
-      for (const [name, ids] of wave)
-        for await (const { resource, to } of this.steps(session, name, ids))
-          if (!reached.get(resource)?.has(to) && !from.get(resource)?.has(to)) addTo(found, resource, to)
-      const next = new Map<string, Set<Int64>>()
-      for (const [name, ids] of found) {
-        const states = reached.get(name) ?? new Map<Int64, ForgottenState>()
-        reached.set(name, states)
-        for (const [id, state] of await this.admitted(session, this.plan(name), ids, isNews)) {
-          states.set(id, state)
-          if (state !== 'kept') addTo(next, name, id)
+      const found = new Map<string, Map<Int64, Int64>>()
+      for (const [name, owners] of wave)
+        for await (const step of this.steps(session, name, [...owners.keys()])) {
+          const { resource, to } = step
+          const isKnown = reached.get(resource)?.has(to) || from.get(resource)?.has(to)
+          if (!isKnown) put(found, resource, to, owners.get(step.from) ?? step.from)
         }
-      }
+      const next = new Map<string, Map<Int64, Int64>>()
+      for (const [name, owners] of found)
+        for (const [id, state] of await admit(this.plan(name), [...owners.keys()])) {
+          const owner = owners.get(id) ?? id
+          put(reached, name, id, { state, owner })
+          if (isAway(state)) put(next, name, id, owner)
+        }
       wave = next
     }
     return reached
@@ -85,9 +92,9 @@ export class ForgottenClosure {
 
   /** All steps along a reference, from these records to others. None leads to a person: whom a record names, its admission asks. */
   async *steps(
-    session: Pick<Session, 'run'>,
+    session: Asking,
     name: string,
-    ids: ReadonlySet<Int64>,
+    ids: readonly Int64[],
   ): AsyncGenerator<{ readonly from: Int64; readonly to: Int64; readonly resource: string }> {
     for (const reference of this.references) {
       const { from, to, owner, column } = reference
@@ -111,15 +118,13 @@ export class ForgottenClosure {
 
   /** Which of these records are forgotten with one that leads to them. */
   async admitted(
-    session: Pick<Session, 'run'>,
+    session: Asking,
     plan: ForgetPlan,
-    ids: ReadonlySet<Int64>,
-    isNews: boolean,
+    ids: Iterable<Int64>,
   ): Promise<Map<Int64, ForgottenState>> {
     const admitted = new Map<Int64, ForgottenState>()
     for (const some of idParts(ids)) {
       const out = new Set(await this.#others(session, plan, some))
-      if (isNews) for (const id of await this.#away(session, plan, some)) out.add(id)
       const shared = new Set(plan.resource.shared ? await this.#sharing(session, plan, some) : [])
       const stored = plan.names.length > 0 ? new Set(await this.#stored(session, plan, some)) : undefined
       for (const id of some) {
@@ -131,33 +136,22 @@ export class ForgottenClosure {
   }
 
   /** Those of these records that name anybody, or are forgotten. */
-  async somebodys(
-    session: Pick<Session, 'run'>,
-    plan: ForgetPlan,
-    ids: ReadonlySet<Int64>,
-  ): Promise<Int64[]> {
+  async somebodys(session: Asking, plan: ForgetPlan, ids: Iterable<Int64>): Promise<Int64[]> {
     const found: Int64[] = []
-    for (const some of idParts(ids))
-      found.push(...(await this.#naming(session, plan, some)), ...(await this.#away(session, plan, some)))
-    return found
-  }
-
-  /** Those of these records that name a person. */
-  async #naming(
-    session: Pick<Session, 'run'>,
-    { names }: ForgetPlan,
-    ids: readonly Int64[],
-  ): Promise<Int64[]> {
-    const found: Int64[] = []
-    for (const { column, ...reference } of names) {
-      const query = this.#recordsOf(reference, ids).where(sql<boolean>`${sql.ref(`x.${column}`)} is not null`)
-      found.push(...(await session.run(query.compile())).rows.map(({ id }) => id))
+    for (const some of idParts(ids)) {
+      for (const [id, state] of await this.entries(session, plan, some)) if (isAway(state)) found.push(id)
+      for (const { column, ...reference } of plan.names) {
+        const query = this.#recordsOf(reference, some).where(
+          sql<boolean>`${sql.ref(`x.${column}`)} is not null`,
+        )
+        found.push(...(await session.run(query.compile())).rows.map(({ id }) => id))
+      }
     }
     return found
   }
 
   /** Those of these records that name somebody else, or refer to one that does. */
-  async #others(session: Pick<Session, 'run'>, plan: ForgetPlan, ids: readonly Int64[]): Promise<Int64[]> {
+  async #others(session: Asking, plan: ForgetPlan, ids: readonly Int64[]): Promise<Int64[]> {
     const found: Int64[] = []
     const ask = async (query: Compilable<{ readonly id: Int64 }>): Promise<void> => {
       found.push(...(await session.run(query.compile())).rows.map(({ id }) => id))
@@ -177,11 +171,7 @@ export class ForgottenClosure {
   }
 
   /** Those of these records that a record of somebody else refers to. */
-  async #sharing(
-    session: Pick<Session, 'run'>,
-    { resource }: ForgetPlan,
-    ids: readonly Int64[],
-  ): Promise<Int64[]> {
+  async #sharing(session: Asking, { resource }: ForgetPlan, ids: readonly Int64[]): Promise<Int64[]> {
     const found: Int64[] = []
     for (const { column, ...to } of this.references.filter((one) => one.to === resource.name))
       for (const name of this.plan(to.from).names.filter(({ table }) => table === to.table)) {
@@ -191,25 +181,26 @@ export class ForgottenClosure {
     return found
   }
 
-  async #away(
-    session: Pick<Session, 'run'>,
+  /** What is on record about these records. */
+  async entries(
+    session: Asking,
     { resource }: ForgetPlan,
-    ids: readonly Int64[],
-  ): Promise<Int64[]> {
-    const query = this.db
-      .selectFrom('sync_forgotten_records')
-      .select('record_id')
-      .where((eb) => eb.and({ tenant_id: this.tenantId, resource: resource.name }))
-      .where('state', 'in', ['hidden', 'expected'])
-      .where('record_id', 'in', [...ids])
-    return (await session.run(query.compile())).rows.map(({ record_id }) => record_id)
+    ids: Iterable<Int64>,
+  ): Promise<Map<Int64, ForgottenState>> {
+    const found = new Map<Int64, ForgottenState>()
+    for (const some of idParts(ids)) {
+      const query = this.db
+        .selectFrom('sync_forgotten_records')
+        .select(['record_id', 'state'])
+        .where((eb) => eb.and({ tenant_id: this.tenantId, resource: resource.name }))
+        .where('record_id', 'in', some)
+      for (const { record_id, state } of (await session.run(query.compile())).rows)
+        found.set(record_id, state as ForgottenState)
+    }
+    return found
   }
 
-  async #stored(
-    session: Pick<Session, 'run'>,
-    { resource }: ForgetPlan,
-    ids: readonly Int64[],
-  ): Promise<Int64[]> {
+  async #stored(session: Asking, { resource }: ForgetPlan, ids: readonly Int64[]): Promise<Int64[]> {
     const query = this.db
       .selectFrom(rootTable(resource))
       .select('id')
@@ -236,12 +227,35 @@ export class ForgottenClosure {
       .where('g.state', '=', sql.lit('hidden'))
   }
 
+  /** Who is forgotten, and what stays so although the source gives it to another person by now. */
+  async seeds(session: Asking): Promise<Owned> {
+    const seeds = new Map<string, Map<Int64, Int64>>()
+    const entries = this.db
+      .selectFrom('sync_forgotten_records as f')
+      .select(['f.record_id as id', 'f.owner_id as owner'])
+      .where('f.tenant_id', '=', this.tenantId)
+      .where('f.state', '=', sql.lit('hidden'))
+    const { name: subject } = this.subject.resource
+    const persons = await session.run(entries.where('f.resource', '=', sql.lit(subject)).compile())
+    for (const { id, owner } of persons.rows) put(seeds, subject, id, owner)
+    for (const name of this.plans.flatMap(({ names }) => names)) {
+      const named = sql.ref(`x.${name.column}`)
+      const given = entries
+        .innerJoin(`${name.table} as x` as 'any root as x', (join) =>
+          join
+            .onRef('x.tenant_id', '=', 'f.tenant_id')
+            .on(sql<boolean>`${sql.ref(`x.${name.owner}`)} = f.record_id`),
+        )
+        .where('f.resource', '=', sql.lit(name.from))
+        .where(sql<boolean>`${named} is not null and ${ofType(name, 'x.')}`)
+        .where(sql<boolean>`not exists ${this.#entry(name.to, named)}`)
+      for (const { id, owner } of (await session.run(given.compile())).rows) put(seeds, name.from, id, owner)
+    }
+    return seeds
+  }
+
   /** Who among these records is forgotten with whom, by what is stored: the first person of each. */
-  async ownersOf(
-    session: Pick<Session, 'run'>,
-    plan: ForgetPlan,
-    ids: readonly Int64[],
-  ): Promise<Map<Int64, Int64>> {
+  async ownersOf(session: Asking, plan: ForgetPlan, ids: readonly Int64[]): Promise<Map<Int64, Int64>> {
     const owners = new Map<Int64, Int64>()
     const own = { table: plan.resource.name, owner: 'id', column: 'id', from: '', to: plan.resource.name }
     for (const reference of [own, ...plan.references])

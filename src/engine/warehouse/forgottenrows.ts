@@ -13,7 +13,7 @@ import { wholeName } from './versionbatch.js'
 import { stampsBegin } from './voidstamps.js'
 
 /** A statement, and the table whose rows it changes. */
-export interface Emptying {
+interface Emptying {
   readonly table: string
   readonly query: CompiledQuery
   /** It says that the records have changed, and takes nothing out of them. */

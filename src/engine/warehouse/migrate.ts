@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
 import { Skip, Stop } from '../base/errors.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
@@ -162,17 +163,32 @@ async function survey(
 /** The changes that `migrate` would make now. Writes nothing. */
 export function plannedChanges(warehouse: Warehouse): Promise<
   (Change & {
-    /** The cursors that write to the table would read their lists whole. */
-    readonly refills: boolean
+    /** Whether the cursors of a tenant that write to the table would read their lists whole. */
+    refills(tenantId: Int64): boolean
   })[]
 > {
   return warehouse.trying(async () => {
     const { changes } = await survey(warehouse)
     const { model } = warehouse
     const consequences = consequencesOf(model, changes)
-    const refills = (table: string): boolean =>
-      consequences.refills.has(model.tableByName.get(table)?.resource ?? '')
-    return changes.map((change) => ({ ...change, refills: refills(change.table) }))
+    const shown =
+      consequences.reported.length > 0
+        ? await warehouse.dialect.db
+            .selectFrom('sync_drift')
+            .select(['tenant_id', 'resource', 'path'])
+            .execute()
+        : []
+    const isReported = (of: string, tenantId: Int64): boolean =>
+      consequences.reported.some(({ resource, path }) => {
+        const has = shown.some(
+          (one) => one.tenant_id === tenantId && one.resource === of && one.path === path,
+        )
+        return resource === of && has
+      })
+    return changes.map((change) => {
+      const of = model.tableByName.get(change.table)?.resource ?? ''
+      return { ...change, refills: (id) => consequences.refills.has(of) || isReported(of, id) }
+    })
   })
 }
 

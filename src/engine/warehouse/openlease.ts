@@ -147,7 +147,7 @@ export async function openLease(needs: LeaseNeeds, command: string): Promise<Wri
   const held = warehouse.under(lease, runId)
   try {
     await warehouse.learnRules()
-    if (lease.hasForgotten) await (await import('./forgottensets.js')).readForgottenRecords(held)
+    if (lease.hasForgotten) await (await import('./forgottenrecords.js')).readForgottenRecords(held)
     else Object.assign(warehouse.model.forgotten, { generation: 0, tenants: new Map(), histories: [] })
     if (rowSettings && !shard) hidden = await hideNow(held, clock, command)
   } catch (error) {

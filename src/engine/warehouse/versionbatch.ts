@@ -108,7 +108,7 @@ export interface Applied {
   /** Stored rows whose stamps were void, and were lowered (voidstamps.ts). */
   readonly lowered: number
   /** Forgotten records that the source gives to another person by now. */
-  readonly reassigned?: number
+  readonly reassigned?: readonly Int64[]
   /** The stored versions before this batch, by record id. */
   readonly previous: ReadonlyMap<Int64, Version>
   /** Drift that no run has recorded before. */

@@ -247,7 +247,7 @@ export class Warehouse implements Reader {
   /** Stores one page atomically: rows, children, quarantine and progress. Safe to repeat. */
   async apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
     if (!batch.page.forgotten) return this.#apply(batch)
-    const { applyForgetting } = await import('./forgottenentries.js')
+    const { applyForgetting } = await import('./forgottenrecords.js')
     return applyForgetting(this, batch, (one) => this.#apply(one))
   }
 

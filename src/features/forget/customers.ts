@@ -10,15 +10,14 @@ import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import { ForgottenClosure, idParts } from '../../engine/warehouse/forgottenclosure.js'
-import { ForgottenEntries } from '../../engine/warehouse/forgottenentries.js'
-import type { Emptying } from '../../engine/warehouse/forgottenrows.js'
+import { ForgottenClosure } from '../../engine/warehouse/forgottenclosure.js'
 import {
+  ForgottenEntries,
   type NotLookedAt,
   type Receipt,
   readForgottenRecords,
   storedReceipts,
-} from '../../engine/warehouse/forgottensets.js'
+} from '../../engine/warehouse/forgottenrecords.js'
 import { notRemoved } from '../../engine/warehouse/interference.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
@@ -81,65 +80,7 @@ export async function checkPersons(
       )
 }
 
-/** Runs the statements, and counts the rows that they changed, by table. */
-async function run(
-  warehouse: Pick<Warehouse, 'where'>,
-  session: Session,
-  statements: Iterable<Emptying>,
-  { counts, doubted }: { readonly counts: Map<string, number>; readonly doubted: ReadonlySet<string> },
-): Promise<void> {
-  for (const { table, query, isStamp } of statements) {
-    const { affected } = await session.run(query)
-    if (affected > 0 && !isStamp) counts.set(table, (counts.get(table) ?? 0) + affected)
-    // A trigger may keep rows as they were, without an error.
-    const left = doubted.has(table) ? (await session.run(query)).affected : 0
-    if (left > 0) throw notRemoved(warehouse.where, table, left)
-  }
-}
-
-const counted = (counts: ReadonlyMap<string, number>): Receipt['tables'] =>
-  [...counts].map(([table, rows]) => ({ table, rows }))
-
-/** What would be forgotten, by table, and what couldn't be looked at. It is done in a transaction, and undone. */
-export async function countForgotten(
-  { warehouse, model, clock }: Needs,
-  persons: readonly Person[],
-): Promise<Pick<Receipt, 'tables' | 'not_looked_at'>> {
-  const counts = new Map<string, number>()
-  const missed: NotLookedAt[] = []
-  const behind = new Set<string>()
-  const isThere = ({ table }: Emptying): boolean =>
-    warehouse.interfered.unchanged([table]) === undefined || !behind.add(table)
-  const undo = new Error('undo')
-  await readForgottenRecords(warehouse)
-  const counting = async (session: Session): Promise<never> => {
-    for (const person of persons) {
-      const entries = new ForgottenEntries(warehouse.db, model, person.tenantId)
-      await entries.enter(session, begun(person, now({ clock })))
-      for (const plan of plansOf(model)) {
-        const next = entries.next(plan, person.id, undefined, Number.MAX_SAFE_INTEGER)
-        const ids = (await session.run(next)).rows.map(({ record_id }) => record_id)
-        for (const some of idParts(ids)) {
-          const statements = [...entries.rows.emptying(plan, some)].filter(isThere)
-          await run(warehouse, session, statements, { counts, doubted: new Set() })
-        }
-      }
-      await entries.rows.clearReports(session, counts)
-    }
-    for (const table of behind) missed.push({ table, reason: 'not_migrated', rows: null })
-    for (const { tenantId } of oneOfEachTenant(persons))
-      missed.push(...(await notLookedAt(session, new ForgottenClosure(warehouse.db, model, tenantId))))
-    throw undo
-  }
-  await warehouse
-    .trying(() => warehouse.dialect.transaction(counting))
-    .catch((error: unknown) => (error === undo ? undefined : Promise.reject(error)))
-  return { tables: counted(counts), not_looked_at: missed }
-}
-
-const oneOfEachTenant = (persons: readonly Person[]): Person[] =>
-  persons.filter(({ tenantId }, i) => persons.findIndex((one) => one.tenantId === tenantId) === i)
-
+/** Before anything is done. `before`: of work that was cut short, or is repeated. */
 const begun = ({ tenantId, id }: Person, at: string, before?: Receipt): Receipt => ({
   id: before?.id ?? randomUUID(),
   tenant_id: tenantId,
@@ -154,16 +95,77 @@ const begun = ({ tenantId, id }: Person, at: string, before?: Receipt): Receipt 
   elsewhere: '',
 })
 
-/** Forgets these customers. */
-export async function forgetPersons(deps: Needs, persons: readonly Person[]): Promise<Receipt[]> {
-  const { model, record } = deps
-  // Erasing depends on no setting: it must not fail because of another configuration.
-  await using lease = await openLease({ ...deps, shapesRows: false }, 'forget')
-  const { warehouse } = lease
+interface Way {
+  /** In transactions that last, or all in one that is undone. */
+  step<T>(work: (session: Session) => Promise<T>): Promise<T>
+  /** Whether the table is as this version needs it. */
+  isThere(table: string): boolean
+}
+
+/** What would be forgotten, and what couldn't be looked at: it is done in a transaction, and undone. */
+export async function countForgotten(
+  deps: Needs,
+  persons: readonly Person[],
+): Promise<Pick<Receipt, 'tables' | 'kept' | 'not_looked_at'>> {
+  const { warehouse, model } = deps
+  const undo = new Error('undo')
+  const receipts: Receipt[] = []
+  const missed: NotLookedAt[] = []
+  const behind = new Set<string>()
+  const isThere = (table: string): boolean =>
+    warehouse.interfered.unchanged([table]) === undefined || !behind.add(table)
+  await emptiedTables(warehouse)
+  const counting = async (session: Session): Promise<never> => {
+    for (const person of persons) {
+      const entries = new ForgottenEntries(warehouse.db, model, person.tenantId)
+      const receipt = begun(person, now(deps))
+      await entries.enter(session, receipt)
+      receipts.push(await empty(deps, entries, receipt, { step: (work) => work(session), isThere }))
+    }
+    for (const table of behind) missed.push({ table, reason: 'not_migrated', rows: null })
+    for (const closure of closures(deps, persons)) missed.push(...(await notLookedAt(session, closure)))
+    throw undo
+  }
+  await warehouse
+    .trying(() => warehouse.dialect.transaction(counting))
+    .catch((error: unknown) => (error === undo ? undefined : Promise.reject(error)))
+  const all = (of: 'tables' | 'kept'): Receipt['tables'] => {
+    const counts = new Map<string, number>()
+    for (const { table, rows } of receipts.flatMap((receipt) => receipt[of])) add(counts, table, rows)
+    return counted(counts)
+  }
+  return { tables: all('tables'), kept: all('kept'), not_looked_at: missed }
+}
+
+/** The tables that may have something of a person, and their columns. Rows that can't be seen aren't emptied either. */
+async function emptiedTables(warehouse: Warehouse) {
+  const { model } = warehouse
   await readForgottenRecords(warehouse)
   const columns = new Map(plansOf(model).flatMap((plan) => [...plan.columns]))
   const tables = [...columns.keys(), ...model.forgotten.histories]
   await warehouse.interfered.refuseHidden(tables)
+  return { columns, tables }
+}
+
+const add = (counts: Map<string, number>, table: string, rows: number): void =>
+  void (rows > 0 && counts.set(table, (counts.get(table) ?? 0) + rows))
+
+const counted = (counts: ReadonlyMap<string, number>): Receipt['tables'] =>
+  [...counts].map(([table, rows]) => ({ table, rows }))
+
+/** One for each tenant. */
+const closures = ({ warehouse, model }: Needs, persons: readonly Person[]): ForgottenClosure[] =>
+  [...new Set(persons.map(({ tenantId }) => tenantId))].map(
+    (tenantId) => new ForgottenClosure(warehouse.db, model, tenantId),
+  )
+
+/** Forgets these customers. */
+export async function forgetPersons(deps: Needs, persons: readonly Person[]): Promise<Receipt[]> {
+  const { record } = deps
+  // Erasing depends on no setting: it must not fail because of another configuration.
+  await using lease = await openLease({ ...deps, shapesRows: false }, 'forget')
+  const { warehouse } = lease
+  const { columns, tables } = await emptiedTables(warehouse)
   const known = await storedReceipts(warehouse)
   const at = now(deps)
   const receipts = persons.map((person) => {
@@ -172,9 +174,9 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
     return begun(person, at, before)
   })
   for (const receipt of receipts) record?.(receipt)
-  const entriesFor = (tenantId: Int64) => new ForgottenEntries(warehouse.db, model, tenantId)
-  for (const receipt of receipts)
-    await warehouse.transaction((session) => entriesFor(receipt.tenant_id).enter(session, receipt))
+  const way: Way = { step: (work) => warehouse.transaction(work), isThere: () => true }
+  const entriesOf = ({ tenant_id }: Receipt) => new ForgottenEntries(warehouse.db, warehouse.model, tenant_id)
+  for (const receipt of receipts) await way.step((session) => entriesOf(receipt).enter(session, receipt))
   const emptied: Receipt[] = []
   // It grows while rows are emptied: to clean up all tables would take longer than everything else. Of runs since then that
   // emptied rows, nothing is known.
@@ -184,18 +186,16 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
   const { left, elsewhere } = await warehouse.dialect.erase(
     changed,
     async () => {
-      for (const receipt of receipts) emptied.push(await empty({ ...deps, warehouse }, receipt))
+      for (const receipt of receipts)
+        emptied.push(await empty({ ...deps, warehouse }, entriesOf(receipt), receipt, way))
       const also = emptied.flatMap((receipt) => receipt.tables.map(({ table }) => table))
       changed.push(...new Set(also.filter((table) => !changed.includes(table))))
     },
     columns,
   )
   const missed = new Map<Int64, readonly NotLookedAt[]>()
-  for (const { tenantId } of oneOfEachTenant(persons))
-    missed.set(
-      tenantId,
-      await warehouse.transaction((session) => notLookedAt(session, entriesFor(tenantId).closure)),
-    )
+  for (const closure of closures({ ...deps, warehouse }, persons))
+    missed.set(closure.tenantId, await way.step((session) => notLookedAt(session, closure)))
   const done: Receipt[] = []
   for (const receipt of emptied) {
     const ended = {
@@ -205,7 +205,7 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
       not_looked_at: missed.get(receipt.tenant_id) ?? [],
       elsewhere: `${elsewhere}; ${elsewhereToo}`,
     }
-    await warehouse.write([entriesFor(receipt.tenant_id).keepReceipt(ended)])
+    await warehouse.write([entriesOf(receipt).keepReceipt(ended)])
     record?.(ended)
     done.push(ended)
   }
@@ -214,50 +214,58 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
 }
 
 /** Empties everything of one customer, dependents first. What is done is in the receipt, should it be cut short. */
-async function empty({ warehouse, model, signal }: Needs, receipt: Receipt): Promise<Receipt> {
-  const { tenant_id: tenantId, customer_id: person } = receipt
-  const entries = new ForgottenEntries(warehouse.db, model, tenantId)
+async function empty(
+  { warehouse, signal }: Needs,
+  entries: ForgottenEntries,
+  receipt: Receipt,
+  { step, isThere }: Way,
+): Promise<Receipt> {
   const { rows, closure } = entries
+  const { customer_id: person } = receipt
   const doubted = await warehouse.interfered.ask()
-  let counts = new Map(receipt.tables.map(({ table, rows }) => [table, rows]))
-  const soFar = (): Receipt => {
-    const tables = counted(counts)
-    return { ...receipt, tables, rows: tables.reduce((sum, { rows }) => sum + rows, 0) }
+  let soFar = receipt
+  /** Counts the rows that the work changes; it may be repeated. */
+  const counting = async (
+    work: (session: Session, counts: Map<string, number>) => Promise<Int64 | undefined>,
+  ): Promise<Int64 | undefined> => {
+    const [last, after] = await step(async (session) => {
+      const counts = new Map(soFar.tables.map(({ table, rows }) => [table, rows]))
+      const next = await work(session, counts)
+      const tables = counted(counts)
+      const sum = tables.reduce((all, { rows }) => all + rows, 0)
+      const kept = { ...soFar, tables, rows: sum }
+      await session.run(entries.keepReceipt(kept))
+      return [next, kept] as const
+    })
+    soFar = after
+    return last
   }
-  const others = closure.plans.filter((plan) => plan !== closure.subject)
-  for (const plan of [...others, closure.subject]) {
+  for (const plan of [...closure.plans.filter((one) => one !== closure.subject), closure.subject]) {
     let last: Int64 | undefined
     do {
       signal?.throwIfAborted()
-      const before = new Map(counts)
       const after = last
-      last = await warehouse.transaction(async (session) => {
-        // It may be repeated.
-        counts = new Map(before)
+      last = await counting(async (session, counts) => {
         const next = await session.run(entries.next(plan, person, after, recordsAtOnce))
         const ids = next.rows.map(({ record_id }) => record_id)
-        if (ids.length === 0) return undefined
-        await run(warehouse, session, rows.emptying(plan, ids), { counts, doubted })
-        await session.run(entries.keepReceipt(soFar()))
+        for (const { table, query, isStamp } of ids.length > 0 ? rows.emptying(plan, ids) : []) {
+          if (!isThere(table)) continue
+          const { affected } = await session.run(query)
+          if (!isStamp) add(counts, table, affected)
+          // A trigger may keep rows as they were, without an error.
+          const left = doubted.has(table) ? (await session.run(query)).affected : 0
+          if (left > 0) throw notRemoved(warehouse.where, table, left)
+        }
         return ids.at(-1)
       })
     } while (last !== undefined)
   }
-  const kept = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_forgotten_records')
-      .select((eb) => ['resource', eb.fn.countAll<Int64>().as('n')])
-      .where((eb) => eb.and({ tenant_id: tenantId, owner_id: person, state: 'kept' }))
-      .groupBy('resource')
-      .execute(),
-  )
-  const found = counts
-  await warehouse.transaction(async (session) => {
-    counts = new Map(found)
+  await counting(async (session, counts) => {
     await rows.clearReports(session, counts)
-    await session.run(entries.keepReceipt(soFar()))
+    return undefined
   })
-  return { ...soFar(), kept: kept.map(({ resource, n }) => ({ table: resource, rows: Number(n) })) }
+  const kept = await step((session) => session.run(entries.kept(person)))
+  return { ...soFar, kept: kept.rows.map(({ resource, n }) => ({ table: resource, rows: Number(n) })) }
 }
 
 /** Lets forgotten customers back in: the next sync reads their lists whole. Stops if one was not forgotten. */

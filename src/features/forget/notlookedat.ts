@@ -8,14 +8,14 @@ import type { Int64, Shape } from '../../../schema/resource.js'
 import type { ForgetPlan, PersonalReference } from '../../engine/model/forgotten.js'
 import type { Table } from '../../engine/model/table.js'
 import {
-  addTo,
   among,
   type ForgottenClosure,
   idParts,
+  type Owned,
   ofType,
-  type Records,
+  put,
 } from '../../engine/warehouse/forgottenclosure.js'
-import type { NotLookedAt } from '../../engine/warehouse/forgottensets.js'
+import type { NotLookedAt } from '../../engine/warehouse/forgottenrecords.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 
 export async function notLookedAt(
@@ -40,75 +40,41 @@ export async function notLookedAt(
   return [...lists, ...undecided]
 }
 
-/** Which records belong together, and which of those groups belong to somebody. */
-class Groups {
-  readonly #above = new Map<string, string>()
-  static readonly #somebody = ''
-
-  top(name: string): string {
-    let top = name
-    for (let above = this.#above.get(top); above !== undefined; above = this.#above.get(top)) top = above
-    if (top !== name) this.#above.set(name, top)
-    return top
-  }
-
-  join(one: string, other: string): void {
-    const [a, b] = [this.top(one), this.top(other)]
-    // Somebody's stays on top.
-    if (a !== b) this.#above.set(a === Groups.#somebody ? b : a, a === Groups.#somebody ? a : b)
-  }
-
-  give(name: string): void {
-    this.join(name, Groups.#somebody)
-  }
-
-  isSomebodys(name: string): boolean {
-    return this.top(name) === Groups.#somebody
-  }
-}
-
 /**
- * The records from which no reference leads to anybody, by any number of steps. Each group of such records has one that
- * `startsOf` finds: who follows its references comes to a record that could name a person and doesn't, to one that refers
- * to nothing stored, or to one that nothing with a name refers to.
+ * The records from which no reference leads to anybody, by any number of steps: what is led to from `startsOf` without
+ * anybody, but for what is led to from where that ends. Each group of such records has one that `startsOf` finds: who
+ * follows its references comes to a record that could name a person and doesn't, to one that refers to nothing stored, or
+ * to one that nothing with a name refers to.
  */
-async function undecidedRecords(session: Pick<Session, 'run'>, closure: ForgottenClosure): Promise<Records> {
-  const groups = new Groups()
-  const seen = new Map<string, Set<Int64>>()
-  const take = async (found: Records): Promise<Records> => {
-    const wave = new Map<string, Set<Int64>>()
-    for (const [name, all] of found) {
-      const ids = new Set([...all].filter((id) => !seen.get(name)?.has(id)))
-      const given = new Set(await closure.somebodys(session, closure.plan(name), ids))
-      for (const id of ids) {
-        addTo(seen, name, id)
-        if (given.has(id)) groups.give(`${name} ${id}`)
-        else addTo(wave, name, id)
-      }
-    }
-    return wave
+async function undecidedRecords(
+  session: Pick<Session, 'run'>,
+  closure: ForgottenClosure,
+): Promise<ReadonlyMap<string, ReadonlySet<Int64>>> {
+  const somebodys = new Map<string, Map<Int64, Int64>>()
+  const nobodys = new Map<string, Map<Int64, Int64>>()
+  const sorted = async (plan: ForgetPlan, ids: Iterable<Int64>) => {
+    const { name } = plan.resource
+    const all = [...ids]
+    const theirs = new Set(await closure.somebodys(session, plan, all))
+    for (const id of all) put(theirs.has(id) ? somebodys : nobodys, name, id, id)
+    return new Map(all.map((id) => [id, theirs.has(id) ? 'kept' : 'hidden'] as const))
   }
-  let wave = await take(await startsOf(session, closure))
-  while (wave.size > 0) {
-    const found = new Map<string, Set<Int64>>()
-    for (const [name, all] of wave) {
-      const ids = new Set([...all].filter((id) => !groups.isSomebodys(`${name} ${id}`)))
-      for await (const { from, to, resource } of closure.steps(session, name, ids)) {
-        groups.join(`${name} ${from}`, `${resource} ${to}`)
-        addTo(found, resource, to)
-      }
-    }
-    wave = await take(found)
-  }
-  const left = new Map<string, Set<Int64>>()
-  for (const [name, ids] of seen)
-    for (const id of ids) if (!groups.isSomebodys(`${name} ${id}`)) addTo(left, name, id)
-  return left
+  for (const [name, ids] of await startsOf(session, closure)) await sorted(closure.plan(name), ids.keys())
+  await closure.reach(session, new Map(nobodys), sorted)
+  const led = await closure.reach(session, somebodys, async ({ resource: { name } }, ids) => {
+    const back = ids.filter((id) => nobodys.get(name)?.has(id))
+    return new Map(back.map((id) => [id, 'hidden'] as const))
+  })
+  const left = [...nobodys].map(([name, ids]) => {
+    const undecided = [...ids.keys()].filter((id) => !led.get(name)?.has(id))
+    return [name, new Set(undecided)] as const
+  })
+  return new Map(left)
 }
 
-async function startsOf(session: Pick<Session, 'run'>, closure: ForgottenClosure): Promise<Records> {
+async function startsOf(session: Pick<Session, 'run'>, closure: ForgottenClosure): Promise<Owned> {
   const { db, tenantId } = closure
-  const starts = new Map<string, Set<Int64>>()
+  const starts = new Map<string, Map<Int64, Int64>>()
   for (const plan of closure.plans) {
     const { resource } = plan
     if (plan === closure.subject) continue
@@ -117,7 +83,7 @@ async function startsOf(session: Pick<Session, 'run'>, closure: ForgottenClosure
       .select('r.id')
       .where('r.tenant_id', '=', tenantId)
       .where((eb) => eb.and(startingAt(closure, plan)))
-    for (const { id } of (await session.run(query.compile())).rows) addTo(starts, resource.name, id)
+    for (const { id } of (await session.run(query.compile())).rows) put(starts, resource.name, id, id)
   }
   return starts
 }

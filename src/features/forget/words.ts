@@ -1,6 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
-import type { Receipt } from '../../engine/warehouse/forgottensets.js'
+import type { Receipt } from '../../engine/warehouse/forgottenrecords.js'
 import type { Person } from './customers.js'
 import type { Forgotten } from './work.js'
 
@@ -43,22 +43,24 @@ export const missedText = (missed: Receipt['not_looked_at']): string =>
     ? ''
     : `\nNot looked at:\n${missed.map(({ table, reason, rows }) => `  ${table}: ${missedTexts[reason](rows ?? 0)}`).join('\n')}`
 
+const keptText = (kept: Receipt['kept']): string =>
+  kept.map((one) => `\nKept, since other customers have them too: ${one.rows} of ${one.table}`).join('')
+
 export function countsText(
-  { tables, not_looked_at }: Pick<Receipt, 'tables' | 'not_looked_at'>,
+  { tables, kept, not_looked_at }: Pick<Receipt, 'tables' | 'kept' | 'not_looked_at'>,
   names: readonly string[],
 ): string {
   const found =
     tables.length === 0
       ? `Nothing more says something about customer ${names.join(', ')}.`
       : `Of customer ${names.join(', ')}, these would be emptied or removed:\n${tablesText(tables)}`
-  return `${found}${missedText(not_looked_at)}\nNothing was erased.`
+  return `${found}${keptText(kept)}${missedText(not_looked_at)}\nNothing was erased.`
 }
 
 function oneReceipt({ tenant_id, customer_id, rows, tables, kept, id, not_looked_at }: Receipt): string {
   const head = `Customer ${tenant_id}/${customer_id} is forgotten (receipt ${id}): ${plural(rows, 'row')} emptied or removed`
   const counted = tables.length > 0 ? `${head}:\n${tablesText(tables)}` : `${head}.`
-  const others = kept.map((one) => `\nKept, since other customers have them too: ${one.rows} of ${one.table}`)
-  return counted + others.join('') + missedText(not_looked_at)
+  return counted + keptText(kept) + missedText(not_looked_at)
 }
 
 export function receiptText(receipts: readonly Receipt[], file: string): string {

@@ -138,7 +138,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
       )
       const names = new Set(cursor.resource.tables.map(({ name }) => name))
       const isRefilled =
-        changes.some(({ table, refills }) => refills && names.has(table)) ||
+        changes.some(({ table, refills }) => names.has(table) && refills(cursor.key.tenantId)) ||
         moves.some(({ resource, refills }) => refills && resource === cursor.resource.name)
       const forecast = new Forecast(cursor, { request, hasTable, hasUnlisted, isRefilled })
       forecasts.set(cursorName(cursor.key), forecast)

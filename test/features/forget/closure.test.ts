@@ -1,10 +1,13 @@
 /** What leads to a customer: every declared reference, both ways, and where that ends. See docs/warehouse.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
 import { forgettable, leaks, nobodysTo, whereIs } from '../../support/forgotten.js'
 import { type Address, configure } from '../../support/place.js'
+import { randomFrom } from '../../support/random.js'
+import { sized } from '../../support/size.js'
 import { bothWarehouses, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const [ann, bob] = [900_001, 900_002]
@@ -60,18 +63,6 @@ const tag = (id: number, entity: string, of: number): Row => ({
 /** What the source has, by what leads from it to Ann. Each says something about her. */
 const led: readonly (readonly [string, readonly Row[]])[] = [
   [
-    'an attempt by its payment alone',
-    [order(first, ann), payment(5, { repair_order_id: first }), attempt(6, { payment_id: 5 })],
-  ],
-  [
-    'an attempt by a payment, with an order that does not exist',
-    [
-      order(first, ann),
-      payment(5, { repair_order_id: first }),
-      attempt(6, { payment_id: 5, repair_order_id: 999_999 }),
-    ],
-  ],
-  [
     'a payment that only the nested list of an order names',
     [
       order(first, ann, { payments: [{ id: 5, notes: mark, amount_cents: 100 }] }),
@@ -79,10 +70,6 @@ const led: readonly (readonly [string, readonly Row[]])[] = [
       attempt(6, { payment_id: 5 }),
       tag(7, 'Payment', 5),
     ],
-  ],
-  [
-    'a past recommendation by its recommendation',
-    [order(first, ann), recommendation(5, first), past(6, { recommendation_id: 5 })],
   ],
   [
     'what belongs to an order that is not there any more',
@@ -93,15 +80,6 @@ const led: readonly (readonly [string, readonly Row[]])[] = [
       note(7, second),
       payment(8, { repair_order_id: second }),
       attempt(9, { payment_id: 8 }),
-    ],
-  ],
-  [
-    'an order that names nobody, by its vehicle',
-    [
-      order(first, ann, { vehicle_id: 77 }),
-      vehicle(77),
-      order(second, null, { vehicle_id: 77 }),
-      note(5, second),
     ],
   ],
   [
@@ -139,6 +117,8 @@ const everyList = [...forgettable, 'shops', 'staffs', 'statuses']
 interface Here {
   readonly sandbox: Sandbox
   readonly address: Address
+  /** That of the configuration. */
+  readonly folder: string
   put(rows: readonly Row[]): void
   /** What is configured from now on. */
   lists(names: readonly string[]): void
@@ -163,7 +143,7 @@ async function inside(address: Address, rows: readonly Row[], work: (here: Here)
   const lists = (resources: readonly string[]): void =>
     writeFileSync(config, JSON.stringify({ ...document, sync: { resources } }))
   try {
-    await work({ sandbox, address, put, lists, run })
+    await work({ sandbox, address, folder: dirname(config), put, lists, run })
   } finally {
     await sandbox.close()
   }
@@ -179,6 +159,16 @@ interface Answer {
     readonly rows: number | null
   }[]
 }
+type Counted = Answer &
+  Record<'tables' | 'kept', readonly { readonly table: string; readonly rows: number }[]>
+/** Rows of all of them, by table. */
+const summed = (all: readonly Counted[]) => {
+  const counts: Record<string, number> = {}
+  for (const { tables, kept } of all)
+    for (const { table, rows } of [...tables, ...kept.map((one) => ({ ...one, table: `kept ${one.table}` }))])
+      counts[table] = (counts[table] ?? 0) + rows
+  return { counts, missed: all.at(-1)?.not_looked_at }
+}
 const receiptOf = (stdout: string): Answer =>
   (JSON.parse(stdout) as { receipts: Answer[] }).receipts[0] as Answer
 
@@ -191,17 +181,9 @@ const states = async (address: Address): Promise<Map<string, string>> => {
 /** All of them in one source, each about customers of its own. */
 const cases = led.map(([name, rows], i) => {
   const [theirs, others] = [`${mark}${i}x`, `${other}${i}x`]
-  const shifted = [
-    'id',
-    'customer_id',
-    'vehicle_id',
-    'payment_id',
-    'repair_order_id',
-    'recommendation_id',
-    'taggable_id',
-  ]
+  const shifted = /^((customer|vehicle|payment|repair_order|recommendation|taggable)_)?id$/
   const text = JSON.stringify([...both, ...rows], (key, value: unknown) =>
-    shifted.includes(key) && typeof value === 'number' ? value + 1000 * i : value,
+    shifted.test(key) && typeof value === 'number' ? value + 1000 * i : value,
   )
   const all = JSON.parse(text.replaceAll(mark, theirs).replaceAll(other, others)) as Row[]
   return { name, rows: all, ann: ann + 1000 * i, theirs, others }
@@ -237,6 +219,62 @@ const whole = {
     .sort(),
 }
 
+/** Records that refer to each other at random. Each of them says which one it is. */
+function drawn(base: number, random: () => number): Row[] {
+  const pick = <T>(list: readonly T[]): T | null => list[Math.floor(random() * (list.length + 1))] ?? null
+  const ids = (from: number, n: number) => Array.from({ length: n }, (_, i) => base + from + i)
+  const [orders, payments, vehicles, quotes] = [ids(11, 4), ids(21, 3), ids(31, 2), ids(41, 2)]
+  const listed = () => payments.filter(() => random() < 0.2).map((id) => ({ id, amount_cents: 1 }))
+  const all = [
+    ...orders.map((id) =>
+      order(id, pick([base + 1, base + 2]), { vehicle_id: pick(vehicles), payments: listed() }),
+    ),
+    ...payments.map((id) => payment(id, { repair_order_id: pick(orders) })),
+    ...ids(51, 2).map((id) => attempt(id, { payment_id: pick(payments), repair_order_id: pick(orders) })),
+    ...ids(61, 2).map((id) => note(id, pick(orders))),
+    ...quotes.map((id) => recommendation(id, pick(orders))),
+    ...ids(71, 2).map((id) => past(id, { vehicle_id: pick(vehicles), recommendation_id: pick(quotes) })),
+    ...vehicles.map((id) => vehicle(id)),
+    tag(base + 81, 'Payment', pick(payments) ?? 1),
+    tag(base + 82, 'Payment', pick(payments) ?? 1),
+  ]
+  // Some aren't at the source any more.
+  return all
+    .filter(() => random() > 0.15)
+    .map((row) => JSON.parse(JSON.stringify(row).replaceAll(mark, saying(row))))
+}
+const saying = ({ resource, id }: Pick<Row, 'resource' | 'id'>): string => `${mark}-${resource}-${id}-`
+
+/** What is forgotten with these customers, by another way than the program's. */
+function forgottenWith(rows: readonly Row[], persons: ReadonlySet<unknown>): string[] {
+  const references = /"(vehicle|payment|repair_order|recommendation|taggable)_id":(\d+)/g
+  const targets = new Map<string, readonly string[]>(
+    rows.map((row) => {
+      const named = [...JSON.stringify(row).matchAll(references)].map(([, of = '', id]) => [of, id])
+      const listed = (row['payments'] ?? []) as readonly { id: number }[]
+      const all = [...named, ...listed.map(({ id }) => ['payment', id])]
+      const names = all.map(([of, id]) => `${of}s ${id}`.replace('taggable', 'payment'))
+      return [`${row.resource} ${row.id}`, names]
+    }),
+  )
+  const customers = new Map<string, unknown>(
+    rows.map((row) => [`${row.resource} ${row.id}`, row['customer_id'] ?? null]),
+  )
+  const isOthers = (name: string): boolean =>
+    (customers.get(name) ?? null) !== null && !persons.has(customers.get(name))
+  const near = (name: string): string[] => [
+    ...(targets.get(name) ?? []),
+    ...[...targets].flatMap(([from, to]) => (to.includes(name) ? [from] : [])),
+  ]
+  const isKept = (name: string): boolean =>
+    isOthers(name) ||
+    (targets.get(name) ?? []).some(isOthers) ||
+    (name.startsWith('vehicles ') && near(name).some(isOthers))
+  const found = new Set([...customers].flatMap(([name, id]) => (persons.has(id) ? [name] : [])))
+  for (const name of found) for (const next of near(name)) if (!isKept(next)) found.add(next)
+  return [...found].filter((name) => targets.has(name)).sort()
+}
+
 describe.each(bothWarehouses())('$name', (kind) => {
   it('every declared reference leads to a customer, by any number of steps, and stops at others', async () => {
     await inside(await kind.viewed(), allRows, async ({ address, run, put }) => {
@@ -256,23 +294,37 @@ describe.each(bothWarehouses())('$name', (kind) => {
 })
 
 describe.each(warehouses())('$name', (kind) => {
-  it.each([false, true])(
-    'arriving afterwards, in any order of the lists; reversed: %s',
-    async (isReversed) => {
-      await inside(await kind.viewed(), [], async ({ address, run, put, lists }) => {
-        put(cases.map((one) => ({ resource: 'customers', id: one.ann, phones: [] })))
-        lists(['customers'])
+  it.each(['stored before', 'that arrive together', 'that arrive list by list'])(
+    'of records %s, whatever they refer to, exactly those are emptied that lead to a customer',
+    async (how) => {
+      const random = randomFrom(how.length)
+      const bases = Array.from({ length: sized(8, 60) }, (_, i) => 1_000_000 + 1000 * i)
+      const rows = [...bases.flatMap((base) => drawn(base, random)), ...allRows]
+      const persons = bases.map((base) => base + 1)
+      const customers = persons.map((id) => ({ resource: 'customers', id, phones: [] }))
+      await inside(await kind.viewed(), customers, async ({ address, run, put, lists }) => {
+        const words = ['forget', '--tenant', '101', ...persons.flatMap((id) => ['--customer', String(id)])]
+        if (how === 'stored before') put(rows)
         await run('sync')
-        await run('forget', '--tenant', '101', ...everyAnn, '--yes')
-        put(allRows)
-        for (const name of isReversed ? [...everyList].reverse() : everyList) {
+        const before = JSON.parse((await run(...words, '--dry-run', '--json')).stdout) as Counted
+        const { stdout } = await run(...words, '--yes', '--json')
+        expect(summed((JSON.parse(stdout) as { receipts: Counted[] }).receipts)).toEqual(summed([before]))
+        if (how !== 'stored before') put(rows)
+        for (const name of how === 'that arrive list by list'
+          ? everyList.toSorted(() => random() - 0.5)
+          : []) {
           lists([name])
           await run('sync')
         }
         lists(everyList)
         await run('sync', '--full')
-        expect(await whereIs(address)).toEqual([])
-        expect((await found(address)).others).toEqual(whole.others)
+        await run('sync')
+        const left = (await leaks(address, mark)).join()
+        const gone = rows.filter(
+          (row) => JSON.stringify(row).includes(saying(row)) && !left.includes(saying(row)),
+        )
+        const found = gone.map(({ resource, id }) => `${resource} ${id}`).sort()
+        expect(found).toEqual(forgottenWith(rows, new Set(persons)))
       })
     },
   )
@@ -395,6 +447,53 @@ describe.each(warehouses())('$name', (kind) => {
       const orders = await rowsOf(warehouse, 'repair_orders').finally(() => warehouse.close())
       expect(orders.find(({ id }) => id === first)).toMatchObject({ customer_id: bob, detail: null })
       expect((await states(address)).get(`repair_orders ${first}`)).toBe('hidden')
+    })
+  })
+
+  it('an id that the source gives to another person stays a husk, and the run says so', async () => {
+    await inside(await kind.viewed(), both, async ({ sandbox, run, put, address }) => {
+      await run('sync')
+      await run(...forget)
+      const again = { resource: 'customers', id: ann, last_name: other, phones: [] }
+      const told = /The source gives records of forgotten customers to other customers/
+      put([{ ...again, last_name: `${mark} Married` }])
+      expect((await run('sync')).stderr).not.toMatch(told)
+      sandbox.store.remove(101, 'customers', ann)
+      await run('reconcile', '--full')
+      put([{ ...again, created_at: '2026-03-04T05:06:07Z' }])
+      const { stderr } = await run('sync')
+      expect(stderr).toMatch(told)
+      expect(stderr).toContain(String(ann))
+      const warehouse = await reopen(address)
+      const customers = await rowsOf(warehouse, 'customers').finally(() => warehouse.close())
+      expect(customers.find(({ id }) => id === ann)).toMatchObject({ last_name: null, _deleted_at: null })
+    })
+  })
+
+  it('what an earlier version left of a forgotten customer is named, with what to type', async () => {
+    const rows = [...both, order(first, ann), payment(5, { repair_order_id: first })]
+    await inside(await kind.viewed(), rows, async ({ run, put, address, folder }) => {
+      await run('sync')
+      const { stdout } = await run(...forget)
+      // As that version left it: it knew orders and vehicles, and what refers to an order.
+      put([attempt(6, { payment_id: 5 })])
+      const { not_looked_at: _, ...receipt } = receiptOf(stdout)
+      const warehouse = await reopen(address)
+      const entries = 'sync_forgotten_records'
+      await warehouse.db.deleteFrom(entries).where('resource', '=', 'payments').execute()
+      const stored = { receipt: JSON.stringify(receipt) }
+      await warehouse.db.updateTable(entries).set(stored).where('receipt', 'is not', null).execute()
+      await warehouse.close()
+      await run('sync')
+      expect(await leaks(address, mark)).not.toEqual([])
+      const file = join(folder, 'forgotten.jsonl')
+      for (const command of ['status', 'check']) {
+        const { code, stdout, stderr } = await run(command)
+        expect([code, stdout + stderr]).toEqual([1, expect.stringContaining(`forget --replay ${file}`)])
+      }
+      await run('forget', '--replay', file)
+      expect(await leaks(address, mark)).toEqual([])
+      expect((await run('status')).stdout).not.toContain('--replay')
     })
   })
 })

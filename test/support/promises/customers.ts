@@ -1,12 +1,10 @@
 /* What becomes of forgotten customers (docs/warehouse.md, Forgetting a customer). See promise.ts. */
 import { sql } from 'kysely'
-import type * as plans from '../../../src/engine/model/forgotten.js'
-import type * as pages from '../../../src/engine/model/forgottenpages.js'
+import type * as model from '../../../src/engine/model/forgotten.js'
 import type * as fence from '../../../src/engine/warehouse/fence.js'
 import type * as closure from '../../../src/engine/warehouse/forgottenclosure.js'
-import type * as entries from '../../../src/engine/warehouse/forgottenentries.js'
+import type * as records from '../../../src/engine/warehouse/forgottenrecords.js'
 import type * as rows from '../../../src/engine/warehouse/forgottenrows.js'
-import type * as sets from '../../../src/engine/warehouse/forgottensets.js'
 import type * as work from '../../../src/features/forget/customers.js'
 import type * as missed from '../../../src/features/forget/notlookedat.js'
 import { breaking } from '../breakage.js'
@@ -19,8 +17,9 @@ const led = {
   on: both,
 } as const
 
+const ofModel = breaking<typeof model>('src/engine/model/forgotten.ts')
 const ofRows = breaking<typeof rows>('src/engine/warehouse/forgottenrows.ts')
-const ofEntries = breaking<typeof entries>('src/engine/warehouse/forgottenentries.ts')
+const ofRecords = breaking<typeof records>('src/engine/warehouse/forgottenrecords.ts')
 const ofClosure = breaking<typeof closure>('src/engine/warehouse/forgottenclosure.ts')
 
 const away = {
@@ -50,39 +49,31 @@ export const customers: readonly Promised[] = [
   {
     ...away,
     broken: 'takes customers for forgotten only when all of it is done',
-    breakage: breaking<typeof sets>('src/engine/warehouse/forgottensets.ts').function(
-      'readForgottenRecords',
-      (sound) =>
-        async (...given) => {
-          await sound(...given)
-          const [warehouse] = given
-          const open = await warehouse.read((db) =>
-            db
-              .selectFrom('sync_forgotten_records')
-              .select('record_id')
-              .where('receipt', 'is not', null)
-              .where(sql<boolean>`replace(cast(receipt as text), ' ', '') like '%"done_at":null%'`)
-              .execute(),
-          )
-          if (open.length > 0) warehouse.model.forgotten.tenants.clear()
-        },
-    ),
+    breakage: ofRecords.function('readForgottenRecords', (sound) => async (...given) => {
+      await sound(...given)
+      const [warehouse] = given
+      const open = await warehouse.read((db) =>
+        db
+          .selectFrom('sync_forgotten_records')
+          .select('record_id')
+          .where('receipt', 'is not', null)
+          .where(sql<boolean>`replace(cast(receipt as text), ' ', '') like '%"done_at":null%'`)
+          .execute(),
+      )
+      if (open.length > 0) warehouse.model.forgotten.tenants.clear()
+    }),
     name: 'from the first statement that empties a row on, nothing new comes, whatever becomes of the rest',
   },
   {
     ...away,
     broken: 'enters no new order',
-    breakage: breaking<typeof pages>('src/engine/model/forgottenpages.ts').function(
-      'compileForget',
-      (sound) =>
-        (...given) => {
-          const forget = sound(...given)
-          return (page, set) => {
-            const flat = forget(page, set)
-            return { ...flat, forgotten: { ...flat.forgotten, entering: [] } }
-          }
-        },
-    ),
+    breakage: ofModel.function('compileForget', (sound) => (...given) => {
+      const forget = sound(...given)
+      return (page, set) => {
+        const flat = forget(page, set)
+        return { ...flat, forgotten: { ...flat.forgotten, entering: [] } }
+      }
+    }),
     name: 'a new order enters itself, and what came before it is emptied in its transaction',
   },
   {
@@ -97,7 +88,7 @@ export const customers: readonly Promised[] = [
   {
     ...away,
     broken: 'lets a customer back in without reading their lists again',
-    breakage: ofEntries.method(
+    breakage: ofRecords.method(
       'ForgottenEntries',
       'lift',
       (sound) =>
@@ -165,7 +156,7 @@ export const customers: readonly Promised[] = [
   {
     ...led,
     broken: 'goes through shops, staff and statuses',
-    breakage: breaking<typeof plans>('src/engine/model/forgotten.ts').function(
+    breakage: ofModel.function(
       'forgetPlans',
       (sound) =>
         (declared, ...given) =>

@@ -81,7 +81,7 @@ export interface PageForgotten {
   readonly entering: readonly Int64[]
   /** Records of others that refer to a forgotten one, or were taken for one: what is forgotten has to be judged again. */
   readonly sharing: readonly Int64[]
-  /** Forgotten records that the source gives to another person by now. They stay forgotten. */
+  /** Forgotten records that the source gives to another person by now, and stay forgotten; persons who may be others by now. */
   readonly reassigned: readonly Int64[]
   /** Prepares the page with the sets as they are then. Absent if it can't differ. */
   readonly again?: () => FlatPage
