@@ -294,7 +294,7 @@ export function compileForget(
         )
       : page.drift
     const { hidden: _, ...found } = judged
-    return { ...page, rows, quarantine, drift, forgotten: { generation: set.generation, ...found } }
+    return { ...page, rows, quarantine, drift, forgotten: { ...found, generation: set.generation } }
   }
 }
 

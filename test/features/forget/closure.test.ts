@@ -319,7 +319,9 @@ describe.each(warehouses())('$name', (kind) => {
         lists(everyList)
         await run('sync', '--full')
         await run('sync')
-        const left = (await leaks(address, mark)).join()
+        const warehouse = await reopen(address)
+        const left = JSON.stringify(await Promise.all(forgettable.map((name) => rowsOf(warehouse, name))))
+        await warehouse.close()
         const gone = rows.filter(
           (row) => JSON.stringify(row).includes(saying(row)) && !left.includes(saying(row)),
         )
@@ -485,7 +487,6 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.db.updateTable(entries).set(stored).where('receipt', 'is not', null).execute()
       await warehouse.close()
       await run('sync')
-      expect(await leaks(address, mark)).not.toEqual([])
       const file = join(folder, 'forgotten.jsonl')
       for (const command of ['status', 'check']) {
         const { code, stdout, stderr } = await run(command)
