@@ -171,7 +171,10 @@ export async function checkInterference(warehouse: Warehouse): Promise<Trial[]> 
 /** The tables that can't be changed as the next run has to. While a run is at work nothing is tried: it would wait. */
 export const checkChanges = (warehouse: Warehouse): Promise<Trial[]> =>
   warehouse
-    .trying(async () => ((await isHeld(warehouse, warehouse.clock)) ? [] : tryChanges(warehouse)))
+    .trying(async () => {
+      const isBusy = (await warehouse.has('sync_lease')) && (await isHeld(warehouse, warehouse.clock))
+      return isBusy ? [] : tryChanges(warehouse)
+    })
     .then(
       (refused) => refused.map(tableFailure),
       (error: unknown) => [warehouseFailure(error)],
