@@ -30,6 +30,9 @@ export function postgresOfRun(): PostgresTemplate {
   return inject('postgres')
 }
 
+/** When it is there. */
+export const postgresStarted = (): Promise<void> => made('postgres')
+
 export async function cloneSqlite(file: string, of: TemplateName = 'engine'): Promise<void> {
   await made(of === 'viewed' ? 'sqlite/viewed' : 'sqlite')
   copyFileSync(inject('sqlite')[of === 'viewed' ? 'viewed' : 'file'], file)

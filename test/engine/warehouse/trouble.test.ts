@@ -575,7 +575,7 @@ describe('a role that only runs', () => {
     await onServer(address.url, `alter database ${pathname.slice(1)} set statement_timeout = '4s'`)
     const forgotten = await shopsync(['forget', '--tenant', '1', '--yes', '--config', config])
     expect([forgotten.code, forgotten.stderr]).toEqual([0, ''])
-    // Whoever works on the table itself does, and the server's refusal is told as one.
+    // A session that works on the table itself does, and the server's refusal is told as one.
     await reader.query(`lock table ${address.schema}.notes in share update exclusive mode`)
     const held = await shopsync(['forget', '--tenant', '1', '--yes', '--config', config])
     expect([held.code, held.stderr]).toEqual([1, expect.stringContaining('statement_timeout')])

@@ -10,7 +10,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Probe, ProbeChange } from '../../../src/features/check/probe.js'
 import { shopsync } from '../../support/call.js'
-import { cloneSqlite } from '../../support/clones.js'
+import { cloneSqlite, postgresStarted } from '../../support/clones.js'
 import { configure, type Place, place } from '../../support/place.js'
 import { startPostgres } from '../../support/postgres.js'
 import { usualWays } from '../../support/probe.js'
@@ -213,6 +213,7 @@ describe('the roles of Postgres', () => {
     return url.href
   }
   beforeAll(async () => {
+    await postgresStarted()
     owner = new pg.Client({ connectionString: postgresUrl() })
     await owner.connect()
     await owner.query(`create role ${name} login; create schema ${name} authorization ${name}`)
