@@ -69,7 +69,7 @@ describe.each(warehouses())('$name', (kind) => {
 
     const planned = await reopen(address, on)
     expect(
-      (await plannedChanges(planned)).map(({ table: of, what, refills }) => [of, what, refills]),
+      (await plannedChanges(planned)).map(({ table: of, what, refills }) => [of, what, refills(1)]),
     ).toEqual([
       ['notes', expect.stringMatching(/^add column _seen_from/), false],
       [table, 'create table', false],
