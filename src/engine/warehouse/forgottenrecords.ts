@@ -10,6 +10,7 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import { Bug } from '../base/errors.js'
 import { toJson } from '../base/printjson.js'
 import type { Shard } from '../base/shard.js'
 import type { FlatPage, PageForgotten } from '../model/flatten/batch.js'
@@ -427,6 +428,9 @@ export async function applyForgetting(
     } catch (error) {
       const again = wasPreparedBefore(error) ? await preparedAgain(warehouse, batch, page) : undefined
       if (again === undefined) throw error
+      // Refused for a set that hasn't changed: the page would be prepared again for ever.
+      if (again.forgotten?.generation === page.forgotten?.generation)
+        throw new Bug('A page was prepared again although nothing was forgotten since')
       page = again
     }
   }

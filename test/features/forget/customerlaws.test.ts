@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { CompiledQuery } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import { Stop } from '../../../src/engine/base/errors.js'
+import { Bug, Stop } from '../../../src/engine/base/errors.js'
+import { nothingForgotten } from '../../../src/engine/model/forgotten.js'
 import type { Dialect } from '../../../src/engine/warehouse/dialect.js'
 import { readForgottenRecords } from '../../../src/engine/warehouse/forgottenrecords.js'
 import { claimLease } from '../../../src/engine/warehouse/lease.js'
@@ -398,6 +399,30 @@ describe.each([...throughThread, ...bothWarehouses().map((kind) => [kind.name, k
         })
         expect(await shop.row('notes', 900_501)).toMatchObject({ description: null })
         expect(JSON.stringify(await leaks(shop.address))).not.toContain('early')
+      })
+    })
+
+    it('one that is prepared again with the same set ends as an error of ours', async () => {
+      await inShop(kind, async (shop) => {
+        await shop.sync()
+        await shop.process(async (warehouse) => {
+          const { deps, close } = await depsOf(shop.sandbox, warehouse, { known: warehouse.model })
+          await using lease = await openLease({ ...deps, warehouse }, 'sync')
+          const { batch } = pageOf(shop, lease.warehouse)('notes', 901_101)
+          let asked = 0
+          const page: typeof batch.page = {
+            ...batch.page,
+            forgotten: { ...nothingForgotten, generation: 7, again },
+          }
+          function again() {
+            if (++asked > 3) throw new Error('asked again and again')
+            return { ...page, rows: new Map() }
+          }
+          const syncedAt = '2030-01-01T00:00:00.000000Z'
+          const applied = lease.warehouse.apply({ ...batch, page, syncedAt, statements: [] })
+          await expect(applied).rejects.toBeInstanceOf(Bug)
+          await close()
+        })
       })
     })
   },

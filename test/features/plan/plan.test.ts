@@ -115,6 +115,28 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('of the ids of nested items: only a list that has shown one is read completely', async () => {
+    const resources = ['repair_orders', 'notes']
+    const warehouse = await open(kind)
+    await sync(shops, warehouse, { readAhead: 1, resources })
+    const [first] = await rowsOf(warehouse, 'sync_cursors')
+    const shown = { tenant_id: Number(first?.tenant_id), resource: 'repair_orders', path: 'payments[].id' }
+    const entry = { ...shown, kind: 'unknown_field', detail: '' }
+    await warehouse.db
+      .insertInto('sync_drift')
+      .values(entry as never)
+      .execute()
+    await warehouse.db.schema.dropIndex('repair_order_payments_by_id').execute()
+    await warehouse.db.schema.alterTable('repair_order_payments').dropColumn('id').execute()
+    const planned = await plan(shops, warehouse, { resources })
+    expect(planned.cursors.flatMap(({ refill, tenant_id }) => (refill ? tenant_id : []))).toEqual([
+      shown.tenant_id,
+    ])
+    await migrate(warehouse)
+    agree(planned, await sync(shops, warehouse, { readAhead: 1, resources }))
+    await warehouse.close()
+  })
+
   it('writes nothing, not even tables, and shows which it would make', async () => {
     const address = kind.address()
     const warehouse = await reopen(address)
