@@ -1,8 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /** shopsync.env: variables for when a program is started without an environment. */
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isOpenToAll } from '../../src/engine/config/envfile.js'
 import { shopsync } from '../support/call.js'
 import { type Place, place } from '../support/place.js'
 
@@ -93,6 +94,13 @@ test('any other file with a secret that everybody can read causes a warning, als
   expect(await warned(0o644)).toEqual(['alerts.heartbeat config.json'])
   here.configure()
   expect(await warned(0o644)).toEqual([])
+})
+
+test('a file that was moved or closed since it was read is open to nobody', () => {
+  const [loop, config] = ['loop', 'config.json'].map((name) => join(here.folder, name)) as [string, string]
+  symlinkSync(loop, loop)
+  for (const file of [loop, join(config, 'below'), join(here.folder, 'none')])
+    expect(isOpenToAll(file)).toBe(false)
 })
 
 test('--env-file names another one, which must exist', async () => {

@@ -15,9 +15,16 @@ export const usualEnvFile = 'shopsync.env'
 const mounted = /^(\/var)?\/run\/secrets\//
 
 /** Whether users other than its owner and group may read a file. */
-export const isOpenToAll = (file: string): boolean =>
-  // The last three bits of the mode are for everybody.
-  !mounted.test(file) && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0
+export function isOpenToAll(file: string): boolean {
+  try {
+    // The last three bits of the mode are for everybody.
+    return !mounted.test(file) && (statSync(file).mode & 0o004) !== 0
+  } catch (cause) {
+    // It was read just before: what was moved or closed since is open to nobody.
+    codeFromOutside(cause)
+    return false
+  }
+}
 
 /** A statement: a name, and a value that may span several lines if quoted. */
 const statement =
