@@ -227,12 +227,13 @@ export class Hearing {
   }
 }
 
-async function start({ context, warehouse, settings, listener }: Parts): Promise<RunningReceiver> {
+async function start({ context, warehouse, inbox, settings, listener }: Parts): Promise<RunningReceiver> {
   const { config, model, log } = context
   const call = receiverCall(config, settings, await syncedNow(config, model, warehouse))
   return startReceiver(call, {
-    // Not by the thread itself: SQLite keeps it from answering.
-    bound: async () => (await Inbox.open(warehouse)).close(),
+    // Not by the thread itself: SQLite keeps it from answering. While others write there or copy it, it waits: a
+    // listener that ended instead would refuse the senders without an answer.
+    bound: () => inbox.trying(async () => (await Inbox.open(warehouse)).close()),
     received: () => listener?.received(),
     unknownTenant: () => listener?.askAuthorizations(),
     log: (level, message, fields) => log[level](fields, message),
