@@ -20,12 +20,7 @@ import { migrate, plannedChanges } from '../warehouse/migrate.js'
 import { openLease } from '../warehouse/openlease.js'
 import { isUnhidden, storedPrivacy } from '../warehouse/privacystate.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
-import {
-  hasPendingRewrites,
-  pendingRewrites,
-  type RewrittenRows,
-  rewriteRows,
-} from '../warehouse/rewrites.js'
+import { pendingRewrites, type RewrittenRows, rewriteRows, tablesToRewrite } from '../warehouse/rewrites.js'
 import type { Transact } from '../warehouse/transaction.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Dependencies, Writing } from './runcontext.js'
@@ -211,7 +206,7 @@ export async function migrateStored(
   const hidden = await warehouse.read((db) => storedPrivacy(db).execute())
   warehouse.rowSettings?.checkPrivacy(hidden, warehouse.where)
   const waits =
-    (await hasPendingRewrites(warehouse)) ||
+    (await tablesToRewrite(warehouse)).length > 0 ||
     (await warehouse.trying(() => isUnhidden(warehouse.dialect, model))) ||
     (await readOutdated(warehouse, model)).length > 0
   if (!waits) return { rewritten: [], recomputed: [], hidden: { done: [], left: null } }

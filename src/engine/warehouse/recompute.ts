@@ -112,14 +112,15 @@ export const readOutdated = (
   warehouse.read(() => outdated(warehouse.dialect, model, { rules: warehouse.rules, shard }))
 
 /**
- * Whether rows of some tenant were computed with another version of a rule, or are just being recomputed: a reader of
+ * The tables in which rows of some tenant were computed with another version of a rule, or are just being recomputed: a reader of
  * the new version's columns would show only half. Settings aren't checked, since a warehouse knows them only once it
  * has been written to.
  */
-export async function isHalfComputed(
+export async function halfComputed(
   warehouse: Omit<DerivedWarehouse, 'transaction' | 'rules' | 'leaseName'>,
   model: Model,
-): Promise<boolean> {
+): Promise<string[]> {
+  const half: string[] = []
   const all = model.list.flatMap((resource) => resource.derived.map((derived) => ({ resource, derived })))
   return warehouse.read(async (db) => {
     const states = await db.selectFrom('sync_derived').selectAll().execute()
@@ -134,9 +135,9 @@ export async function isHalfComputed(
       const others = tenants.filter((tenantId) => !done.has(tenantId))
       if (others.length === 0) continue
       const filled = await withRecords(warehouse.dialect, resource)
-      if (others.some((tenantId) => filled.has(tenantId))) return true
+      if (others.some((tenantId) => filled.has(tenantId))) half.push(derived.table.name)
     }
-    return false
+    return half
   })
 }
 

@@ -49,9 +49,9 @@ async function waitingRewrites({ dialect: { db }, model }: Warehouse): Promise<R
   return [...switched, ...named.map((resource): Rewrite => ({ resource, to: 'name' }))]
 }
 
-/** Whether `rewriteRows` has anything to do. Rows to hide are no such thing: a claim of the lease hides them. */
-export const hasPendingRewrites = async (warehouse: Warehouse): Promise<boolean> =>
-  warehouse.trying(async () => (await waitingRewrites(warehouse)).length > 0)
+/** The tables that `rewriteRows` would change. Rows to hide are no such thing: a claim of the lease hides them. */
+export const tablesToRewrite = (warehouse: Warehouse): Promise<string[]> =>
+  warehouse.trying(async () => (await waitingRewrites(warehouse)).map(({ resource }) => resource.name))
 
 /** What `rewriteRows` would do, and what `privacy` changes (pendingprivacy.ts). */
 export interface PendingRewrite extends Pick<RewrittenRows, 'table' | 'column'> {

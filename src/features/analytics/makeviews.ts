@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto'
 import { allSettled } from '../../engine/base/allsettled.js'
 import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
-import { isHalfComputed } from '../../engine/warehouse/recompute.js'
-import { hasPendingRewrites } from '../../engine/warehouse/rewrites.js'
+import { halfComputed } from '../../engine/warehouse/recompute.js'
+import { tablesToRewrite } from '../../engine/warehouse/rewrites.js'
 import {
   type RunStatement,
   type ViewStore,
@@ -33,8 +33,8 @@ export interface ViewsWanted extends ViewSettings {
 export interface ViewsMade {
   readonly made: readonly { readonly table: string; readonly what: string }[]
   readonly troubles: readonly ViewTrouble[]
-  /** The rows or the days these views read have to be made first. */
-  readonly isPostponed?: true
+  /** The rows or the days that some views read have to be made first. */
+  readonly isPostponed?: true | undefined
 }
 
 /**
@@ -144,7 +144,7 @@ function survey({ known, live }: ViewsFound, wanted: readonly WantedView[]): Vie
 async function makeStale(
   warehouse: Warehouse,
   store: ViewStore,
-  { wanted, inputs }: Pick<ViewsWanted, 'inputs'> & { readonly wanted: readonly WantedView[] },
+  { wanted, inputs }: { readonly wanted: readonly WantedView[]; readonly inputs: string | undefined },
   run: RunStatement,
 ): Promise<ViewsMade> {
   const found = survey(await foundViews(warehouse, store, run), wanted)
@@ -194,6 +194,13 @@ async function allAsMade(
   return { made: [], troubles: [] }
 }
 
+/** The tables whose rows are still being filled, or could not be changed. Others' changes never wait for them. */
+async function waitingTables(warehouse: Warehouse, { model }: ViewsWanted): Promise<string[]> {
+  const [rewritten, half] = await allSettled([tablesToRewrite(warehouse), halfComputed(warehouse, model)])
+  const refused = warehouse.interfered.allUnchanged().flatMap(({ details }) => details.table ?? [])
+  return [...rewritten, ...half, ...refused]
+}
+
 /** Takes two short queries if nothing has changed. Never throws for problems that only affect the views. */
 export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
   const { dialect } = warehouse
@@ -205,23 +212,24 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   const { stale } = survey(found, wanted)
   if (stale.length === 0) return allAsMade(warehouse, store, found, settings)
   // Until then the existing views stay: they read nothing that is still being filled, so they stay correct.
-  const waits = await allSettled([
-    hasPendingRewrites(warehouse),
-    isHalfComputed(warehouse, settings.model),
-    isOutdatedCalendar(warehouse),
-  ])
-  if (waits.some((one) => one)) return { made: [], troubles: [], isPostponed: true }
+  if (await isOutdatedCalendar(warehouse)) return { made: [], troubles: [], isPostponed: true }
+  const waiting = (await waitingTables(warehouse, settings)).map((name) => store.sql.table(name))
+  const ready = wanted.filter(({ query }) => !waiting.some((table) => query.includes(table)))
+  const isPostponed = stale.some((view) => !ready.includes(view)) || undefined
+  const now = stale.filter((view) => ready.includes(view))
+  if (now.length === 0) return { made: [], troubles: [], isPostponed }
   const obstacle = await store.obstacle(ask)
   if (obstacle) return { made: [], troubles: [obstacle] }
   try {
-    const ours = stale.filter(({ name }) => isOurs(found, name))
+    const ours = now.filter(({ name }) => isOurs(found, name))
     for (const query of await store.beforehand(ask, ours))
       await warehouse.transaction((session) => session.run(query))
     return await warehouse.transaction(async (session) => {
       await dialect.catalog.prepare(session)
       const run: RunStatement = (query) => session.run(query)
       await store.prepare(run)
-      return makeStale(warehouse, store, { wanted, inputs: settings.inputs }, run)
+      const inputs = isPostponed ? undefined : settings.inputs
+      return { ...(await makeStale(warehouse, store, { wanted: ready, inputs }, run)), isPostponed }
     })
   } catch (error) {
     const trouble = store.troubleOf(error) ?? troubleOfTable(error)

@@ -201,6 +201,29 @@ describe.each(bothWarehouses())('$name', (kind) => {
     60_000,
   )
 
+  it.each([
+    ['other names', { report: { names: { customers: ['email'] } } }, undefined],
+    ['stricter privacy', {}, { preset: 'pseudonymous', key }],
+  ] as const)('%s of a table that is kept back hold up no view of others', async (_, more, privacy) => {
+    const { call, look } = await begun(kind)
+    const remove = await addTrigger(kind, look, 'customers')
+    const store = look.dialect.views()
+    const views = ['dim_customers', 'purchases']
+    await type(look, ...views.map((view) => `drop view ${store.relation(view)}`))
+    const made = async () => {
+      const live = await store.live((query) => look.db.executeQuery(query))
+      return views.filter((view) => live.has(view))
+    }
+    for (let times = 0; times < 2; times++) {
+      expect((await call(['sync'], more, privacy)).code).toBe(1)
+      expect(await made()).toEqual(['purchases'])
+    }
+    await remove()
+    expect((await call(['migrate'], more, privacy)).code).toBe(0)
+    expect(await made()).toEqual(views)
+    await look.close()
+  })
+
   it("somebody's view over a table keeps nothing back", async () => {
     const { call, look } = await begun(kind)
     const table = tableOf(look, 'customers')

@@ -10,7 +10,7 @@ import { Skip } from '../../../src/engine/base/errors.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { hasPendingRewrites, pendingRewrites } from '../../../src/engine/warehouse/rewrites.js'
+import { pendingRewrites, tablesToRewrite } from '../../../src/engine/warehouse/rewrites.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { template } from '../../../src/sandbox/index.js'
@@ -272,7 +272,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await fresh.warehouse.close()
 
     // Nothing is left to do, and nothing is done.
-    expect(await hasPendingRewrites(next)).toBe(false)
+    expect(await tablesToRewrite(next)).toEqual([])
     await next.close()
   })
 

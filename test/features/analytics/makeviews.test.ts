@@ -190,7 +190,11 @@ describe.each(bothWarehouses())('in $name, the views', (kind) => {
       ])
       .execute()
     // As a program that stored no names left them: views that read them have to wait.
-    expect(await make(warehouse, {}, named)).toEqual({ made: [], troubles: [], isPostponed: true })
+    const waits = await make(warehouse, {}, named)
+    expect([waits.isPostponed, waits.made.some(({ table }) => table === 'dim_vehicles')]).toEqual([
+      true,
+      false,
+    ])
     const moved = await rewriteRows(warehouse, new AbortController().signal)
     expect(moved.find(({ table }) => table === 'vehicles')).toMatchObject({ to: 'name', values: 2 })
     await prepareViews(warehouse)
