@@ -153,7 +153,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await forgetNets(warehouse)
     await migrate(warehouse)
     expect(await halfComputed(warehouse, known)).not.toEqual([])
-    expect(await make(warehouse)).toEqual({ made: [], troubles: [], isPostponed: true })
+    expect(await make(warehouse)).toMatchObject({ troubles: [], isPostponed: true })
     const asBefore = (): Promise<unknown> => query(warehouse, 'select made_before from {order_lines}')
     expect(await asBefore()).toEqual([{ made_before: 1 }])
     expect(await killedInSecond(warehouse)).toBe('killed')
