@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { postgresStarted } from '../../support/clones.js'
 import { type Place, place } from '../../support/place.js'
 import { postgresUrl } from '../../support/warehouse.js'
 
@@ -102,6 +103,7 @@ describe('a role that owns only the schema of the tables', () => {
   const name = `views_${randomBytes(4).toString('hex')}`
   let owner: pg.Client
   beforeAll(async () => {
+    await postgresStarted()
     owner = new pg.Client({ connectionString: postgresUrl() })
     await owner.connect()
     await owner.query(`create role ${name} login; create schema ${name} authorization ${name}`)
