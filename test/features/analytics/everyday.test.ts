@@ -1,7 +1,7 @@
 /**
- * The questions of docs/everyday.md: each query runs in both warehouses as it is on the page, and returns what
- * everydayanswers.ts computes from the records. Two tenants whose ids collide, zones, shops that joined late, orders
- * that were deleted and reopened, customers with the same name, and one tenant with absurd values.
+ * The questions of docs/everyday.md and everyday-2.md: each query runs in both warehouses as it is on the page, and
+ * returns what everydayanswers.ts computes from the records. Two tenants whose ids collide, zones, shops that joined
+ * late, orders that were deleted and reopened, customers with the same name, and one tenant with absurd values.
  */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -81,10 +81,11 @@ function upset({ store }: Sandbox): void {
   }
 }
 
-const page = readFileSync(new URL('../../../docs/everyday.md', import.meta.url), 'utf8')
-const questions = page
-  .split(/^### (?=\d+\. )/m)
-  .slice(1)
+const pages = ['everyday.md', 'everyday-2.md'].map((name) =>
+  readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8'),
+)
+const questions = pages
+  .flatMap((page) => page.split(/^### /m).slice(1))
   .map((part, i) => {
     const [title = ''] = part.split('\n')
     const [, sql = ''] = /```sql\n([\s\S]*?)```/.exec(part) ?? []
@@ -151,64 +152,96 @@ const days = (): string =>
 const october = (day: string): string => `${day} between '2026-10-01' and '2026-10-31'`
 
 /** What people type instead: it returns a different value for a column of a question. */
-const mistakes: readonly (readonly [number: number, column: string, sql: string])[] = [
-  [1, 'sales_cents', `select sum(sales_cents) as sales_cents from orders where ${october('created_on')}`],
-  [2, 'sales_cents', 'select sum(sales_cents) as sales_cents from shop_months'],
+const mistakes: readonly (readonly [title: string, column: string, sql: string])[] = [
   [
-    4,
+    'How much did each shop sell last month?',
+    'sales_cents',
+    `select sum(sales_cents) as sales_cents from orders where ${october('created_on')}`,
+  ],
+  [
+    'How do sales develop, month by month?',
+    'sales_cents',
+    'select sum(sales_cents) as sales_cents from shop_months',
+  ],
+  [
+    'How does this month to date compare with last month to the same day?',
     'last_month_cents',
     `select sum(sales_cents) as last_month_cents from shop_days where ${october('day')}`,
   ],
   [
-    6,
+    'How much did the same shops grow in a year?',
     'this_year_cents',
     "select sum(sales_cents) as this_year_cents from shop_months where month = '2026-10'",
   ],
   [
-    7,
+    'What is the average repair order?',
     'average_cents',
     `select avg(total_cents) as average_cents from orders where ${october('created_on')} group by shop_key`,
   ],
   [
-    8,
+    'What is our gross margin?',
     'gross_margin_percent',
     `select 100.0 * sum(gross_profit_cents) / sum(sales_cents) as gross_margin_percent
      from orders where state = 'invoice' and ${october('closed_on')} group by shop_key`,
   ],
-  [9, 'cars', `select sum(cars) as cars from daily_sales where ${october('day')}`],
-  [9, 'customers', `select sum(customers) as customers from daily_sales where ${october('day')}`],
   [
-    10,
+    'How many cars and customers came last month?',
+    'cars',
+    `select sum(cars) as cars from daily_sales where ${october('day')}`,
+  ],
+  [
+    'How many cars and customers came last month?',
+    'customers',
+    `select sum(customers) as customers from daily_sales where ${october('day')}`,
+  ],
+  [
+    'Who are our best customers of the last twelve months?',
     'sales_cents',
     `select sum(sales_cents) as sales_cents from orders where state = 'invoice'
      and closed_on between '2025-11-01' and '2026-10-31' group by customer_name order by sum(sales_cents) desc limit 10`,
   ],
-  [23, 'orders', 'select count(*) as orders from work_in_progress'],
   [
-    27,
+    'What is in progress now, and what is it worth?',
+    'orders',
+    'select count(*) as orders from work_in_progress',
+  ],
+  [
+    'What share of recommended work is sold?',
     'close_rate_percent',
     `select 100.0 * sum(case when decision = 'approved' then 1 else 0 end) / count(*) as close_rate_percent
      from recommendation_conversion where recommended_on between '2026-08-01' and '2026-10-31' group by shop_key`,
   ],
   [
-    36,
+    'How much did we collect last month, by type of payment?',
     'collected_cents',
     `select sum(paid_cents) as collected_cents from orders where ${october('closed_on')}`,
   ],
-  [37, 'refund_cents', `select sum(refunds) as refund_cents from payments_daily where ${october('day')}`],
   [
-    39,
+    'How much did we refund?',
+    'refund_cents',
+    `select sum(refunds) as refund_cents from payments_daily where ${october('day')}`,
+  ],
+  [
+    'How much sales tax is due for last month?',
     'tax_cents',
     `select sum(tax_cents) as tax_cents from orders where state = 'invoice' and ${october('closed_on')}`,
   ],
   [
-    40,
+    'Which sales are exempt from tax?',
     'exempt_sales_cents',
     `select sum(net_cents) as exempt_sales_cents from order_lines
      where not taxable and state = 'invoice' and ${october('closed_on')}`,
   ],
-  [41, 'owed_cents', 'select sum(balance_cents) as owed_cents from orders where balance_cents > 0'],
-  [48, 'turns', 'select avg(turns) as turns from inventory_value group by shop_key'],
+  [
+    'How much is owed, and for how long?',
+    'owed_cents',
+    'select sum(balance_cents) as owed_cents from orders where balance_cents > 0',
+  ],
+  [
+    'What is our stock worth, and how often does it turn?',
+    'turns',
+    'select avg(turns) as turns from inventory_value group by shop_key',
+  ],
 ]
 
 const total = (rows: readonly Row[], column: string): string =>
@@ -260,9 +293,12 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   // Whether the data would show a mistake doesn't depend on the database.
   it.runIf(warehouses().includes(kind)).each(mistakes)(
-    'question %i: a different %s by %s',
-    async (number, column, sql) => {
-      const found = await query(warehouse, inBraces(questions[number - 1]?.sql ?? ''))
+    '%s A different %s by %s',
+    async (asked, column, sql) => {
+      const found = await query(
+        warehouse,
+        inBraces(questions.find(({ title }) => title === asked)?.sql ?? ''),
+      )
       expect(found.some((row) => row[column] !== null)).toBe(true)
       const wrong = await query(warehouse, inBraces(sql))
       expect(total(wrong, column)).not.toBe(total(found, column))
@@ -293,8 +329,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 })
 
-it('are 54, each with an answer', () => {
-  expect(questions).toHaveLength(54)
-  expect(answers).toHaveLength(54)
-  expect(questions.map(({ title }) => Number.parseInt(title, 10))).toEqual(answers.map((_, i) => i + 1))
+it('each has an answer', () => {
+  expect(questions.length).toBeGreaterThan(50)
+  expect(answers).toHaveLength(questions.length)
 })

@@ -1,5 +1,5 @@
 /**
- * The answers to the questions of docs/everyday.md, in the same order, as computed by everydayfacts.ts from the
+ * The answers to the questions of docs/everyday.md and everyday-2.md, in the same order, as computed by everydayfacts.ts from the
  * records.
  */
 import { type Cell, type Facts, type Owned, over, type Period, ratio, sumKnown } from './everydayfacts.js'
@@ -635,5 +635,5 @@ const partsManagers: Answer[] = [
   })),
 ]
 
-/** One for each question of docs/everyday.md. */
+/** One for each question of the two pages. */
 export const answers: readonly Answer[] = [...owners, ...managers, ...bookkeepers, ...partsManagers]
