@@ -102,7 +102,10 @@ whole.`,
           part,
           makeViews: async (target) =>
             (await import('../analytics/work.js')).makeViewsOfPart(context, target),
-          openTarget: (how) => open({ url: file?.url ?? to.url.reveal(), schema: to.schema, ...how }),
+          openTarget: (how) => {
+            if (!how.existing) file?.begin()
+            return open({ url: file?.url ?? to.url.reveal(), schema: to.schema, ...how })
+          },
           onProgress: (progress) => {
             last = progress
             observer.step?.(copyStep(progress, performance.now() - began), progress.rows, progress.allRows)

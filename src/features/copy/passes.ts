@@ -9,7 +9,7 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type ConversionError, ConversionErrors } from './conversionerrors.js'
 import type { CopiedTables } from './copiedtables.js'
 import { type Copied, compareTable, copyTable, type Held, type Sum } from './copyrows.js'
-import { makeIndexes, makeTables } from './copytarget.js'
+import { firstTables, makeIndexes, makeTables } from './copytarget.js'
 
 /** How far a copy has got. */
 export interface CopyProgress {
@@ -61,13 +61,15 @@ function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass'])
   }
 }
 
-export async function copyTables(copying: Copying, before: Warehouse): Promise<void> {
+/** Returns the tables of the copy: a part has all, because views read state, too, and no migration completes it. */
+export async function copyTables(copying: Copying, before: Warehouse): Promise<readonly Table[]> {
   const { tables, target, part } = copying
-  // Views read state, too.
-  const others = part ? target.tables.filter(({ name }) => !tables.some((one) => one.name === name)) : []
-  await makeTables(target, [...tables, ...others])
+  const own = part ? target.tables : firstTables(target)
+  const all = [...tables, ...own.filter(({ name }) => !tables.some((one) => one.name === name))]
+  await makeTables(target, all)
   await copyEach(copying, before)
-  await makeIndexes(target, tables, copying)
+  await makeIndexes(target, all, copying)
+  return all
 }
 
 export async function copyEach(copying: Copying, before: Warehouse): Promise<void> {

@@ -71,10 +71,10 @@ export function copyPlace(
 }
 
 /**
- * The file of a copy of some tenants: nobody takes a part of it for all, and only its owner may read it. `finish` returns
- * where the whole copy is.
+ * The file of a copy of some tenants: nobody takes a part of it for all, and only its owner may read it. `begin` makes it;
+ * `finish` returns where the whole copy is.
  */
-export function partFile(url: string): { readonly url: string; finish(): string } | undefined {
+export function partFile(url: string): { readonly url: string; begin(): void; finish(): string } | undefined {
   const path = /^sqlite:(.*)$/s.exec(url)?.[1]
   if (path === undefined) return undefined
   if (existsSync(path))
@@ -86,10 +86,10 @@ export function partFile(url: string): { readonly url: string; finish(): string 
       },
     )
   const part = `${path}.part`
-  closeSync(openSync(part, 'a', 0o600))
+  const begin = (): void => closeSync(openSync(part, 'a', 0o600))
   const finish = (): string => {
     renameSync(part, path)
     return url
   }
-  return { url: `sqlite:${part}`, finish }
+  return { url: `sqlite:${part}`, begin, finish }
 }

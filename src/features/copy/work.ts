@@ -102,8 +102,8 @@ export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
       refuseNewerTables(found, plan.length, source.where, there.where)
       return found
     })
-    const target = closing(await deps.openTarget({ existing: false }))
     await using ofSource = await openLease({ ...deps, warehouse: source, isBare: true }, 'copy')
+    const target = closing(await deps.openTarget({ existing: false }))
     await makeTables(target, firstTables(target))
     await using ofTarget = await openLease(
       { ...deps, signal: ofSource.signal, warehouse: target, isBare: true },
@@ -156,15 +156,15 @@ async function copyHeld(
       const held = { dialect: eyes.dialect, db }
       const counts = await rowCounts(db, known.tables)
       const copying: Copying = { ...deps, ...known, emptied, target, source: held, counts }
-      await copyTables(copying, found)
+      const tables = await copyTables(copying, found)
       const compared = await compare(copying, found)
       await eachBeside(part ? [] : besides, source, async (beside, how) => {
         compared.tables.push(...(await copyBeside(copying, beside, () => how.open(target))))
       })
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
-        await target.trying(() => target.dialect.bulk.optimize(known.tables))
         if (part) await finishPart({ ...deps, target }, from)
+        await target.trying(() => target.dialect.bulk.optimize(tables))
         await target.write([unmark(target)])
       }
       const rows = compared.tables.reduce((sum, table) => sum + table.rows, 0)

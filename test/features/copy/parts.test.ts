@@ -1,14 +1,15 @@
 /** A copy of some tenants has their rows and nothing of any other. */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import BetterSqlite3 from 'better-sqlite3'
+import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { shopsync } from '../../support/call.js'
 import { type Address, configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
-import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, reopen, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 9 })
 const [first = 0, second = 0] = sandbox.tenantIds
@@ -43,7 +44,64 @@ const namesOf = (tenant: number): string[] =>
 const others = namesOf(second).filter((text) => text.length > 8 && !namesOf(first).includes(text))
 const own = namesOf(first).filter((text) => text.length > 8)
 
+/** Everything that a database's catalog says of its tables, columns, indexes, views and triggers: the name of each, and its text. */
+const catalogs: Record<Kind['name'], (address: Address) => Promise<Record<string, string>>> = {
+  sqlite: async ({ url }) => {
+    const db = new BetterSqlite3(url.slice('sqlite:'.length), { readonly: true })
+    const rows = db.prepare(`select type, name, coalesce(sql, '') as text from sqlite_master`)
+    const found = rows.all() as { type: string; name: string; text: string }[]
+    const known = new Set(db.prepare('select tbl from sqlite_stat1').pluck().all())
+    // Nobody needs statistics of a few rows of state, or of none.
+    const lacks = (table: string): boolean =>
+      !/^s(ync|qlite)_/.test(table) &&
+      !known.has(table) &&
+      db.prepare(`select 1 from ${table}`).get() !== undefined
+    const all = found.map(({ type, name, text }) => [
+      `${type} ${name}`,
+      `${text}${type === 'table' && lacks(name) ? ', without statistics' : ''}`,
+    ])
+    db.close()
+    return Object.fromEntries(all)
+  },
+  postgres: async ({ url, schema }) => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const { rows } = await client.query<{ name: string; text: string }>(
+      `with ours as (select c.*, obj_description(c.oid, 'pg_class') as doc, replace(n.nspname, $1, 'S') as place
+          from pg_class c join pg_namespace n on n.oid = relnamespace where nspname in ($1, $1 || '_analytics'))
+        select concat_ws(' ', relkind, place, relname) as name, concat(doc, case relkind
+          when 'i' then pg_get_indexdef(oid) when 'v' then pg_get_viewdef(oid) else (reltuples < 0)::text end) as text from ours
+        union all select concat_ws(' ', 'column', place, relname, attname, attnum), concat_ws(' ', atttypid::regtype, attnotnull,
+          col_description(attrelid, attnum)) from pg_attribute join ours on oid = attrelid where attnum > 0
+        union all select concat_ws(' ', 'trigger', place, relname, tgname), pg_get_triggerdef(t.oid)
+          from pg_trigger t join ours on ours.oid = tgrelid`,
+      [schema],
+    )
+    await client.end()
+    return Object.fromEntries(rows.map(({ name, text }) => [name, text.replaceAll(schema, 'S')]))
+  },
+}
+
 describe.each(bothWarehouses())('$name', (kind) => {
+  it('a part has every table, column, index, view and trigger of a whole, as the first sync made them', async () => {
+    const { name } = kind
+    const source = kind.address()
+    const config = configure(sandbox, source, resources)
+    expect((await shopsync(['sync', '--config', config])).code).toBe(0)
+    const catalog = catalogs[name]
+    const expected = await catalog(source)
+    expect(Object.keys(expected).length).toBeGreaterThan(100)
+    for (const part of [[], ['--tenant', String(first)]]) {
+      const to = name === 'sqlite' ? kind.address() : { url: source.url, schema: kind.address().schema }
+      const schema = name === 'sqlite' ? [] : ['--to-schema', to.schema]
+      const copied = await shopsync(['copy', ...part, '--to', to.url, ...schema, '--config', config])
+      expect(copied.code, copied.stderr).toBe(0)
+      if (part.length === 0)
+        expect((await shopsync(['migrate', '--config', configure(sandbox, to, resources)])).code).toBe(0)
+      expect(await catalog(to), part.join()).toEqual(expected)
+    }
+  })
+
   it('the copies of all tenants have the rows of the warehouse, and nobody else’s', async () => {
     const address = await kind.viewed()
     const config = configure(sandbox, address, resources)
@@ -122,4 +180,13 @@ describe.each(bothWarehouses())('$name', (kind) => {
     )
     expect(counts).toEqual(all)
   })
+})
+
+it('a copy that cannot begin leaves no file behind', async () => {
+  const folder = scratch()
+  const config = configure(sandbox, { url: `sqlite:${folder}/none.db`, schema: '' }, resources)
+  for (const part of [[], ['--tenant', String(first)]]) {
+    const copied = await shopsync(['copy', ...part, '--to', `sqlite:${folder}/copy.db`, '--config', config])
+    expect([copied.code, readdirSync(folder)]).toEqual([2, []])
+  }
 })
