@@ -9,6 +9,7 @@ import { parse, parseAllDocuments } from 'yaml'
 import { readDocument } from '../../src/engine/config/load.js'
 import { configReference } from '../../src/engine/config/reference.js'
 import { configSchema } from '../../src/engine/config/schema.js'
+import { calendarTimes } from '../../src/features/init/calendartimes.js'
 import { jobSchema } from '../../src/features/jobs/jobfile.js'
 import { checks, kinds } from '../support/checks.js'
 import { scratch } from '../support/scratch.js'
@@ -39,8 +40,20 @@ test('the crontab plans each job as its file does', () => {
 test('systemd has a timer for each planned job', () => {
   const timers = filesIn('deploy/systemd', '.timer').map((path) => /shopsync-([\w-]+)\.timer/.exec(path)?.[1])
   expect(timers.sort()).toEqual(planned.map(({ name }) => name).sort())
-  for (const name of timers)
-    expect(text(`deploy/systemd/shopsync-${name}.timer`)).toContain(`Unit=shopsync@${name}.service`)
+  for (const { name, schedule = '' } of planned) {
+    const timer = text(`deploy/systemd/shopsync-${name}.timer`)
+    expect(timer).toContain(`Unit=shopsync@${name}.service`)
+    // UTC is the default of schedule.timeZone.
+    expect(timer.match(/(?<=^OnCalendar=).*$/gm)).toEqual(calendarTimes(schedule, 'UTC'))
+  }
+})
+
+test('all units of systemd are hardened alike', () => {
+  const walls = filesIn('deploy/systemd', '.service').map(
+    (unit) => /^# The program only[\s\S]*?^# No Memory.*$/m.exec(text(unit))?.[0],
+  )
+  expect(walls[0]?.length).toBeGreaterThan(900)
+  expect(new Set(walls).size).toBe(1)
 })
 
 test('whatever runs under systemd may write where the documents put metrics', () => {

@@ -42,7 +42,7 @@ const needs: Record<string, readonly string[]> = {
   demo: ['events', 'reconcile', 'report', 'sync'],
   forget: ['grants', 'health'],
   health: ['events', 'targets'],
-  init: ['check'],
+  init: ['check', 'health', 'jobs'],
   migrate: ['analytics'],
   plan: ['analytics', 'backfill', 'targets'],
   report: ['analytics', 'events', 'health', 'runs', 'targets'],

@@ -41,6 +41,8 @@ export interface Loaded {
   readonly variables: readonly string[]
   /** Files that hold a secret, including the configuration itself. */
   readonly secretFiles: readonly SecretFile[]
+  /** The sections that were written, among those that have defaults for everything. */
+  readonly written: ReadonlySet<string>
 }
 
 /** Settings that hold secrets: they are never shown, and may be written as `{"file": PATH}`. */
@@ -97,7 +99,8 @@ export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
   const config = freeze(toConfig(parsed.data, { ...options, resources }))
   const { file } = options
   const own = file === undefined ? [] : held.map((key) => ({ file, key }))
-  return { config, variables: [...variables], secretFiles: [...files, ...own] }
+  const written = new Set(Object.keys(raw as object))
+  return { config, variables: [...variables], secretFiles: [...files, ...own], written }
 }
 
 /** A value that couldn't be filled in is one problem, not two. */

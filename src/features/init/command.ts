@@ -12,9 +12,10 @@ export const initCommand: Command = {
   summary: 'ask for address, partner and secret; write config.json and shopsync.env; test them',
   help: `
 Writes into the working directory: config.json, and shopsync.env (mode 0600) with SHOPSYNC_API_SECRET. Every command
-reads both automatically. Then runs shopsync check, prints crontab lines and a systemd unit, and tells you what to type
-next. Existing files are left alone without --force (exit 2). With --print, it only prints how to run what is configured here: crontab lines,
-systemd units, a compose file, or manifests for Kubernetes.`,
+reads both automatically. Then prints crontab lines and a systemd unit, runs shopsync check, and tells you what to type
+next. Existing files are left alone without --force (exit 2). With --print, it only prints how to run what is configured
+here, as crontab lines, systemd units, a compose file, or manifests for Kubernetes: each job that has a schedule, at its
+times in schedule.timeZone, shopsync listen if there is a section events, shopsync worker if there are schedule.shards.`,
   examples: [
     ['shopsync init', 'asks for what it needs'],
     ['shopsync init --sandbox --yes', 'for shopsync sandbox, without asking'],
@@ -43,12 +44,13 @@ systemd units, a compose file, or manifests for Kubernetes.`,
     },
   ],
   run: async (invocation) => {
-    const [files, { examine }, { worstExit }, { checkText, findingOf }, text] = await Promise.all([
+    const [files, { examine }, { worstExit }, { checkText, findingOf }, text, units] = await Promise.all([
       import('./initfiles.js'),
       import('../check/examine.js'),
       import('../check/trials.js'),
       import('../check/words.js'),
       import('./words.js'),
+      import('./units.js'),
     ])
     if (invocation.options.print !== undefined) return printWay(invocation, text.ways)
     const { options, out, globals, io } = invocation
@@ -59,16 +61,19 @@ systemd units, a compose file, or manifests for Kubernetes.`,
     await makeFolder(folder, answers.warehouse)
     out.print(`${text.wroteText(written)}\n`)
     const [config] = written
-    const trials = await examine({ ...invocation, globals: { ...globals, config, envFile: undefined } })
-    const exitCode = worstExit(trials)
-    if (exitCode === 0 || out.json) out.print(`${checkText(trials, out.terminal)}\n`)
-    else out.say(`${checkText(trials, out.terminal)}\n`)
-    const start = await startOf(io, answers.warehouse)
+    const configured = { ...invocation, globals: { ...globals, config, envFile: undefined } }
+    const { startOf } = await import('./start.js')
+    const start = await startOf(configured)
+    // The way to run it comes first: what was found has to be in sight when the command ends.
     out.print(`${text.ways.crontab.says}\n\n`)
     out.printAsIs(`${text.ways.crontab.asItIs(start)}\n\n`)
     out.print(`${text.scheduleSays}\n\n`)
-    out.printAsIs(`${text.scheduleUnit(start)}\n\n`)
+    out.printAsIs(`${units.scheduleUnit(start)}\n\n`)
     out.print(`${text.otherWays}\n\n`)
+    const trials = await examine(configured)
+    const exitCode = worstExit(trials)
+    if (exitCode === 0 || out.json) out.print(`${checkText(trials, out.terminal)}\n`)
+    else out.say(`${checkText(trials, out.terminal)}\n`)
     const next = text.nextStep(trials, { isSandbox: answers.baseUrl === sandbox.baseUrl })
     out.print(next)
     if (out.json)
@@ -76,7 +81,7 @@ systemd units, a compose file, or manifests for Kubernetes.`,
         files: written,
         checks: trials.map(findingOf),
         crontab: text.crontab(start),
-        systemd: text.systemdUnits(start),
+        systemd: units.systemdUnits(start),
         compose: text.composeFile(start),
         next,
       })
@@ -86,11 +91,10 @@ systemd units, a compose file, or manifests for Kubernetes.`,
 
 /** Prints one way to run what is configured in this folder. */
 async function printWay(invocation: Invocation, ways: typeof import('./words.js').ways): Promise<number> {
-  const { loadConfiguration } = await import('../../shell/configuration.js')
-  const { options, out, io } = invocation
-  const { config } = await loadConfiguration(invocation)
+  const { startOf } = await import('./start.js')
+  const { options, out } = invocation
   const way = options.print as Way
-  const text = ways[way].asItIs(await startOf(io, config.warehouse.url.reveal()))
+  const text = ways[way].asItIs(await startOf(invocation))
   if (out.json) await out.document({ [way]: text })
   else out.result(`${text}\n`)
   return 0
@@ -105,37 +109,6 @@ async function makeFolder(folder: string, warehouse: string): Promise<void> {
   ])
   const url = inFolder(atHome(warehouse), folder)
   if (url.startsWith('sqlite:')) await mkdir(dirname(url.slice('sqlite:'.length)), { recursive: true })
-}
-
-async function startOf({ workingDirectory: folder, started }: Io, warehouse: string) {
-  const [{ realpathSync }, { userInfo }, { dirname, relative, resolve }, { atHome }] = await Promise.all([
-    import('node:fs'),
-    import('node:os'),
-    import('node:path'),
-    import('../../engine/config/address.js'),
-  ])
-  // A container may run as a user without a name.
-  const uid = process.getuid?.() ?? 0
-  const gid = process.getgid?.() ?? 0
-  const username = nameOf(userInfo) ?? String(uid)
-  const url = atHome(warehouse)
-  const place = url.startsWith('sqlite:') ? dirname(resolve(folder, url.slice('sqlite:'.length))) : folder
-  return {
-    node: started.node,
-    program: realpathSync(started.program),
-    folder,
-    user: username,
-    ids: `${uid}:${gid}`,
-    written: relative(folder, place).startsWith('..') ? [place] : [],
-  }
-}
-
-function nameOf(userInfo: () => { readonly username: string }): string | undefined {
-  try {
-    return userInfo().username
-  } catch {
-    return undefined
-  }
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

@@ -14,12 +14,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import { calendarTimes } from '../../../src/features/init/calendartimes.js'
 import { shopsync } from '../../support/call.js'
 import { cloneSqlite } from '../../support/clones.js'
 import { program } from '../../support/process.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
-import { filesIn, root, textOf } from '../../support/tree.js'
+import { root, textOf } from '../../support/tree.js'
 import { warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 12, seed: 3 })
@@ -39,21 +40,16 @@ function folderOf(name = 'plain'): string {
   return folder
 }
 
-const deployed = filesIn('deploy/systemd', '').map((path) => path.split('/').at(-1))
-
-/**
- * The units that init prints, by name: none has a name from deploy/systemd. systemd accepts them, and they are
- * hardened.
- */
-async function takesUnits(text: string): Promise<void> {
+/** The units that init prints, by name. systemd accepts them, and they are hardened as those of deploy/ are. */
+async function takesUnits(text: string, more: readonly string[] = []): Promise<void> {
   const folder = scratch()
   const units = text.split(/^(?=# \/etc\/systemd\/system\/)/m).map((unit) => {
     const name = /^# \/etc\/systemd\/system\/(\S+)/.exec(unit)?.[1] ?? ''
-    expect(deployed).not.toContain(name)
     writeFileSync(join(folder, name.replace('@.', '@hourly.')), unit)
     return name
   })
-  expect(units).toEqual(['shopsync-run@.service', 'shopsync-run-hourly.timer', 'shopsync-run-nightly.timer'])
+  const timers = ['hourly', 'nightly', 'weekly-verify'].map((job) => `shopsync-${job}.timer`)
+  expect(units.sort()).toEqual(['shopsync@.service', ...timers, ...more].sort())
   // All of deploy/'s hardening for the program, except for where its folder may be.
   const ours = textOf('deploy/systemd/shopsync@.service').split('\n')
   const walls = ours.slice(ours.indexOf('NoNewPrivileges=yes')).filter((line) => /^[A-Z]/.test(line))
@@ -64,8 +60,8 @@ async function takesUnits(text: string): Promise<void> {
   const paths = units.map((name) => join(folder, name.replace('@.', '@hourly.')))
   const { stdout, stderr } = await promisify(execFile)('systemd-analyze', ['verify', ...paths])
   expect(`${stdout}${stderr}`.split('\n').filter((line) => line.includes(folder))).toEqual([])
-  const exposed = ['security', '--offline=true', '--threshold=25', paths[0] ?? '']
-  await promisify(execFile)('systemd-analyze', exposed)
+  for (const path of paths.filter((one) => one.endsWith('.service')))
+    await promisify(execFile)('systemd-analyze', ['security', '--offline=true', '--threshold=25', path])
 }
 
 const hasSystemd = ((): boolean => {
@@ -147,7 +143,7 @@ test('its result does not scroll away; --print shows one way to run what is conf
   const { stdout } = await shopsync(words, { cwd: folder })
   expect(stdout).not.toMatch(/OnCalendar|services:/)
   expect(stdout.match(/^ExecStart=\/.*$/gm)).toEqual([expect.stringMatching(/ -- \/\S+ schedule$/)])
-  expect(stdout.slice(stdout.indexOf('To run it')).split('\n').length).toBeLessThan(30)
+  expect(stdout.indexOf('source behavior')).toBeGreaterThan(stdout.lastIndexOf('WantedBy='))
   expect(stdout).toMatch(/^0 \* \* \* \* .*run hourly --quiet$/m)
   expect(stdout).toContain('shopsync init --print systemd')
   const files = () => readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), 'utf8')])
@@ -166,6 +162,117 @@ test('its result does not scroll away; --print shows one way to run what is conf
   expect((await print('crontab', '--json')).json<object>()).toEqual({ crontab: expect.any(String) })
   expect(await shopsync(['init', '--print', 'launchd'], { cwd: folder })).toMatchObject({ code: 2 })
   expect(files()).toEqual(before)
+})
+
+/** Prints a way for what a folder has: a configuration, jobs of its own. */
+async function printed(way: string, config: object, jobs: Readonly<Record<string, object>>): Promise<string> {
+  const folder = folderOf()
+  mkdirSync(join(folder, 'jobs'))
+  const api = { baseUrl: sandbox.url, partnerId: '42', secret: 's' }
+  const warehouse = { url: 'postgres://u@h/d' }
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ api, warehouse, ...config }))
+  for (const [name, job] of Object.entries(jobs))
+    writeFileSync(
+      join(folder, `jobs/${name}.json`),
+      JSON.stringify({ description: 'mine', steps: [{ command: 'sync' }], ...job }),
+    )
+  const { code, stdout, stderr } = await shopsync(['init', '--print', way], { cwd: folder })
+  expect([code, stderr]).toEqual([0, ''])
+  return stdout
+}
+
+describe('--print has what is configured here', () => {
+  const schedule = { timeZone: 'America/Chicago', shards: 8 }
+  const configured = { schedule, events: { port: 8700 } }
+  // A job of one's own, one that the program brings with another schedule, and one without any.
+  const jobs = {
+    'ten-past': { schedule: '10 6-8 * * mon-fri' },
+    nightly: {},
+    hourly: { schedule: '5 * * * *' },
+  }
+
+  test('crontab', async () => {
+    const text = await printed('crontab', configured, jobs)
+    expect(text.match(/^CRON_TZ=.*$/gm)).toEqual(['CRON_TZ=America/Chicago'])
+    expect(text.match(/^.*(?= cd ).* run .*$/gm)?.map((line) => line.replace(/ +cd .* run /, ' | '))).toEqual(
+      [
+        '5 * * * * | hourly --enqueue 8 --quiet',
+        '10 6-8 * * mon-fri | ten-past --enqueue 8 --quiet',
+        '0 5 * * 0 | weekly-verify --enqueue 8 --quiet',
+      ],
+    )
+    expect(text.match(/unit for shopsync \w+$/gm)).toEqual([
+      'unit for shopsync listen',
+      'unit for shopsync worker',
+    ])
+    expect(await printed('crontab', {}, {})).not.toMatch(/enqueue|unit for/)
+  })
+
+  test('systemd', async () => {
+    const text = await printed('systemd', configured, jobs)
+    expect(text.match(/^(# \/etc|OnCalendar).*$/gm)).toEqual([
+      '# /etc/systemd/system/shopsync@.service',
+      '# /etc/systemd/system/shopsync-hourly.timer',
+      'OnCalendar=*-*-* *:05:00 America/Chicago',
+      '# /etc/systemd/system/shopsync-ten-past.timer',
+      'OnCalendar=Mon,Tue,Wed,Thu,Fri *-*-* 06,07,08:10:00 America/Chicago',
+      '# /etc/systemd/system/shopsync-weekly-verify.timer',
+      'OnCalendar=Sun *-*-* 05:00:00 America/Chicago',
+      '# /etc/systemd/system/shopsync-listen.service',
+      '# /etc/systemd/system/shopsync-worker.service',
+    ])
+    const started = text.match(/(?<=^ExecStart=.* )(run .*|\w+)$/gm)
+    expect(started).toEqual(['run %i --enqueue 8', 'listen', 'worker'])
+    await takesUnits(await printed('systemd', configured, {}), [
+      'shopsync-listen.service',
+      'shopsync-worker.service',
+    ])
+  })
+
+  test('compose and Kubernetes', async () => {
+    const { services } = parse(await printed('compose', configured, jobs)) as {
+      services: Record<string, ComposeService>
+    }
+    expect(Object.values(services).map(({ command }) => command.at(-1))).toEqual([
+      'schedule',
+      'listen',
+      'worker',
+    ])
+    const documents = parseAllDocuments(await printed('kubernetes', configured, jobs)).map(
+      (one) =>
+        one.toJS() as {
+          kind: string
+          metadata: { name: string }
+          spec: { schedule?: string; timeZone?: string }
+          data?: object
+        },
+    )
+    expect(documents.map(({ kind, metadata, spec }) => [kind, metadata.name, spec?.schedule])).toEqual([
+      ['ConfigMap', 'shopsync', undefined],
+      ['CronJob', 'shopsync-hourly', '5 * * * *'],
+      ['CronJob', 'shopsync-ten-past', '10 6-8 * * mon-fri'],
+      ['CronJob', 'shopsync-weekly-verify', '0 5 * * 0'],
+      ['Deployment', 'shopsync-listen', undefined],
+      ['Service', 'shopsync-listen', undefined],
+      ['Deployment', 'shopsync-worker', undefined],
+      ['PodDisruptionBudget', 'shopsync-worker', undefined],
+    ])
+    expect(documents[2]?.spec.timeZone).toBe('America/Chicago')
+    expect(Object.keys(documents[0]?.data ?? {})).toEqual(['config.json', 'hourly.json', 'ten-past.json'])
+    expect(JSON.stringify(documents[2])).toContain('{"key":"ten-past.json","path":"jobs/ten-past.json"}')
+    expect(JSON.stringify(documents[2])).toContain('["run","ten-past","--enqueue","8"]')
+  })
+})
+
+test.each([
+  ['*/15 9-17 * * *', ['*-*-* 09,10,11,12,13,14,15,16,17:00,15,30,45:00 UTC']],
+  ['30 2 1,15 jan-mar *', ['*-01,02,03-01,15 02:30:00 UTC']],
+  ['0 0 1 * fri-7', ['*-*-01 00:00:00 UTC', 'Fri,Sat,Sun *-*-* 00:00:00 UTC']],
+  ['0 0 */2 * 0-6', ['*-*-01,03,05,07,09,11,13,15,17,19,21,23,25,27,29,31 00:00:00 UTC']],
+  ['0 0 */10 * 1', ['Mon *-*-01,11,21,31 00:00:00 UTC']],
+])('%s for systemd', (schedule, times) => {
+  expect(calendarTimes(schedule, 'UTC')).toEqual(times)
+  if (hasSystemd) for (const time of times) execFileSync('systemd-analyze', ['calendar', time])
 })
 
 test('existing files stay without --force', async () => {
