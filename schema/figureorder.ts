@@ -6,6 +6,7 @@ const order: readonly string[] = [
   ...['customers', 'new_customers', 'invoiced_cents', 'discounts_cents', 'supply_fees_cents'],
   ...['hours_sold', 'hours_per_order', 'hours_per_car', 'technician_hours', 'effective_labor_rate'],
   ...['gross_profit_per_hour', 'service_sales_cents', 'parts_cost_cents', 'parts_margin'],
+  ...['line_gross_profit_cents', 'line_gross_margin'],
   ...['collected_cents', 'deposits_cents', 'refunds_cents', 'declined_cards'],
   ...['receivables_cents', 'receivables_over_30_cents', 'receivables_over_60_cents'],
   ...['receivables_over_90_cents', 'credits_cents'],

@@ -27,7 +27,8 @@ export const openQuestions: readonly OpenQuestion[] = [
   },
   {
     question: 'A discount larger than the amount it applies to',
-    answer: 'It counts as sent, and `discount_exceeds_gross` is true.',
+    answer:
+      'It takes all of it and no more; where labor or parts come to 0 or less, it takes nothing. `discount_exceeds_gross` is true. A discount below 0 (a surcharge) counts as sent.',
   },
   {
     question: 'Both a discount in cents and a percentage',

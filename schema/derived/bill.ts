@@ -23,12 +23,20 @@ import { servicesOf } from './servicesums.js'
 /** A tax or discount of this many cents is absurd: sums of them must fit 64 bits. */
 const absurdSum = 9_000_000_000_000_000
 
-/** The given cents, else the percentage, else nothing. A discount larger than its gross is kept as given. */
-function discountOf(given: Stored | undefined, percentage: Stored | undefined, gross: Whole): Whole {
+/** A discount as sent: the given cents, else the percentage, else nothing. */
+function discountSent(given: Stored | undefined, percentage: Stored | undefined, gross: Whole): Whole {
   const cents = amountOf(given)
   if (cents !== null) return cents
   const percent = numberOf(percentage)
   return percent === null ? 0 : (below(rounded(times(gross, percent), 100 * unit), absurdSum) ?? 0)
+}
+
+/** Such a discount takes what it applies to and no more: as sent, it would make sales negative that nobody booked. */
+const exceeds = (discount: Whole, gross: Whole): boolean => discount > 0 && discount > gross
+
+function discountTaken(sent: Whole, gross: Whole): Whole {
+  if (!exceeds(sent, gross)) return sent
+  return gross > 0 ? gross : 0
 }
 
 /** The tax base, as a fraction: a discount applies proportionally to taxable and other lines. */
@@ -181,8 +189,6 @@ const ofTheFormula = new RegExp(
 const sumOf = (values: readonly (Whole | null)[]): Whole | null =>
   values.reduce<Whole | null>((sum, value) => (sum === null || value === null ? null : plus(sum, value)), 0)
 
-const exceeds = (discount: Whole, gross: Whole): boolean => discount > 0 && discount > gross
-
 /** What is stored with the services and lines. */
 function linesOf(
   {
@@ -229,8 +235,10 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const { lines: parts, costs: partsCosts } = partsOf(record)
   const { lines: sublets, costs: subletsCosts } = subletsOf(record)
   const hazmats = hazmatsOf(record)
-  const laborDiscount = discountOf(order.labor_discount_cents, order.labor_discount_percentage, labor.cents)
-  const partsDiscount = discountOf(order.part_discount_cents, order.part_discount_percentage, parts.cents)
+  const laborSent = discountSent(order.labor_discount_cents, order.labor_discount_percentage, labor.cents)
+  const partsSent = discountSent(order.part_discount_cents, order.part_discount_percentage, parts.cents)
+  const laborDiscount = discountTaken(laborSent, labor.cents)
+  const partsDiscount = discountTaken(partsSent, parts.cents)
   const supplyFee = amountOf(order.supply_fee_cents)
   const gross = [labor, parts, sublets, hazmats].reduce<Whole>((sum, { cents }) => plus(sum, cents), 0)
   const sales = minus(gross, plus(laborDiscount, partsDiscount))
@@ -274,7 +282,7 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
     paid: payments.reduce<Whole>((sum, payment) => plus(sum, amountOf(payment.amount_cents) ?? 0), 0),
     withoutPrice,
     withoutCost,
-    discountExceedsGross: exceeds(laborDiscount, labor.cents) || exceeds(partsDiscount, parts.cents),
+    discountExceedsGross: exceeds(laborSent, labor.cents) || exceeds(partsSent, parts.cents),
     inQuarantine,
   }
 }

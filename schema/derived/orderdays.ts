@@ -18,6 +18,7 @@ export function orderDays(order: StoredRow, { dayOf, localOf, minutesBetween }: 
     minutes_to_start: between(created, started),
     minutes_in_work: between(started, closed),
     minutes_to_pick_up: between(closed, gone),
+    minutes_to_close: between(created, closed),
     created_at_local: local(created),
     closed_at_local: local(closed),
     started_at_local: local(started),

@@ -37,11 +37,11 @@ const fields = {
     'Sum of its labor lines: hours times the labor rate of the service, each line rounded to cents.',
   ),
   labor_discount_cents: cents(
-    'Discount on labor: the cents given; otherwise the percentage of `labor_cents`; otherwise 0.',
+    'Discount on labor: the cents given; otherwise the percentage of `labor_cents`; otherwise 0. At most `labor_cents`.',
   ),
   parts_cents: cents('Sum of its parts: quantity times price, each line rounded to cents.'),
   parts_discount_cents: cents(
-    'Discount on parts: the cents given; otherwise the percentage of `parts_cents`; otherwise 0.',
+    'Discount on parts: the cents given; otherwise the percentage of `parts_cents`; otherwise 0. At most `parts_cents`.',
   ),
   sublets_cents: cents('Sum of the prices of its sublets.'),
   hazmats_cents: cents('Sum of its hazmats: quantity times fee, each line rounded to cents.'),
@@ -90,7 +90,7 @@ const fields = {
   ),
   supply_fee_unknown: flag('true if `supply_fee_cents` is null: then fee, parts tax and total are unknown.'),
   discount_exceeds_gross: flag(
-    'true if the discount on labor or parts is above 0 and larger than the amount it applies to.',
+    'true if the discount on labor or parts, as sent, is above 0 and larger than the amount it applies to: it counts as that amount.',
   ),
   fixed_price_ignored: flag(
     'true if a service came with a `fixed_price_cents`, which the API documentation does not show and the formula ignores.',
@@ -103,7 +103,7 @@ const fields = {
     cents('The part of `parts_tax_cents` that is the tax on the supply fee; null if `parts_tax_cents` is.'),
   ),
   unshared_discount_cents: cents(
-    'Discounts on labor or parts that no line carries, because the lines they apply to total 0.',
+    'Discounts below 0 (surcharges) on labor or parts that no line carries, because the lines they apply to total 0.',
   ),
   created_at_local: nullable(
     text(
@@ -136,6 +136,12 @@ const fields = {
   due_out_on: day("The day the vehicle is to be picked up, in the shop's time zone."),
   due_out_at_local: shown('the vehicle is to be picked up'),
   updated_at_local: shown('it was last changed at the source'),
+  minutes_to_close: nullable(
+    integer('Whole minutes from creation to close, rounded down; null if either time is missing.'),
+  ),
+  inspections_red: integer('Inspections whose result is `red`.'),
+  inspections_yellow: integer('Inspections whose result is `yellow`.'),
+  inspections_green: integer('Inspections whose result is `green`.'),
 }
 
 /** The columns to read from each table. */
@@ -175,6 +181,7 @@ const reads = {
   repair_order_parts: ['id', 'service_id', 'quantity', 'quoted_price_cents', 'cost_cents', 'taxable'],
   repair_order_sublets: ['id', 'service_id', 'price_cents', 'cost_cents', 'taxable'],
   repair_order_hazmats: ['id', 'service_id', 'quantity', 'fee_cents', 'taxable'],
+  repair_order_inspections: ['state'],
   repair_order_payments: ['amount_cents'],
   repair_order_totals: ['lines_in_quarantine'],
 } as const
@@ -196,6 +203,9 @@ function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeo
   const [order] = record.rows.repair_orders ?? []
   if (!order) return { rows: [] }
   const bill = billOf(record, order, settings)
+  const inspections = record.rows.repair_order_inspections ?? []
+  const ofColor = (color: string): number =>
+    inspections.reduce((count, { state }) => (state === color ? count + 1 : count), 0)
   const row = {
     repair_order_key: `${record.tenantId}-${order.id}`,
     number: order.number ?? null,
@@ -242,6 +252,9 @@ function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeo
     exempt_sales_cents: bill.exemptSales,
     taxable_sales_cents: bill.taxableSales,
     untaxed_sales_cents: bill.untaxedSales,
+    inspections_red: ofColor('red'),
+    inspections_yellow: ofColor('yellow'),
+    inspections_green: ofColor('green'),
   }
   return { rows: [Object.assign(row, orderDays(order, settings))], lines: bill.lines }
 }
@@ -252,7 +265,7 @@ export default defineDerived({
   ownerColumn: 'repair_order_id',
   doc: 'Totals of each repair order, by the formula in docs/totals.md: sales, discounts, taxes, total, cost, payments.',
   grain: 'one repair order of a shop, including deleted ones',
-  version: 6,
+  version: 7,
   fields,
   indexes: [['shop_id', 'closed_on'], ['customer_id']],
   unique: ['repair_order_key'],

@@ -25,6 +25,8 @@ import inventory_value_cents from './inventory_value_cents.js'
 import invoiced_cents from './invoiced_cents.js'
 import invoices from './invoices.js'
 import labor_tax_cents from './labor_tax_cents.js'
+import line_gross_margin from './line_gross_margin.js'
+import line_gross_profit_cents from './line_gross_profit_cents.js'
 import new_customers from './new_customers.js'
 import open_estimates from './open_estimates.js'
 import open_estimates_cents from './open_estimates_cents.js'
@@ -77,6 +79,8 @@ const declared = {
   invoiced_cents,
   invoices,
   labor_tax_cents,
+  line_gross_margin,
+  line_gross_profit_cents,
   new_customers,
   open_estimates,
   open_estimates_cents,

@@ -22,7 +22,7 @@ export default defineView({
       'Whether it was closed after `due_out_at`, or is still open past it; null if there is no `due_out_at`.',
     ),
     minutes_to_close: col.minutes(
-      'From creation to close, in whole minutes, whether or not the start is known; null if either time is missing.',
+      'From creation to close, rounded down, whether or not the start is known; null if either time is missing.',
     ),
     due_out_on: col.day("The day the vehicle was due, in the shop's time zone."),
     due_out_at_local: col.text("When it was due, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
@@ -48,8 +48,7 @@ export default defineView({
       minutes_in_all: q.minutes('r.created_at', 'r.picked_up_at'),
       due_out_at: 'r.due_out_at',
       is_late: isLate(q, 'r'),
-      // The stored minutes are at hand; computing them from instants takes ten times as long.
-      minutes_to_close: `coalesce(o.minutes_to_start + o.minutes_in_work, ${q.minutes('r.created_at', 'r.closed_at')})`,
+      minutes_to_close: 'o.minutes_to_close',
       due_out_on: 'o.due_out_on',
       due_out_at_local: 'o.due_out_at_local',
     },

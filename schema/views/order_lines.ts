@@ -53,6 +53,12 @@ const columns = {
   vendor_id: col.id('Vendor of a sublet; null for other kinds.'),
   vendor_key: col.key('dim_vendors', 'Key of the vendor: TENANT-ID.'),
   vendor_name: col.text('Name of the vendor.'),
+  gross_profit_cents: col.cents(
+    'Amount minus discount and cost; labor and hazmats, which have no cost, count as 0 there. Null if the price or cost is unknown.',
+  ),
+  net_where_profit_known_cents: col.cents.always(
+    '`net_cents` if the gross profit is known, otherwise 0. A margin divides `gross_profit_cents` by this.',
+  ),
 } as const
 
 /** What differs between the kinds of lines. Each has its rows as `l`. */
@@ -64,12 +70,16 @@ interface Kind {
   readonly price: string
   /** Its price is the rate of its service. */
   readonly isRated?: boolean
+  /** Whether the API shows a cost of such lines. */
+  readonly isBought?: boolean
   readonly technician?: string
   readonly inventory?: string
   readonly brand?: string
   readonly vendor?: string
 }
 
+const net = 'l._amount_cents - l._discount_cents'
+const netWhereCostKnown = `case when l._cost_cents is null then 0 else coalesce(${net}, 0) end`
 const unknownId = 'cast(null as bigint)'
 const unknownText = 'cast(null as text)'
 
@@ -101,18 +111,19 @@ function linesOf(q: ViewWords, given: Kind): ViewQuery<keyof typeof columns> {
       price_cents: given.price,
       amount_cents: 'coalesce(l._amount_cents, 0)',
       discount_cents: 'coalesce(l._discount_cents, 0)',
-      net_cents: 'coalesce(l._amount_cents - l._discount_cents, 0)',
+      net_cents: `coalesce(${net}, 0)`,
       cost_cents: 'l._cost_cents',
       price_unknown: 'l._amount_cents is null',
       taxable: 'coalesce(l.taxable, true)',
       service_key: q.key('l.tenant_id', 'l.repair_order_id', 'l.service_id'),
       tax_cents: 'l._tax_cents',
-      net_where_cost_known_cents:
-        'case when l._cost_cents is null then 0 else coalesce(l._amount_cents - l._discount_cents, 0) end',
+      net_where_cost_known_cents: netWhereCostKnown,
       inventory_key: inventory ? q.key('l.tenant_id', inventory) : unknownText,
       vendor_id: vendor ?? unknownId,
       vendor_key: vendor ? q.key('l.tenant_id', vendor) : unknownText,
       vendor_name: vendor ? q.name('vendors', 'v', vendor) : unknownText,
+      gross_profit_cents: given.isBought ? `${net} - l._cost_cents` : net,
+      net_where_profit_known_cents: given.isBought ? netWhereCostKnown : `coalesce(${net}, 0)`,
     },
     from: `${from} ${joinOrder('l')}
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
@@ -138,6 +149,7 @@ export default defineView({
     }),
     linesOf(q, {
       kind: 'part',
+      isBought: true,
       from: '{repair_order_parts} l',
       description: 'l.description',
       quantity: saneUnits('l.quantity'),
@@ -147,6 +159,7 @@ export default defineView({
     }),
     linesOf(q, {
       kind: 'sublet',
+      isBought: true,
       from: '{repair_order_sublets} l',
       description: 'l.name',
       quantity: '1',

@@ -64,6 +64,10 @@ const ofTotals = [
   'due_out_on',
   'due_out_at_local',
   'updated_at_local',
+  'minutes_to_close',
+  'inspections_red',
+  'inspections_yellow',
+  'inspections_green',
 ] as const
 
 /**
@@ -156,7 +160,9 @@ export default defineView({
     lines_without_cost: col.count.always('Parts and sublets whose cost is missing.'),
     lines_in_quarantine: col.count.always('Items that could not be stored. They are in no sum.'),
     supply_fee_unknown: col.boolean.always('Whether the supply fee, and so the total, is unknown.'),
-    discount_exceeds_gross: col.boolean.always('Whether a discount is larger than the amount it applies to.'),
+    discount_exceeds_gross: col.boolean.always(
+      'Whether a discount, as sent, is larger than the amount it applies to. It counts as that amount.',
+    ),
     fixed_price_ignored: col.boolean.always('Whether a service has a fixed price, which these sums ignore.'),
     total_unknown: col.boolean.always('Whether the total is unknown.'),
     created_at: col.timestamp('When it was created.'),
@@ -175,7 +181,7 @@ export default defineView({
       'The part of parts_tax_cents that is on the supply fee rather than on a line; null if parts_tax_cents is.',
     ),
     unshared_discount_cents: col.cents.always(
-      'Discounts that no line carries, because the lines they apply to total 0. Almost always 0.',
+      'Discounts below 0 (surcharges) that no line carries, because the lines they apply to total 0. Almost always 0.',
     ),
     created_at_local: col.text("When it was created, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
     closed_at_local: col.text("When it was closed, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
@@ -210,6 +216,10 @@ export default defineView({
     sales_where_profit_known_cents: col.cents.always(
       '`sales_cents` if the gross profit is known, otherwise 0. A margin divides `gross_profit_cents` by this.',
     ),
+    minutes_to_close: col.minutes('Whole minutes from creation to closing; null if either time is missing.'),
+    inspections_red: col.count.always('Its inspections whose result is `red`.'),
+    inspections_yellow: col.count.always('Its inspections whose result is `yellow`.'),
+    inspections_green: col.count.always('Its inspections whose result is `green`. Others are unchecked.'),
   },
   example: `select closed_on, shop_key, shop_name, count(*) as invoices, sum(sales_cents) as sales_cents
 from orders

@@ -1,4 +1,4 @@
-import { joinOrder } from '../lines.js'
+import { isPrice, joinOrder } from '../lines.js'
 import { col, common, defineView, takes } from '../view.js'
 
 const sales =
@@ -43,6 +43,9 @@ export default defineView({
     completed_on: col.day("The day staff marked it completed, in the shop's time zone."),
     completed_at: col.timestamp('When staff marked it completed.'),
     completed_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    rated_hours: col.hours(
+      '`labor_hours` if the service has a labor rate, otherwise 0. A labor rate divides labor by this.',
+    ),
   },
   example:
     "select title, count(*) as sold, sum(sales_cents) as sales_cents from service_totals where state = 'invoice' group by title order by sales_cents desc limit 10",
@@ -74,6 +77,7 @@ export default defineView({
       completed_on: 's._completed_on',
       completed_at: 's.completed_at',
       completed_at_local: 's._completed_at_local',
+      rated_hours: `case when ${isPrice('s.labor_rate_cents')} then ${q.fromNine('s._labor_nine')} else 0 end`,
     },
     from: `{repair_order_services} s ${joinOrder('s')}
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id

@@ -5,6 +5,7 @@
  */
 import {
   hazmat,
+  inspection,
   labor,
   type OrderRecord,
   order,
@@ -190,14 +191,17 @@ const discounts: Written[] = [
     { labor_discount_cents: 50 },
   ],
   [
-    'a discount beyond its gross stays as it says, with a flag',
-    [{ labors: [labor(0.1)] }],
+    'a discount beyond its gross takes all of it and nothing of other kinds, with a flag',
+    [{ labors: [labor(0.1)], parts: [part(1, 3000, 1200)] }],
     {
       labor_cents: 1000,
-      labor_discount_cents: 1500,
-      sales_cents: -500,
-      labor_tax_cents: -50,
-      total_cents: -550,
+      labor_discount_cents: 1000,
+      sales_cents: 3000,
+      labor_tax_cents: 0,
+      total_cents: 3300,
+      gross_profit_cents: 1800,
+      exempt_sales_cents: 0,
+      taxable_sales_cents: 3000,
       discount_exceeds_gross: true,
     },
     { labor_discount_cents: 1500 },
@@ -205,8 +209,28 @@ const discounts: Written[] = [
   [
     'a discount of more than all percent, too',
     [{ parts: [part(1, 1000)] }],
-    { parts_discount_cents: 1500, discount_exceeds_gross: true },
+    { parts_discount_cents: 1000, sales_cents: 0, discount_exceeds_gross: true },
     { part_discount_percentage: 150 },
+  ],
+  [
+    'returned parts take no discount',
+    [{ parts: [part(-1, 5000, 3000)] }],
+    {
+      parts_discount_cents: 0,
+      sales_cents: -5000,
+      parts_tax_cents: -500,
+      gross_profit_cents: -2000,
+      unshared_discount_cents: 0,
+      discount_exceeds_gross: true,
+    },
+    { part_discount_cents: 100 },
+    { parts: [[-5000, 0, -500, -3000]] },
+  ],
+  [
+    'a discount without lines takes nothing',
+    [],
+    { labor_discount_cents: 0, sales_cents: 0, unshared_discount_cents: 0, discount_exceeds_gross: true },
+    { labor_discount_cents: 75 },
   ],
   [
     'a discount of the whole gross does not exceed it',
@@ -215,10 +239,16 @@ const discounts: Written[] = [
     { part_discount_percentage: 100 },
   ],
   [
-    'a discount on nothing has no share in the tax',
+    'a discount on parts that come to nothing takes nothing, a surcharge counts without a tax',
     [{ parts: [part(1, 5000), part(-1, 5000)] }],
-    { parts_cents: 0, parts_tax_cents: 0, sales_cents: -100, discount_exceeds_gross: true },
-    { part_discount_cents: 100 },
+    {
+      parts_discount_cents: 0,
+      labor_discount_cents: -10,
+      sales_cents: 10,
+      tax_cents: 0,
+      discount_exceeds_gross: true,
+    },
+    { part_discount_cents: 100, labor_discount_cents: -10 },
   ],
   [
     'a surcharge is a discount below zero',
@@ -602,6 +632,7 @@ const times: Written[] = [
       picked_up_on: '2026-01-02',
       minutes_to_start: 1,
       minutes_in_work: 1440,
+      minutes_to_close: 1441,
       minutes_to_pick_up: -1,
       created_at_local: '2026-01-01 00:00:00',
       closed_at_local: '2026-01-02 00:01:59',
@@ -610,10 +641,23 @@ const times: Written[] = [
     { started_at: stamp(119), closed_at: stamp(119 + 86_400), picked_up_at: stamp(118 + 86_400) },
   ],
   [
+    'minutes from creation to close are no sum of rounded parts',
+    [],
+    { minutes_to_start: 0, minutes_in_work: 0, minutes_to_close: 1 },
+    { created_at: '2026-01-01T00:00:00.5Z', started_at: stamp(60), closed_at: '2026-01-01T00:01:00.5Z' },
+  ],
+  [
+    'nor is what was closed before its creation',
+    [],
+    { minutes_to_start: -1, minutes_in_work: -1, minutes_to_close: -1 },
+    { created_at: stamp(120), started_at: stamp(90), closed_at: stamp(60) },
+  ],
+  [
     'an end that is missing',
     [],
     {
       started_on: null,
+      minutes_to_close: 0,
       minutes_to_start: null,
       minutes_in_work: null,
       minutes_to_pick_up: null,
@@ -714,22 +758,23 @@ const shared: Written[] = [
     { parts: [[1000, 0, 0, 0]], hazmats: [[710, 0, 0, null]] },
   ],
   [
-    'a discount beyond the gross is shared all the same',
+    'a discount beyond the gross leaves nothing of any line, nor of a service',
     [{ labors: [labor(0.1), labor(0.2)] }],
-    { labor_discount_cents: 4500, labor_tax_cents: -150, unshared_discount_cents: 0 },
+    { labor_discount_cents: 3000, labor_tax_cents: 0, unshared_discount_cents: 0 },
     { labor_discount_cents: 4500 },
     {
       labors: [
-        [1000, 1500, -50, null],
-        [2000, 3000, -100, null],
+        [1000, 1000, 0, null],
+        [2000, 2000, 0, null],
       ],
+      services: [[3e8, 3000, 3000, 0, 0, 0, 0, 0, 0, 0, null, null]],
     },
   ],
   [
-    'what comes to nothing takes no discount',
+    'a surcharge on what comes to nothing is on no line',
     [{ parts: [part(1, 5000), part(-1, 5000)] }],
-    { unshared_discount_cents: 175, parts_tax_cents: 7, supply_fee_tax_cents: 7 },
-    { part_discount_cents: 100, labor_discount_cents: 75, supply_fee_cents: 70 },
+    { unshared_discount_cents: -175, parts_tax_cents: 7, supply_fee_tax_cents: 7 },
+    { part_discount_cents: -100, labor_discount_cents: -75, supply_fee_cents: 70 },
     {
       parts: [
         [5000, 0, 0, 0],
@@ -867,4 +912,12 @@ export const cases: readonly TotalsCase[] = [
   ...shared,
   ...services,
   ...taxability,
+  [
+    'inspections are counted by color',
+    [
+      { inspections: [inspection('red'), inspection('green'), inspection('unchecked'), inspection(null)] },
+      { inspections: [inspection('red'), inspection('yellow'), inspection('purple')] },
+    ],
+    { inspections_red: 2, inspections_yellow: 1, inspections_green: 1 },
+  ] satisfies Written,
 ].map(([name, of, row, more, nets], i) => ({ name, row, nets, record: order(i + 1, of, more) }))

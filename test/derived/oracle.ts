@@ -65,8 +65,13 @@ function tax(kind: (typeof kinds)[number], discount: string, besides: string): s
     when (${top}) = 0 then 0 when ${rate} is null then null else ${exact} end`
 }
 
-const discount = (kind: string): string =>
-  `coalesce(${kind}_discount_cents, case when ${kind}_discount_percentage is not null then ${rounded(`${kind}_gross * ${finely(`${kind}_discount_percentage`)}`, String(100 * fine))} end, 0)`
+/** A discount above 0 takes its gross at most. */
+function discount(kind: string): string {
+  const gross = `${kind}_gross`
+  const percentage = rounded(`${gross} * ${finely(`${kind}_discount_percentage`)}`, String(100 * fine))
+  const sent = `coalesce(${kind}_discount_cents, case when ${kind}_discount_percentage is not null then ${percentage} end, 0)`
+  return `case when ${sent} <= 0 or ${sent} <= ${gross} then ${sent} when ${gross} > 0 then ${gross} else 0 end`
+}
 
 /** The part of a discount that no line gets. */
 const unshared = (kind: string): string => `case when ${kind}_gross = 0 then ${kind}_discount else 0 end`

@@ -52,6 +52,7 @@ const bases: Readonly<Record<string, string | null>> = {
   'daily_sales.gross_profit_cents': 'sales_where_profit_known_cents',
   'inventory_value.cost_cents': null,
   'order_lines.cost_cents': 'net_where_cost_known_cents',
+  'order_lines.gross_profit_cents': 'net_where_profit_known_cents',
   'orders.gross_profit_cents': 'sales_where_profit_known_cents',
   'parts_margin.cost_cents': 'sold_where_margin_known_cents',
   'parts_margin.margin_cents': 'sold_where_margin_known_cents',

@@ -14,6 +14,7 @@ export interface ServiceOfOrder {
   readonly parts?: readonly Item[]
   readonly sublets?: readonly Item[]
   readonly hazmats?: readonly Item[]
+  readonly inspections?: readonly Item[]
   readonly [other: string]: unknown
 }
 
@@ -61,6 +62,7 @@ export function order(
         parts: numbered(service.parts, first + 30),
         sublets: numbered(service.sublets, first + 50),
         hazmats: numbered(service.hazmats, first + 70),
+        inspections: numbered(service.inspections, first + 90),
       }
     }),
     payments: [],
@@ -85,6 +87,8 @@ export const hazmat = (quantity: unknown, fee_cents: unknown, taxable: unknown =
   fee_cents,
   taxable,
 })
+
+export const inspection = (state: unknown): Item => ({ state })
 
 export interface StoreOptions {
   readonly tenantId?: number

@@ -32,7 +32,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('order_lines distributes discounts so that they add up to those of the order', async () => {
     const columns =
-      'kind line_id quantity price_cents amount_cents discount_cents net_cents cost_cents price_unknown'
+      'kind line_id quantity price_cents amount_cents discount_cents net_cents cost_cents price_unknown gross_profit_cents net_where_profit_known_cents'
     expect(
       await rows(
         'order_lines',
@@ -40,13 +40,13 @@ describe.each(bothWarehouses())('$name', (kind) => {
         'where tenant_id = 1 and repair_order_id = 1 order by kind, line_id',
       ),
     ).toEqual([
-      ['hazmat', 131, 2, 355, 710, 0, 710, null, false],
-      ['labor', 111, 0.35, 10_250, 3588, 124, 3464, null, false],
-      ['labor', 112, 1.5, 10_250, 15_375, 531, 14_844, null, false],
-      ['labor', 121, 1, 10_000, 10_000, 345, 9655, null, false],
-      ['part', 113, 3, 1999, 5997, 600, 5397, 3600, false],
-      ['part', 122, 1.5, 333, 500, 50, 450, 150, false],
-      ['sublet', 132, 1, 9900, 9900, 0, 9900, 6400, false],
+      ['hazmat', 131, 2, 355, 710, 0, 710, null, false, 710, 710],
+      ['labor', 111, 0.35, 10_250, 3588, 124, 3464, null, false, 3464, 3464],
+      ['labor', 112, 1.5, 10_250, 15_375, 531, 14_844, null, false, 14_844, 14_844],
+      ['labor', 121, 1, 10_000, 10_000, 345, 9655, null, false, 9655, 9655],
+      ['part', 113, 3, 1999, 5997, 600, 5397, 3600, false, 1797, 5397],
+      ['part', 122, 1.5, 333, 500, 50, 450, 150, false, 300, 450],
+      ['sublet', 132, 1, 9900, 9900, 0, 9900, 6400, false, 3500, 9900],
     ])
     expect(
       await rows(
@@ -55,14 +55,14 @@ describe.each(bothWarehouses())('$name', (kind) => {
         'where tenant_id = 1 and repair_order_id in (2, 6) order by line_id',
       ),
     ).toEqual([
-      ['labor', 211, 1, null, 0, 0, 0, null, true],
-      ['labor', 212, 0, null, 0, 0, 0, null, false],
-      ['part', 213, 1, null, 0, 0, 0, 500, true],
-      ['part', 214, 2, 1000, 2000, 0, 2000, null, false],
-      ['part', 215, 0, null, 0, 0, 0, 0, false],
-      ['part', 611, null, 100, 0, 0, 0, null, true],
-      ['part', 612, 1, null, 0, 0, 0, 100, true],
-      ['hazmat', 613, 1, 355, 355, 0, 355, null, false],
+      ['labor', 211, 1, null, 0, 0, 0, null, true, null, 0],
+      ['labor', 212, 0, null, 0, 0, 0, null, false, 0, 0],
+      ['part', 213, 1, null, 0, 0, 0, 500, true, null, 0],
+      ['part', 214, 2, 1000, 2000, 0, 2000, null, false, null, 0],
+      ['part', 215, 0, null, 0, 0, 0, 0, false, 0, 0],
+      ['part', 611, null, 100, 0, 0, 0, null, true, null, 0],
+      ['part', 612, 1, null, 0, 0, 0, 100, true, null, 0],
+      ['hazmat', 613, 1, 355, 355, 0, 355, null, false, 355, 355],
     ])
     expect(
       await rows(
@@ -78,7 +78,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('service_totals add up to their order, and show where profit is unknown', async () => {
     const columns =
-      'service_id labor_hours labor_cents labor_discount_cents parts_cents parts_discount_cents sublets_cents hazmats_cents sales_cents cost_cents gross_profit_cents'
+      'service_id labor_hours labor_cents labor_discount_cents parts_cents parts_discount_cents sublets_cents hazmats_cents sales_cents cost_cents gross_profit_cents rated_hours'
     expect(
       await rows(
         'service_totals',
@@ -86,10 +86,10 @@ describe.each(bothWarehouses())('$name', (kind) => {
         'where tenant_id = 1 and repair_order_id in (1, 2) order by service_id',
       ),
     ).toEqual([
-      [11, 1.85, 18_963, 655, 5997, 600, 0, 0, 23_705, 3600, 20_105],
-      [12, 1, 10_000, 345, 500, 50, 0, 0, 10_105, 150, 9955],
-      [13, 0, 0, 0, 0, 0, 9900, 710, 10_610, 6400, 4210],
-      [21, 1, 0, 0, 2000, 0, 0, 0, 2000, 500, null],
+      [11, 1.85, 18_963, 655, 5997, 600, 0, 0, 23_705, 3600, 20_105, 1.85],
+      [12, 1, 10_000, 345, 500, 50, 0, 0, 10_105, 150, 9955, 1],
+      [13, 0, 0, 0, 0, 0, 9900, 710, 10_610, 6400, 4210, 0],
+      [21, 1, 0, 0, 2000, 0, 0, 0, 2000, 500, null, 0],
     ])
     expect(
       await rows(

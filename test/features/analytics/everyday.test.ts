@@ -20,7 +20,7 @@ import { dayIn, type Fields, type Row, type World } from './oracle.js'
 
 const resources = [
   ...['repair_orders', 'recommendations', 'past_recommendations', 'payments', 'inventories', 'appointments'],
-  ...['purchase_records', 'customers', 'staffs', 'shops', 'vendors', 'payment_transactions'],
+  ...['purchase_records', 'customers', 'staffs', 'shops', 'vendors', 'payment_transactions', 'categories'],
 ]
 const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
 

@@ -3,7 +3,7 @@
  * records.
  */
 import { type Cell, type Facts, type Owned, over, type Period, ratio, sumKnown } from './everydayfacts.js'
-import { type Fields, groups, list, type Row } from './oracle.js'
+import { type Fields, groups, list, minutesFrom, type Row } from './oracle.js'
 
 type Answer = (facts: Facts) => Row[]
 type Figures = (name: string) => Cell
@@ -64,6 +64,26 @@ function inBoth(facts: Facts, later: string, earlier: string): [string, number, 
     const [now, before] = [salesIn(key, later), salesIn(key, earlier)]
     return now === undefined || before === undefined ? [] : [[key, now ?? 0, before ?? 0]]
   })
+}
+
+const sumOf = (rows: readonly Row[], column: string): number | null =>
+  sumKnown(rows.map((row) => row[column] as number | bigint | null))
+
+/** The services of last month's invoices, with their row of `service_totals`. */
+function servicesOf(facts: Facts) {
+  const totals = new Map(
+    facts
+      .rows('service_totals')
+      .map((row) => [`${row.tenant_id}-${row.repair_order_id}-${row.service_id}`, row]),
+  )
+  return facts.invoices(...lastMonth).flatMap(({ business, order }) =>
+    list(order, 'services').map(({ id, title, category_id: category }) => ({
+      business,
+      title,
+      category: facts.record(business.tenant, 'categories', category)?.text ?? null,
+      totals: totals.get(`${business.tenant}-${order.id}-${id}`) ?? {},
+    })),
+  )
 }
 
 const owners: Answer[] = [
@@ -185,32 +205,37 @@ const owners: Answer[] = [
       }),
     ),
   (facts) => {
-    const sold = new Map(
-      facts
-        .rows('service_totals')
-        .map((row) => [`${row.tenant_id}-${row.repair_order_id}-${row.service_id}`, row.sales_cents]),
+    const sold = new Set(
+      facts.invoices(...lastMonth).map(({ business, order }) => `${business.tenant}-${order.id}`),
     )
-    const services = facts.invoices(...lastMonth).flatMap(({ business, order }) =>
-      list(order, 'services').map(({ id, title }) => ({
-        business,
-        title,
-        sales: sold.get(`${business.tenant}-${order.id}-${id}`) as bigint,
-      })),
-    )
-    return top(
-      groups(services, ({ business, title }) => [business.tenant, title]).map(
+    const lines = facts
+      .rows('order_lines')
+      .filter((row) => sold.has(`${row.tenant_id}-${row.repair_order_id}`))
+    return groups(lines, ({ kind }) => [kind]).map(([{ kind }, all]) => ({
+      kind,
+      gross_profit_cents: sumOf(all, 'gross_profit_cents'),
+      lines_left_out: all.filter((row) => row.gross_profit_cents === null).length,
+      gross_margin_percent: ratio(
+        sumOf(all, 'gross_profit_cents'),
+        sumOf(all, 'net_where_profit_known_cents'),
+        100,
+      ),
+    }))
+  },
+  (facts) =>
+    top(
+      groups(servicesOf(facts), ({ business, title }) => [business.tenant, title]).map(
         ([{ business, title }, all]) => ({
           ...facts.tenant(business),
           title,
           services: all.length,
-          sales_cents: sumKnown(all.map((one) => one.sales)),
+          sales_cents: sumKnown(all.map(({ totals }) => totals.sales_cents as bigint)),
         }),
       ),
       'sales_cents',
       'tenant_id',
       'title',
-    )
-  },
+    ),
   byShopLastMonth((of) => {
     const [discounts, net] = [of('discounts_cents').numerator, of('sales_cents').numerator]
     return {
@@ -245,9 +270,6 @@ const hoursOf = (facts: Facts): [Row, Row[]][] =>
     ({ tenant_id, technician_id }) => [tenant_id, technician_id],
   )
 
-const sumOf = (rows: readonly Row[], column: string): number | null =>
-  sumKnown(rows.map((row) => row[column] as bigint | number | null))
-
 const isOpen = (state: string) => (one: Owned) => one.order.state === state
 
 const isSold = (sold: ReadonlySet<string>, tenant: number, made: Fields): boolean =>
@@ -276,6 +298,21 @@ const managers: Answer[] = [
       cents_an_hour: ratio(sumOf(rows, 'labor_cents'), sumOf(rows, 'rated_hours')),
     })),
   byShopLastMonth((of) => ({ cents_an_hour: quotient(of('effective_labor_rate')) })),
+  (facts) =>
+    groups(servicesOf(facts), ({ business, category }) => [business.tenant, category]).map(
+      ([{ business, category }, all]) => {
+        const of = (column: string): number =>
+          sumOf(
+            all.map(({ totals }) => totals),
+            column,
+          ) ?? 0
+        return {
+          ...facts.tenant(business),
+          category,
+          cents_an_hour: ratio(of('labor_cents') - of('labor_discount_cents'), of('rated_hours')),
+        }
+      },
+    ),
   byShopLastMonth((of) => ({
     hours: of('hours_sold').numerator,
     hours_an_order: quotient(of('hours_per_order')),
@@ -385,13 +422,7 @@ const managers: Answer[] = [
         day,
         ...facts.shop(business.tenant, record.shop_id),
         appointments: all.length,
-        minutes: sumKnown(
-          all.map(({ record: { start_at, end_at } }) =>
-            typeof start_at === 'string' && typeof end_at === 'string'
-              ? Math.floor((Date.parse(end_at) - Date.parse(start_at)) / 60_000)
-              : null,
-          ),
-        ),
+        minutes: sumKnown(all.map(({ record: { start_at, end_at } }) => minutesFrom(start_at, end_at))),
       }),
     )
   },

@@ -10,6 +10,7 @@ import {
   type Fields,
   isFirstVisit,
   list,
+  minutesFrom,
   priceOf,
   sum,
   taxableOf,
@@ -149,22 +150,13 @@ function addInvoice(month: Month, business: Business, bill: Bill): void {
       month.add('parts_margin', margin, margin === null ? 0n : (amount ?? 0n))
       month.add('parts_cost_cents', cost)
     }
-  const minutes = wholeMinutes(order.created_at, order.started_at, order.closed_at)
+  const minutes = minutesFrom(order.created_at, order.closed_at)
   month.add('days_to_close', minutes, one(minutes !== null))
   const isLate =
     typeof order.due_out_at === 'string'
       ? Date.parse(String(order.closed_at)) > Date.parse(order.due_out_at)
       : null
   month.count('share_late', isLate, one(isLate !== null))
-}
-
-/** Two lengths of time, each rounded down; one, if the start is unknown. */
-function wholeMinutes(...instants: readonly unknown[]): bigint | null {
-  const times = instants.map((instant) => (typeof instant === 'string' ? Date.parse(instant) : null))
-  const [created, started, closed] = times
-  if (created == null || closed == null) return null
-  const floor = (span: number): bigint => BigInt(Math.floor(span / 60_000))
-  return started == null ? floor(closed - created) : floor(started - created) + floor(closed - started)
 }
 
 interface Placed {

@@ -110,11 +110,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const readings: readonly (readonly [view: string, from: RegExp, to: string])[] = [
       ['orders', closedAt, '1'],
       ['orders', closedAt, '$1.closed_at_local'],
-      [
-        'cycle_times',
-        /coalesce\((\w+\.minutes_to_start \+ \w+\.minutes_in_work), /,
-        'coalesce($1, null and ',
-      ],
       ['technician_hours', /99999\.9999999995/g, '999999999.9999999995'],
       ['order_lines', /99999\.9999999995/g, '999999999.9999999995'],
       ['order_lines', /1000000000 /g, '9000000000 '],

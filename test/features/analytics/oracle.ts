@@ -107,6 +107,8 @@ export interface Line {
   readonly costs: boolean
 }
 
+const isProfitKnown = ({ amount, cost, costs }: Line): boolean => amount !== null && (!costs || cost !== null)
+
 const idOf = ({ id }: Fields): number => Number(id)
 
 function linesOf(services: readonly Fields[]): Line[] {
@@ -170,11 +172,11 @@ const kinds: readonly Kind[] = ['labor', 'part', 'sublet', 'hazmat']
 
 function discountOf(order: Fields, kind: Kind, gross: bigint): bigint {
   if (kind !== 'labor' && kind !== 'part') return 0n
-  const given = cents(order[`${kind}_discount_cents`])
-  if (given !== null) return given
   const percent = nanos(order[`${kind}_discount_percentage`])
   const share = percent === null ? 0n : divided(gross * percent, 100n * unit)
-  return magnitude(share) >= absurdSum ? 0n : share
+  const sent = cents(order[`${kind}_discount_cents`]) ?? (magnitude(share) >= absurdSum ? 0n : share)
+  const most = gross > 0n ? gross : 0n
+  return sent > most ? most : sent
 }
 
 function taxOf(
@@ -364,6 +366,8 @@ function orderLines(business: Business): Row[] {
         sorted.map(({ amount }) => amount ?? 0n),
       )
       const taxes = taxShares(bill, kind, sorted)
+      const nets = sorted.map(({ amount }, i) => (amount ?? 0n) - (off[i] ?? 0n))
+      const known = sorted.map(isProfitKnown)
       return sorted.map(({ service, item, units, price, amount, cost, costs }, i) => ({
         tenant_id: tenant,
         repair_order_id: order.id,
@@ -377,14 +381,16 @@ function orderLines(business: Business): Row[] {
         price_cents: kind === 'sublet' ? cents(price) : priceOf(price),
         amount_cents: amount ?? 0n,
         discount_cents: off[i] ?? 0n,
-        net_cents: (amount ?? 0n) - (off[i] ?? 0n),
+        net_cents: nets[i],
         cost_cents: costs ? cost : null,
         price_unknown: amount === null,
         taxable: item.taxable !== false,
         tax_cents: taxes[i],
-        net_where_cost_known_cents: costs && cost !== null ? (amount ?? 0n) - (off[i] ?? 0n) : 0n,
+        net_where_cost_known_cents: costs && cost !== null ? nets[i] : 0n,
         inventory_key: kind === 'part' ? key(tenant, item.part_inventory_id ?? null) : null,
         vendor_id: kind === 'sublet' ? (item.vendor_id ?? null) : null,
+        gross_profit_cents: known[i] ? (nets[i] ?? 0n) - (cost ?? 0n) : null,
+        net_where_profit_known_cents: known[i] ? nets[i] : 0n,
       }))
     }),
   )
@@ -407,7 +413,7 @@ function serviceTotals(business: Business): Row[] {
       const labors = own.filter(({ kind }) => kind === 'labor')
       const sales = sum(own.map(({ amount }) => amount)) - (laborOff[i] ?? 0n) - (partsOff[i] ?? 0n)
       const cost = sum(own.map((line) => line.cost))
-      const isKnown = own.every(({ amount, costs, cost: one }) => amount !== null && (!costs || one !== null))
+      const isKnown = own.every(isProfitKnown)
       return {
         tenant_id: business.tenant,
         repair_order_id: order.id,
@@ -427,6 +433,8 @@ function serviceTotals(business: Business): Row[] {
         sales_where_profit_known_cents: isKnown ? sales : 0n,
         completed_on: business.day(order.shop_id, service.completed_at),
         completed_at_local: business.clock(order.shop_id, service.completed_at),
+        rated_hours:
+          priceOf(service.labor_rate_cents) === null ? 0 : shownNanos(sum(labors.map(({ units }) => units))),
       }
     })
   })
@@ -895,6 +903,15 @@ export function isFirstVisit(business: Business, order: Fields): boolean | null 
   })
 }
 
+/** Whole minutes, rounded down; the sandbox sends whole seconds. */
+export const minutesFrom = (from: unknown, to: unknown): bigint | null =>
+  typeof from === 'string' && typeof to === 'string'
+    ? BigInt(Math.floor((Date.parse(to) - Date.parse(from)) / 60_000))
+    : null
+
+const inspected = (order: Fields): readonly Fields[] =>
+  list(order, 'services').flatMap((service) => list(service, 'inspections'))
+
 function orders(business: Business): Row[] {
   /** The tax of parts that isn't on any part. */
   const feeTax = (bill: Bill): bigint | null => {
@@ -947,6 +964,13 @@ function orders(business: Business): Row[] {
     odometer_out: order.odometer_out ?? null,
     updated_at_local: business.clock(order.shop_id, order.updated_at),
     sales_where_profit_known_cents: bill.profit === null ? 0n : bill.sales,
+    minutes_to_close: minutesFrom(order.created_at, order.closed_at),
+    ...Object.fromEntries(
+      ['red', 'yellow', 'green'].map((color) => [
+        `inspections_${color}`,
+        inspected(order).filter(({ state }) => state === color).length,
+      ]),
+    ),
     ...Object.fromEntries(kinds.map((kind) => [`${kind}_tax_rate`, order[`${kind}_tax_rate`] ?? null])),
   }))
 }
