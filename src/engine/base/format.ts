@@ -53,6 +53,12 @@ export const atMinute = (timestamp: string): string => `${timestamp.slice(0, 10)
 export const atSecond = (timestamp: string): string =>
   `${timestamp.slice(0, 10)} ${timestamp.slice(11, 19)} UTC`
 
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
+
+/** `Nov 22`: of a day or a canonical timestamp. */
+export const dayOfMonth = (day: string): string =>
+  `${months[Number(day.slice(5, 7)) - 1] ?? ''} ${Number(day.slice(8, 10))}`
+
 /** Milliseconds from a canonical timestamp to now. */
 export const since = (timestamp: string, nowMicros: bigint): number =>
   Math.round(Number(nowMicros) / 1000 - toMillis(timestamp))

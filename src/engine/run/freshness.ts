@@ -9,7 +9,14 @@ import type { WalkOutcome } from '../list/types.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import { addLateness } from '../warehouse/latenessrows.js'
 import type { Applied } from '../warehouse/versionbatch.js'
-import { completeThrough, LatenessMeter, overlapOf, quickOverlapMs, type RungSince } from './lateness.js'
+import {
+  completeThrough,
+  isBeyondOverlap,
+  LatenessMeter,
+  overlapOf,
+  quickOverlapMs,
+  type RungSince,
+} from './lateness.js'
 import { OlderVersions } from './olderversions.js'
 import { Arrivals, polled } from './polls.js'
 import type { CursorRun } from './tenant.js'
@@ -51,11 +58,13 @@ export class Freshness {
   /** Rows of the list may be missing until another walk reads it whole; that walk moves the complete-through time. */
   readonly #isLacking: boolean
   readonly #isQuick: boolean
+  readonly #isWhole: boolean
 
   /**
    * `isMeasured` is false if a walk reads what earlier ones left out on purpose. `isNews`: it reads only what is new,
    * whatever else the list has to be read for. `isQuick`: it goes back less far than records may be late. So it shows
    * nothing about how late they are at most, and only planned walks are measured from. What it does find late is late.
+   * `isWhole`: it reads the whole list.
    */
   constructor(
     private readonly cursor: CursorRun,
@@ -63,7 +72,13 @@ export class Freshness {
       isMeasured,
       isNews = false,
       isQuick = false,
-    }: { readonly isMeasured: boolean; readonly isNews?: boolean; readonly isQuick?: boolean },
+      isWhole = false,
+    }: {
+      readonly isMeasured: boolean
+      readonly isNews?: boolean
+      readonly isQuick?: boolean
+      readonly isWhole?: boolean
+    },
   ) {
     const { state, stats, resource } = cursor
     const since = state?.status === 'ok' ? (state.walkedAt ?? null) : null
@@ -71,6 +86,7 @@ export class Freshness {
     const rung = isQuick ? undefined : rungSince(cursor)
     this.#meter = new LatenessMeter(isMeasured ? since : null, { lateOnly: isQuick, rung, tell })
     this.#isQuick = isQuick
+    this.#isWhole = isWhole
     this.#isLacking = isNews && state?.refill != null
     this.#older = new OlderVersions(cursor.run.stamps)
     this.#arrivals = isMeasured ? new Arrivals() : undefined
@@ -106,15 +122,23 @@ export class Freshness {
     if (!this.#clocks) return {}
     const walked = planned({ walked_at: this.walkedAt })
     if (this.#isLacking) return walked
-    const { run, resource, state } = this.cursor
+    const { run, resource } = this.cursor
     const known = run.lateness.get(resource.name)
     const through = completeThrough(firstAnsweredAt(this.#clocks), known, this.#meter.largestMicros)
-    const before = state?.completeThroughBefore ?? state?.completeThrough ?? null
-    return {
-      ...walked,
-      complete_through: through,
-      complete_through_before: before !== null && through < before ? before : null,
-    }
+    return { ...walked, complete_through: through, complete_through_before: this.#setBackFrom(through) }
+  }
+
+  /**
+   * Where a late record set the cursor back from; null once it is complete up to there again. If records are later than
+   * walks go back, only a reading of the whole list shows that none is missing.
+   */
+  #setBackFrom(through: string): string | null {
+    const { run, resource, state } = this.cursor
+    if (this.#isWhole) return null
+    const { completeThrough = null, completeThroughBefore: before = null } = state ?? {}
+    if (before === null) return completeThrough !== null && through < completeThrough ? completeThrough : null
+    const { overlap } = run.config.sync
+    return through < before || isBeyondOverlap(overlap, run.lateness, resource.name) ? before : null
   }
 
   /** The columns of a poll that began at that time. `keep` adds what its last page contained. */

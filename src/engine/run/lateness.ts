@@ -7,6 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, toMicros } from '../base/timestamp.js'
 import { unixEpoch } from '../list/cutpoint.js'
 import type { LatenessBucket, LatenessRow } from '../warehouse/latenessrows.js'
+import { listedVersion } from '../warehouse/unlisted.js'
 import type { Version } from '../warehouse/versionbatch.js'
 
 /** The last 30 days of one resource, all tenants together. */
@@ -74,6 +75,13 @@ export function overlapOf(
   const base = records < fewRecords ? Math.max(usualOverlapMs, twice) : twice
   return Math.min(mostOverlapMs, reconciled.records > 0 ? 2 * base : base)
 }
+
+/** Whether records of the resource have been later than its walks go back, so that walks miss such records. */
+export const isBeyondOverlap = (
+  overlap: number | 'auto',
+  lateness: ReadonlyMap<string, ResourceLateness>,
+  resource: string,
+): boolean => latestMicros(lateness.get(resource) ?? unknown) > 1000 * overlapOf(overlap, lateness, resource)
 
 /** No quick walk goes back less far, unless the overlap is shorter. */
 export const quickOverlapMs = 30_000
@@ -145,7 +153,7 @@ export class LatenessMeter {
   }
 
   /**
-   * Takes stored records: counts new ones and newer versions, but not those that came back from deletion. `until`: the
+   * Takes stored records: counts new ones and newer versions, but not those that came back to the list. `until`: the
    * time of their response at the source.
    */
   take(
@@ -156,7 +164,7 @@ export class LatenessMeter {
     if (this.since === null) return
     for (const { id, updatedAt } of records) {
       const stored = previous.get(id)
-      if (stored && (stored.deletedAt !== null || stored.updatedAt >= updatedAt)) {
+      if (stored && (listedVersion(stored) === null || stored.updatedAt >= updatedAt)) {
         if (this.#isOfRing(updatedAt, stored, until) && !this.#counted.has(id)) this.#count(0)
         this.#counted.add(id)
         continue

@@ -190,8 +190,9 @@ export class WarehouseStore implements WalkStore {
   }
 
   #measuring({ floor, mode, refill, isQuick }: BegunWalk): Freshness {
-    const isMeasured = mode === 'sync' && !isWholeFrom(floor)
-    return new Freshness(this.cursor, { isMeasured, isNews: refill === null, isQuick })
+    const isWhole = isWholeFrom(floor)
+    const isMeasured = mode === 'sync' && !isWhole
+    return new Freshness(this.cursor, { isMeasured, isNews: refill === null, isQuick, isWhole })
   }
 
   answered(clocks: Clocks): void {

@@ -294,6 +294,18 @@ export function moveCursor(
   })
 }
 
+/** Takes back what was claimed to be complete after that moment, because records turned out to be late. */
+export const setBack = (db: Db, key: CursorKey, through: string): CompiledQuery =>
+  db
+    .updateTable('sync_cursors')
+    .set((eb) => ({
+      complete_through_before: eb.fn.coalesce('complete_through_before', 'complete_through'),
+      complete_through: through,
+    }))
+    .where((eb) => eb.and(cursorColumns(key)))
+    .where('complete_through', '>', through)
+    .compile()
+
 /**
  * Requests a check of shared rows (sharedrows.ts). Commits with rows that change, so a run that is killed before it has
  * checked leaves that to the next one.

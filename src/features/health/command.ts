@@ -24,7 +24,7 @@ tenant and resource.`,
     const [
       { withContext },
       { onlyFailing, readStatus },
-      { statusText, statusTroubles },
+      { headlineOf, statusText, statusTroubles },
       { statusSettings },
       { reportSettings },
       { freshnessSettings },
@@ -67,7 +67,8 @@ tenant and resource.`,
       const { tenantNames } = reportSettings(config)
       const { terminal } = invocation.out
       const text = statusText(report, { failing, tenantNames, terminal })
-      await invocation.out.answer(failing ? onlyFailing(report) : report, text)
+      const shown = failing ? onlyFailing(report) : report
+      await invocation.out.answer({ headline: headlineOf(report), ...shown }, text)
       invocation.out.complain(statusTroubles(report))
       return report.healthy ? 0 : 1
     })

@@ -4,7 +4,7 @@
  */
 import type { ExpressionBuilder } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { clocksApartMs, isOlderThan } from '../../engine/base/format.js'
+import { ageOf, clocksApartMs, dayOfMonth, isOlderThan, joinedNames } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import type { Database, Db } from '../../engine/warehouse/database.js'
 import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
@@ -15,6 +15,7 @@ export const cursorStates = [
   'stale',
   'failed',
   'unproven',
+  'late',
   'unavailable',
   'never',
   'loading',
@@ -28,7 +29,8 @@ export interface CursorHealth {
   readonly resource: string
   /**
    * `never`: no run was complete; `loading`: neither, but a run is at work; `stale`: the last complete run is too long
-   * ago; otherwise the state after the last run.
+   * ago; `late`: runs are complete, but records newer than `complete_through` may be missing, because some became visible
+   * later than runs look back; otherwise the state after the last run.
    */
   readonly state: (typeof cursorStates)[number]
   readonly completeness: string | null
@@ -119,18 +121,47 @@ function overdueSince(moment: string | null, { nowMicros }: HealthRule, millisec
   return fromMicros(stamp > nowMicros ? nowMicros : stamp + BigInt(milliseconds) * 1000n)
 }
 
-/** The state of a cursor of a tenant that should be walked; undefined: no run has begun it. */
-export function cursorState(
-  row: Pick<CursorRow, 'status' | 'completeness' | 'last_success_at'> | undefined,
+/**
+ * Whether late records have set a cursor back by longer than it may be stale, and no reading of the whole list has
+ * followed.
+ */
+const isSetBack = (
+  { complete_through: through, complete_through_before: before }: Judged,
   rule: HealthRule,
-): CursorHealth['state'] {
+): boolean => before !== null && through !== null && (ageOf(through, rule.nowMicros) ?? 0) > staleAfter(rule)
+
+type Judged = Pick<
+  CursorRow,
+  'status' | 'completeness' | 'last_success_at' | 'complete_through' | 'complete_through_before'
+>
+
+/** The state of a cursor of a tenant that should be walked; undefined: no run has begun it. */
+export function cursorState(row: Judged | undefined, rule: HealthRule): CursorHealth['state'] {
   const unread = (rule.isLoading ?? rule.runningMs !== null) ? 'loading' : 'never'
   if (row === undefined) return unread
   if (row.status === 'unavailable') return 'unavailable'
   if (row.status === 'failed') return 'failed'
   if (row.last_success_at !== null && staleSince(row, rule) !== null) return 'stale'
   if (row.completeness === 'unproven') return 'unproven'
-  return row.last_success_at === null ? unread : 'ok'
+  if (row.last_success_at === null) return unread
+  return isSetBack(row, rule) ? 'late' : 'ok'
+}
+
+/**
+ * `notes may lack late records since Nov 25`, with the year if that isn't this one; empty if no list does. All pages and
+ * commands say it in these words.
+ */
+export function lateWords(
+  cursors: readonly Pick<CursorHealth, 'resource' | 'state' | 'complete_through' | 'last_success_at'>[],
+): string {
+  const late = cursors.filter(({ state }) => state === 'late')
+  const [since] = late.flatMap(({ complete_through }) => complete_through ?? []).toSorted()
+  if (since === undefined) return ''
+  const names = [...new Set(late.map(({ resource }) => resource))]
+  const year = since.slice(0, 4)
+  // Their runs are complete, so the last ones were just now.
+  const isThis = late.some(({ last_success_at: last }) => last?.startsWith(year))
+  return `${joinedNames(names)} may lack late records since ${dayOfMonth(since)}${isThis ? '' : `, ${year}`}`
 }
 
 const troubled: ReadonlySet<CursorHealth['state']> = new Set(['stale', 'failed', 'unproven', 'never'])
@@ -178,19 +209,27 @@ export const alikeCursors = (db: Db, wanted: WantedCursors, rule: HealthRule) =>
           .then(eb.lit(1))
           .else(eb.lit(2))
           .end()
+      const setBackFrom = eb
+        .case()
+        .when('complete_through', '<', fromMicros(rule.nowMicros - BigInt(staleAfter(rule)) * 1000n))
+        .then(eb.ref('complete_through_before'))
+        .end()
       return [
         'resource',
         'status',
         'completeness',
         group('last_success_at', staleAfter(rule)).as('read'),
         group('deletes_checked_at', rule.deletesUncheckedAfterMs).as('checked'),
+        eb(setBackFrom, 'is not', null).as('is_set_back'),
+        eb.fn.min<string | null>('complete_through').as('complete_through'),
+        eb.fn.min<string | null>(setBackFrom).as('complete_through_before'),
         eb.fn.countAll<Int64>().as('amount'),
         eb.fn.min<string | null>('watermark').as('watermark'),
         eb.fn.min<string | null>('last_success_at').as('last_success_at'),
         eb.fn.min<string | null>('deletes_checked_at').as('deletes_checked_at'),
       ]
     })
-    .groupBy(['resource', 'status', 'completeness', 'read', 'checked'])
+    .groupBy(['resource', 'status', 'completeness', 'read', 'checked', 'is_set_back'])
     .execute()
 
 /* The tenants. */

@@ -34,7 +34,7 @@ const rowsOf = (cursors: readonly CursorHealth[]): string =>
   count(cursors.reduce((total, cursor) => total + Number(cursor.rows), 0))
 
 const stateInk = (cell: string): Ink =>
-  /failed|unproven|never|revoked/.test(cell) ? 'bad' : /stale|loading/.test(cell) ? 'odd' : 'good'
+  /failed|unproven|never|revoked/.test(cell) ? 'bad' : /stale|late|loading/.test(cell) ? 'odd' : 'good'
 
 const perGroup = (title: string, rows: readonly string[][], terminal: Terminal): string =>
   rows.length === 0

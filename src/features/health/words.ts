@@ -12,7 +12,7 @@ import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
 import { isUnreadable } from '../events/watchinbox.js'
 import { freshnessStatusText, stretchedText } from '../targets/words.js'
-import { type CursorHealth, isLostTenant, isStateTrouble, isTrouble } from './cursorhealth.js'
+import { type CursorHealth, isLostTenant, isStateTrouble, isTrouble, lateWords } from './cursorhealth.js'
 import { perResource, perTenant } from './cursortables.js'
 import { heardText } from './heardwords.js'
 import type { Incident } from './incident.js'
@@ -41,7 +41,9 @@ export function statusText(
   const now = toMicros(report.checked_at)
   const troubled = report.cursors.filter(isTrouble)
   const text = paragraphs([
-    failing && whole.healthy ? `${whole.warehouse}: nothing needs attention.` : headline(whole, troubled),
+    failing && whole.healthy && lateWords(whole.cursors) === ''
+      ? `${whole.warehouse}: nothing needs attention.`
+      : headline(whole),
     belonging(report),
     lastRun(report, now),
     shardsText(report, now),
@@ -72,27 +74,36 @@ export function statusText(
   return `${text}\n`
 }
 
-function headline(report: StatusReport, troubled: readonly CursorHealth[]): string {
-  const oldest = Math.max(0, ...report.cursors.map((cursor) => cursor.age_seconds ?? 0))
-  if (report.reason !== null) return `${report.warehouse}: ${reasonText(report.reason)}`
-  if (report.cursors.length === 0 && report.healthy) return `${report.warehouse}: every tenant was forgotten.`
-  if (report.cursors.length === 0 && report.healthy)
-    return `${report.warehouse}: first load: the tenants are being listed.`
-  if (report.cursors.length === 0) return `${report.warehouse}: no tenant has been synced yet.`
+/** The state of everything, in a sentence: what `status` begins with, and `headline` of its document. */
+export function headlineOf(report: StatusReport): string {
+  const { cursors, forgotten, healthy, incidents, reason, tenants } = report
+  if (reason !== null) return reasonText(reason)
+  if (cursors.length === 0 && healthy)
+    return forgotten > 0 ? 'every tenant was forgotten.' : 'first load: the tenants are being listed.'
+  if (cursors.length === 0) return 'no tenant has been synced yet.'
   const loading = loadingText(report)
-  const lost = report.tenants.filter(isLostTenant).length
-  if (troubled.length === 0 && lost > 0)
-    return `${report.warehouse}: ${plural(lost, 'tenant')} no longer granted; all others are fresh.`
-  if (troubled.length > 0)
-    return `${report.warehouse}: ${count(troubled.length)} of ${plural(report.cursors.length, 'cursor')} stale or failing${loading === '' ? '' : `; ${loading}`}.`
-  if (loading !== '' && report.healthy) return `${report.warehouse}: ${loading}.`
+  const late = lateWords(cursors)
+  const troubled = cursors.filter(isTrouble).length
+  const lost = tenants.filter(isLostTenant).length
+  const said = (...words: string[]): string => `${words.filter((word) => word !== '').join('; ')}.`
+  if (troubled > 0)
+    return said(`${count(troubled)} of ${plural(cursors.length, 'cursor')} stale or failing`, loading, late)
+  if (lost > 0) return said(`${plural(lost, 'tenant')} no longer granted`, late || 'all others are fresh')
+  if (loading !== '' && healthy) return said(loading, late)
   const absent = unavailableIn(report).length
   const every = absent > 0 ? `every cursor but ${count(absent)} unavailable` : 'every cursor'
-  const lately = `${every} completed within the last ${oldest < 1 ? 'second' : span(oldest * 1000)}.`
-  if (report.incidents.length > 0)
-    return `${report.warehouse}: ${plural(report.incidents.length, 'incident')} open; ${lately}`
-  return `${report.warehouse}: ${report.healthy ? 'all fresh' : 'something needs attention'}; ${lately}`
+  const oldest = Math.max(0, ...cursors.map((cursor) => cursor.age_seconds ?? 0))
+  const lately = `${every} completed within the last ${oldest < 1 ? 'second' : span(oldest * 1000)}`
+  const wrong =
+    incidents.length > 0
+      ? `${plural(incidents.length, 'incident')} open`
+      : healthy
+        ? ''
+        : 'something needs attention'
+  return said(wrong || late || 'all fresh', wrong && late, lately)
 }
+
+const headline = (report: StatusReport): string => `${report.warehouse}: ${headlineOf(report)}`
 
 /** How far the first load is; empty if no run is making one. */
 function loadingText({ cursors }: StatusReport): string {
@@ -146,9 +157,7 @@ export function statusTroubles(report: StatusReport): string[] {
   const troubled = report.cursors.filter(isTrouble)
   const { last_run: run, belongs_to: owner } = report
   const lines = [
-    report.cursors.length === 0 && !report.healthy && report.reason === null
-      ? headline(report, troubled)
-      : '',
+    report.cursors.length === 0 && !report.healthy && report.reason === null ? headline(report) : '',
     reasonText(report.reason),
     owner?.configured === false ? foreignAdvice : '',
     ...(report.shards ?? (run ? [run] : [])).map((one) =>
@@ -286,7 +295,8 @@ function next(report: StatusReport, troubled: readonly CursorHealth[]): string {
   if (troubled.some(isStateTrouble)) return 'Type shopsync sync'
   const [incident] = report.incidents
   if (troubled.length === 0 && incident) return incident.advice
-  return troubled.length > 0 ? 'Only reconcile sees deletions: type shopsync reconcile' : ''
+  if (troubled.length > 0) return 'Only reconcile sees deletions: type shopsync reconcile'
+  return lateWords(report.cursors) === '' ? '' : 'To look for late records, type shopsync reconcile'
 }
 
 /** What `privacy` hides. */

@@ -3,13 +3,13 @@ import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
-import { LatenessMeter } from '../../engine/run/lateness.js'
+import { completeThrough, LatenessMeter } from '../../engine/run/lateness.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
 import { followBack } from '../../engine/run/sourceregression.js'
 import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { type GoneRow, markDeleted } from '../../engine/run/tombstone.js'
-import { moveCursor } from '../../engine/warehouse/cursors.js'
+import { moveCursor, setBack } from '../../engine/warehouse/cursors.js'
 import { addLateness } from '../../engine/warehouse/latenessrows.js'
 import { isListedAfter, listedVersion, markUnlisted } from '../../engine/warehouse/unlisted.js'
 import { type Fetched, supersedes } from '../../engine/warehouse/versionbatch.js'
@@ -21,6 +21,8 @@ export class Repairing implements Repair {
   readonly #began: string
   /** Of the records that only a comparison found, because they became visible after every walk that looked for them. */
   #lateness = new LatenessMeter(null)
+  /** When the walk began that should have found them; null if that isn't measured. */
+  #walkedAt: string | null = null
   /** Records that were missing from the warehouse or older there. */
   stored = 0
   /** Rows marked deleted. */
@@ -48,17 +50,34 @@ export class Repairing implements Repair {
   measureLateness(walkedAt: string | null): void {
     const { resource, stats } = this.cursor
     const tell = (micros: number): void => stats.late(resource.name, micros)
+    this.#walkedAt = walkedAt
     this.#lateness = new LatenessMeter(walkedAt, { lateOnly: true, tell })
   }
 
-  /** Records how late records became visible, and up to when deletions are known. */
+  /**
+   * Records how late records became visible, and up to when deletions are known. If nothing was late, the list isn't set
+   * back any more. If the source went back, what it shows again was restored and isn't late.
+   */
   async keepFreshness(isEven: boolean): Promise<void> {
-    const { key, warehouse } = this.cursor
+    const { key, resource, run, warehouse } = this.cursor
     const { db } = warehouse
-    const day = this.#began.slice(0, 10)
-    const added = addLateness(db, { resource: key.resource, day, way: 'reconcile' }, this.#lateness.buckets)
-    const checked = isEven ? [moveCursor(db, key, { deletes_checked_at: this.#began })] : []
-    if (added.length + checked.length > 0) await warehouse.write([...added, ...checked])
+    const { buckets, largestMicros } = this.#lateness
+    const late = this.regressed > 0 ? [] : buckets
+    const isTimely = this.#walkedAt !== null && late.length === 0
+    const statements = addLateness(
+      db,
+      { resource: key.resource, day: this.#began.slice(0, 10), way: 'reconcile' },
+      late,
+    )
+    if (this.#walkedAt !== null && late.length > 0) {
+      const through = completeThrough(this.#walkedAt, run.lateness.get(resource.name), largestMicros)
+      statements.push(setBack(db, key, through))
+    }
+    if (isEven) {
+      const checked = { deletes_checked_at: this.#began }
+      statements.push(moveCursor(db, key, isTimely ? { ...checked, complete_through_before: null } : checked))
+    }
+    if (statements.length > 0) await warehouse.write(statements)
   }
 
   async store(fetched: Fetched, mayBeLate: boolean) {

@@ -85,6 +85,16 @@ export const amountText = (amounts: Amounts | undefined, figure: DeclaredFigure)
   return figure.unit === 'hours' && figure.denominator ? value.toFixed(2) : inWords[figure.unit](value)
 }
 
+/** The denominator of a ratio, as its own values count it: `amount` writes it. */
+export function denominatorText(
+  amounts: Amounts | undefined,
+  { name }: DeclaredFigure,
+  amount: (value: number) => string,
+): string {
+  const value = amounts?.get(name)?.denominator ?? null
+  return value === null ? unknownMark : amount(value)
+}
+
 /** The change of a figure; null if there is nothing to compare. */
 export const changeOf = (now: Amounts, before: Amounts, figure: DeclaredFigure): Trend | null =>
   addsUp(figure) && !before.has(figure.name)

@@ -84,7 +84,11 @@ export interface PaceLine {
   readonly cents: readonly (number | null)[]
 }
 
+/** The ages in days beyond which something owed is overdue; younger: `0 to 30`. */
+export const overdueAges = ['31 to 60', '61 to 90', 'over 90'] as const
+
 export interface ReceivableAge {
+  /** Empty if nobody knows when its invoices were closed. */
   readonly bucket: string
   /** Invoices with something to collect, and how much. */
   readonly invoices: number
@@ -121,8 +125,10 @@ export interface TrustAnswer {
   readonly unavailable: number
   /** The oldest `complete_through` of all lists, and whose it is; null if a list has none. */
   readonly completeThrough: string | null
-  /** `completeThrough` is older than status.staleAfter. */
+  /** A list was last read completely longer ago than status.staleAfter. */
   readonly isStale: boolean
+  /** Which lists of these tenants may lack late records (`lateWords`), whether or not they are behind the figures. */
+  readonly late: string
   readonly oldest: { readonly tenant: string; readonly resource: string } | null
   /** The oldest check for deletions; null if no list was ever checked. `deletesUnchecked` counts those without one. */
   readonly deletesCheckedAt: string | null

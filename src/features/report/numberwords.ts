@@ -1,5 +1,5 @@
 /* Amounts, times and changes in the report's wording: the same on the page and in the demo's text. */
-import { plural } from '../../engine/base/format.js'
+import { dayOfMonth, plural } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 
 const cents = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
@@ -90,9 +90,6 @@ export function daysInFull(from: string, to: string): string {
 /** `November 22, 2026`. */
 export const dayInFull = (day: string): string =>
   `${nameOfMonth(day)} ${Number(day.slice(8, 10))}, ${day.slice(0, 4)}`
-/** `Nov 22`: on axes. */
-export const dayOfMonth = (day: string): string =>
-  `${nameOfMonth(day).slice(0, 3)} ${Number(day.slice(8, 10))}`
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const
 
 export const weekdayName = (day: string): string => weekdays[new Date(`${day}T00:00:00Z`).getUTCDay()] ?? ''

@@ -27,6 +27,10 @@ export interface OperationsData {
   /** Nothing was ever synced: everything else is empty. */
   readonly isEmpty: boolean
   readonly incidents: readonly Incident[]
+  /** Which lists may lack late records (`lateWords`). */
+  readonly late: string
+  /** When the list that has waited longest was last read completely; null if a list never was. */
+  readonly oldestRead: string | null
   /** When the next job of `shopsync schedule` is due; null if none is planned. */
   readonly nextRun: string | null
   /** The tenants whose lists need attention, worst first, and how many there are in all. */

@@ -15,7 +15,7 @@ import serviceSales from '../../../schema/figures/service_sales_cents.js'
 import technicianHours from '../../../schema/figures/technician_hours.js'
 import { count, plural } from '../../engine/base/format.js'
 import { addedAmounts, amountText, changeOf, figureAmount, leftOutText } from './amounts.js'
-import type { PeriodAnswer, RankedLine, ReportScope } from './data.js'
+import { overdueAges, type PeriodAnswer, type RankedLine, type ReportScope } from './data.js'
 import { moneyText, percentOf, percentText, unknownMark } from './numberwords.js'
 
 export interface Ranking {
@@ -213,11 +213,11 @@ export function marginRanking({ period, costBands }: PeriodAnswer): Ranking {
   }
 }
 
-const ages = ['0 to 30', '31 to 60', '61 to 90', 'over 90'] as const
-
 export function receivablesRanking({ receivables, needs }: ReportScope): Ranking {
+  const ages = ['0 to 30', ...overdueAges, ...(receivables.some(({ bucket }) => bucket === '') ? [''] : [])]
   const lines = ages.map((age) => receivables.find(({ bucket }) => bucket === age))
-  const all = lines.reduce((sum, line) => sum + (line?.cents ?? 0), 0)
+  const sum = (of: typeof lines): number => of.reduce((cents, line) => cents + (line?.cents ?? 0), 0)
+  const all = sum(lines)
   const { unknown, atLeastCents, overpaid } = needs.receivables
   const most = Math.max(0, ...lines.map((line) => line?.cents ?? 0))
   return {
@@ -225,7 +225,7 @@ export function receivablesRanking({ receivables, needs }: ReportScope): Ranking
     title: 'Receivables by age',
     finding:
       all > 0
-        ? `${moneyText(all)} to collect, ${percentText(all - (lines[0]?.cents ?? 0), all)} of it over 30 days old.`
+        ? `${moneyText(all)} to collect, ${percentText(sum(lines.slice(1, 4)), all)} of it over 30 days old.`
         : '',
     definition: 'What customers owe on invoices. Credits, which shops owe to customers, are not subtracted.',
     leftOut: [
@@ -246,7 +246,7 @@ export function receivablesRanking({ receivables, needs }: ReportScope): Ranking
       all === 0 && unknown === 0
         ? []
         : ages.map((age, i) => ({
-            name: `${age} days`,
+            name: age === '' ? 'not known' : `${age} days`,
             bar: most === 0 ? null : (lines[i]?.cents ?? 0) / most,
             cells: [
               { text: moneyText(lines[i]?.cents ?? 0), value: ((lines[i]?.cents ?? 0) / 100).toFixed(2) },

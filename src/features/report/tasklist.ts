@@ -24,6 +24,8 @@ export interface TaskList {
   readonly count: number
   /** How many of them came already, were picked up already, are undecided. */
   readonly apart: number
+  /** How many are still to come; of lists without a time, those that aren't counted apart. */
+  readonly ahead: number
   /** The sum of the known amounts, and how many are unknown. */
   readonly cents: number
   readonly unknown: number

@@ -6,7 +6,7 @@ import { moneyText } from './numberwords.js'
 import type { TaskList } from './tasklist.js'
 import type { Tone } from './trustsentence.js'
 
-const emptyList: Omit<TaskList, 'id'> = { count: 0, apart: 0, cents: 0, unknown: 0, tasks: [] }
+const emptyList: Omit<TaskList, 'id'> = { count: 0, apart: 0, ahead: 0, cents: 0, unknown: 0, tasks: [] }
 
 const listOf = (tasks: ReportScope['tasks'], id: TaskList['id']): Omit<TaskList, 'id'> =>
   tasks.find((list) => list.id === id) ?? emptyList
@@ -17,7 +17,7 @@ export const todayOf = (scope: ReportScope): QuestionAnswer => ({
   ...todaySentence(scope),
   facts: [...calendarFacts(scope), ...moneyFacts(scope)],
   remarks: [
-    'Promised pick-ups: due out today. Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid in full. Credits for overpayment are not subtracted. Still to sell: recommended in the last 90 days, and neither sold nor closed by staff.',
+    'Still due: appointments that haven’t begun, and cars that aren’t picked up. Promised pick-ups: orders due out today, without estimates. To collect: all that is owed on invoices. Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid in full. Credits for overpayment are not subtracted. Still to sell: recommended in the last 90 days, and neither sold nor closed by staff.',
     ...unpaidRemark(listOf(scope.tasks, 'unpaid')),
   ],
 })
@@ -37,7 +37,12 @@ function calendarFacts({ needs: { inProgress, estimates }, tasks }: ReportScope)
   ]
   const parts = tasks.find(({ id }) => id === 'waiting for parts')
   return [
-    fact('Appointments', count(come.count), come.apart > 0 ? `${count(come.apart)} came` : ''),
+    fact(
+      'Appointments',
+      count(come.count),
+      come.apart > 0 ? `${count(come.apart)} came` : '',
+      come.count > 0 ? `${count(come.ahead)} still due` : '',
+    ),
     fact(
       'Promised pick-ups',
       plural(promised.count, 'car'),
@@ -46,6 +51,7 @@ function calendarFacts({ needs: { inProgress, estimates }, tasks }: ReportScope)
     fact(
       'Late',
       plural(late.count, 'order'),
+      late.apart > 0 ? `${count(late.apart)} of them not begun` : '',
       `${plural(inProgress.orders, 'order')} in progress${inProgress.salesCents === null ? '' : ` worth ${moneyText(inProgress.salesCents)}`}`,
       plural(estimates, 'open estimate'),
     ),
@@ -66,7 +72,7 @@ function moneyFacts({ needs: { overdue, receivables, creditCents }, tasks }: Rep
       'Overdue',
       moneyText(overdue.cents),
       plural(overdue.invoices, 'invoice'),
-      `of ${moneyText(receivables.cents)} owed`,
+      `of ${moneyText(receivables.cents)} to collect`,
       overdue.atLeastCents > 0
         ? `and at least ${moneyText(overdue.atLeastCents)} on ${plural(overdue.unknown, 'invoice')} whose total isn’t known in full`
         : '',
@@ -84,26 +90,29 @@ function moneyFacts({ needs: { overdue, receivables, creditCents }, tasks }: Rep
   ]
 }
 
-function todaySentence({ needs: { overdue }, tasks: lists }: ReportScope): {
+function todaySentence({ needs: { overdue, receivables }, tasks: lists }: ReportScope): {
   readonly sentence: string
   readonly tone: Tone
 } {
   const [come, promised] = [listOf(lists, 'appointments'), listOf(lists, 'pick-ups')]
   const [late, toSell] = [listOf(lists, 'late'), listOf(lists, 'to sell')]
-  const waiting = promised.count - promised.apart
-  const pickUps = plural(promised.count, 'promised pick-up')
-  const ahead = [
-    come.count > 0 ? plural(come.count, 'appointment') : '',
-    waiting === 0 ? '' : promised.apart === 0 ? pickUps : `${count(waiting)} of ${pickUps} still due`,
-  ].filter((words) => words !== '')
+  const due = [[come, 'appointment'] as const, [promised, 'promised pick-up'] as const].filter(
+    ([{ ahead }]) => ahead > 0,
+  )
+  const ahead = due.map(([{ ahead, count: all }, noun]) =>
+    ahead === all ? plural(all, noun) : `${count(ahead)} of ${plural(all, noun)}`,
+  )
+  const isPart = due.some(([{ ahead, count: all }]) => ahead < all)
   const tasks = [
     late.count > 0 ? `${plural(late.count, 'order')} past the promised time` : '',
-    overdue.invoices > 0 ? `${moneyText(overdue.cents)} to collect` : '',
+    receivables.invoices > 0
+      ? `${moneyText(receivables.cents)} to collect${overdue.invoices > 0 ? ` (${moneyText(overdue.cents)} of it overdue)` : ''}`
+      : '',
     toSell.count > 0 ? `${plural(toSell.count, 'recommendation')} to follow up` : '',
   ].filter((words) => words !== '')
-  const today = ahead.length === 0 ? '' : `${ahead.join(' and ')} today. `
+  const today = ahead.length === 0 ? '' : `${ahead.join(' and ')}${isPart ? ' still due' : ''} today. `
   if (tasks.length === 0)
-    return { sentence: `${today}Nothing is late, overdue or left to sell.`, tone: 'good' }
+    return { sentence: `${today}Nothing is late, to collect or left to sell.`, tone: 'good' }
   const [first = '', ...rest] = tasks
   const list = rest.length === 0 ? first : `${tasks.slice(0, -1).join(', ')} and ${tasks.at(-1) ?? ''}`
   return {

@@ -25,7 +25,7 @@ function doubtsOf(
   madeAt: string,
 ): readonly { readonly is: boolean; readonly words: string; readonly tone: Exclude<Tone, 'good'> }[] {
   const { lists, completeThrough, isStale, revoked, totals, deletesUnchecked, incidents } = trust
-  const { foreign, refilling } = trust
+  const { foreign, late, refilling } = trust
   const checked = totals.equal + totals.rounding + totals.more
   const agreeing = totals.equal + totals.rounding
   const [first = '', ...others] = revoked
@@ -68,6 +68,7 @@ function doubtsOf(
       words: `some of the data is ${completeThrough === null ? unknownMark : ageInWords(completeThrough, madeAt)} old`,
       tone: 'watch',
     },
+    { is: late !== '', words: late, tone: 'watch' },
     {
       is: deletesUnchecked > 0,
       words: `deletions in ${count(deletesUnchecked)} of ${sets(lists)} have not been checked recently`,

@@ -7,6 +7,7 @@ import { latenessOf, overlapOf } from '../../../src/engine/run/lateness.js'
 import type { Source } from '../../../src/engine/source/source.js'
 import { readLateness } from '../../../src/engine/warehouse/latenessrows.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { headlineOf as headline } from '../../../src/features/health/words.js'
 import { template } from '../../../src/sandbox/index.js'
 import { Between } from '../../support/between.js'
 import { HandClock } from '../../support/clocks.js'
@@ -208,6 +209,80 @@ describe.each(warehouses())('$name', (kind) => {
     wait(60)
     await sync(sandbox, warehouse, { ...options, overlapMs: 1000 })
     expect(await cursorOf(warehouse)).toMatchObject({ complete_through: later(140 - 7270) })
+    await warehouse.close()
+  })
+
+  const day = 86_400
+  const headlineOf = async (warehouse: Warehouse, resource: string): Promise<string> => {
+    const settings = { resources: [resource], deletesUncheckedAfterMs: 30 * 24 * 3_600_000 }
+    return headline(await statusOf(sandbox, warehouse, { ...settings, nowMicros: clock.nowMicros() }))
+  }
+
+  it.each(['notes', 'repair_orders'])(
+    '%s may lack late records until a reading of the whole list finds none',
+    async (resource) => {
+      prepare(0)
+      for (let id = 1; id <= 5; id++) sandbox.store.put(1, resource, template(resource, id, later(id - 10)))
+      const warehouse = await open(kind)
+      const own = { ...options, resources: [resource], overlapMs: 300_000 }
+      await sync(sandbox, warehouse, own)
+      expect(await headlineOf(warehouse, resource)).toContain('all fresh')
+      wait(day)
+      sandbox.store.put(1, resource, template(resource, 9, later(-3 * day)))
+      const doubted = `${resource} may lack late records since Feb 26`
+      // At once, after each walk that looks back less far, and even if those have caught up with what was claimed before.
+      await reconcile(sandbox, warehouse, own)
+      expect(await headlineOf(warehouse, resource)).toContain(`${doubted}; every cursor`)
+      wait(3600)
+      await sync(sandbox, warehouse, own)
+      expect(await headlineOf(warehouse, resource)).toContain(`${doubted}; every cursor`)
+      wait(6 * day)
+      await sync(sandbox, warehouse, own)
+      expect(await headlineOf(warehouse, resource)).toContain(`${resource} may lack late records since Mar 4`)
+      await (resource === 'notes'
+        ? reconcile(sandbox, warehouse, own)
+        : sync(sandbox, warehouse, { ...own, mode: 'full' }))
+      expect(await headlineOf(warehouse, resource)).toContain('all fresh')
+      wait(3600)
+      await sync(sandbox, warehouse, own)
+      expect(await headlineOf(warehouse, resource)).toContain('all fresh')
+      await warehouse.close()
+    },
+  )
+
+  it.each<[name: string, away: () => void, back: () => void]>([
+    ['undeleted', () => sandbox.store.remove(1, 'notes', 2), () => put(2, later(-14_400))],
+    [
+      'listed again',
+      () => sandbox.store.collection(1, 'notes').odd.archived.add(2),
+      () => {
+        sandbox.store.collection(1, 'notes').odd.heal()
+        put(2, later(-8000))
+      },
+    ],
+    [
+      'undeleted with a backup',
+      () => {},
+      () => {
+        put(9, later(-3 * day))
+        put(5, later(-30 * day))
+      },
+    ],
+  ])('a record that was %s is not late', async (_, away, back) => {
+    prepare(5)
+    const warehouse = await open(kind)
+    const own = { ...options, overlapMs: 1000 }
+    await sync(sandbox, warehouse, own)
+    wait(60)
+    away()
+    await reconcile(sandbox, warehouse, own)
+    wait(60)
+    back()
+    expect(only(await reconcile(sandbox, warehouse, own))?.reconciled).not.toMatchObject({
+      stored: 0,
+      went_back: 0,
+    })
+    expect((await measured(warehouse))?.reconciled.records ?? 0).toBe(0)
     await warehouse.close()
   })
 

@@ -2,10 +2,13 @@
  * One table of the states of a cursor, and what the four faces make of each: `status` its line and exit code, alerts
  * their incidents, the metrics their counts, and the report its answer to "Can I trust it?".
  */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dayOfMonth } from '../../../src/engine/base/format.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import type { CursorHealth } from '../../../src/features/health/cursorhealth.js'
+import { type CursorHealth, cursorStates } from '../../../src/features/health/cursorhealth.js'
 import type { StatusReport } from '../../../src/features/health/statusdocument.js'
 import { withAlerts } from '../../../src/features/health/tables.js'
 import { readReport } from '../../../src/features/report/read/read.js'
@@ -16,6 +19,7 @@ import { shopsync } from '../../support/call.js'
 import { metricsOf } from '../../support/metrics.js'
 import { configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
+import { scratch } from '../../support/scratch.js'
 import { closeAll } from '../../support/server.js'
 import { reopen, warehouses } from '../../support/warehouse.js'
 
@@ -47,6 +51,8 @@ interface Seen {
   readonly state: string
   /** The same for `deletes_unchecked`. */
   readonly isUnchecked?: boolean
+  /** What `status` and the operator's page begin with, and the report's answer contains; if anything is late. */
+  readonly headline?: string
   /** What `status --quiet` says after the alerts. */
   readonly says?: readonly string[]
   /** What a receiver of alerts is told. */
@@ -67,6 +73,7 @@ interface Case {
 const yes = 'Yes. The data is complete up to 2 hours before this report.'
 const notEntirely = (...words: string[]): string =>
   `Not entirely: ${words.join('; ')}. For details, run shopsync status.`
+const lateSince = (hours: number): string => `may lack late records since ${dayOfMonth(ago(hours))}`
 const incomplete = '1 of 4 sets of records may be incomplete'
 const unended = 'not every set of records has been read to its end'
 const underWay = 'the first load is under way, and not every set of records has been read yet'
@@ -342,6 +349,55 @@ const cases: readonly Case[] = [
     seen: { codes: [0, 0], state: 'ok', trust: yes },
   },
   {
+    name: 'set back by days, and not read whole since',
+    cursor: () => ({ complete_through_before: ago(2), complete_through: ago(73) }),
+    seen: {
+      codes: [0, 0],
+      state: 'late',
+      headline: `payments ${lateSince(73)}`,
+      trust: notEntirely(`payments ${lateSince(73)}`),
+    },
+  },
+  {
+    name: 'set back by days, and failing',
+    cursor: () => ({
+      ...{ complete_through_before: ago(2), complete_through: ago(73) },
+      ...{ status: 'failed', reason: 'unreachable', last_error: 'GET payments answered 500' },
+    }),
+    seen: {
+      codes: [1, 1],
+      state: 'failed',
+      says: ['tenant 101, payments: failed, complete 2 h ago: GET payments answered 500'],
+      opened: 'opened: failed 101/payments',
+      trust: notEntirely(incomplete),
+    },
+  },
+  {
+    name: 'set back by days, and read whole since',
+    cursor: () => ({ complete_through: ago(73) }),
+    seen: {
+      codes: [0, 0],
+      state: 'ok',
+      trust: 'Yes. The data is complete up to 3 days before this report.',
+    },
+  },
+  {
+    name: 'two lists set back by days',
+    cursor: () => ({ complete_through_before: ago(2), complete_through: ago(73) }),
+    also: (db) =>
+      db
+        .updateTable('sync_cursors')
+        .set({ complete_through_before: ago(2), complete_through: ago(97) })
+        .where('tenant_id', '=', 102)
+        .execute(),
+    seen: {
+      codes: [0, 0],
+      state: 'late',
+      headline: `payments and customers ${lateSince(97)}`,
+      trust: notEntirely(`payments and customers ${lateSince(97)}`),
+    },
+  },
+  {
     name: 'a value in quarantine',
     also: (db) =>
       db
@@ -421,7 +477,10 @@ const linesOf = (text: string): string[] =>
     .replaceAll(/^shopsync: status: /gm, '')
     .split('\n')
 
-const states = ['ok', 'stale', 'failed', 'unproven', 'unavailable', 'never', 'loading', 'revoked', 'excepted']
+const states = cursorStates
+/** What any face says of late records; empty if nothing. */
+const lateIn = (text: string): string =>
+  /[a-z_, ]+ may lack late records since \w+ \d+/.exec(text)?.[0].trim() ?? ''
 
 describe.each(warehouses())('$name: the cursor of one list', (kind) => {
   let warehouse: Warehouse
@@ -484,6 +543,15 @@ describe.each(warehouses())('$name: the cursor of one list', (kind) => {
     return { state: own.join() || 'none', unchecked: ownUnchecked > 0 }
   }
 
+  /** What the status for people says, and the operator's page. */
+  async function headlines(except: readonly number[]): Promise<string[]> {
+    const config = configs(except)
+    const file = join(scratch(), 'operations.html')
+    await shopsync(['report', '--operations', '--out', file, '--config', config])
+    const status = await shopsync(['status', '--config', config])
+    return [status.stdout, readFileSync(file, 'utf8')].map(lateIn)
+  }
+
   async function answered(except: readonly number[]): Promise<string> {
     const { madeAt, scopes } = await readReport({
       ...options(except),
@@ -508,10 +576,12 @@ describe.each(warehouses())('$name: the cursor of one list', (kind) => {
   async function look({ except = [] }: Case): Promise<Seen> {
     const call = (...words: string[]) => shopsync(['status', ...words, '--config', configs(except)])
     const status = await call('--json')
-    const document = status.json<StatusReport>()
+    const document = status.json<StatusReport & { headline: string }>()
     const shown = document.cursors.find(
       ({ tenant_id, resource }) => tenant_id === 101 && resource === 'payments',
     )
+    const headline = lateIn(document.headline)
+    expect(await headlines(except)).toEqual([headline, headline])
     const isUnchecked = shown?.deletes_unchecked ?? false
     const state = shown?.state ?? 'none'
     expect(await counted(document, shown, except)).toEqual({ state, unchecked: isUnchecked })
@@ -521,6 +591,7 @@ describe.each(warehouses())('$name: the cursor of one list', (kind) => {
     return {
       codes: [status.code, later.code],
       state,
+      ...(headline !== '' && { headline }),
       ...(isUnchecked && { isUnchecked }),
       ...(later.stderr !== '' && { says: linesOf(later.stderr) }),
       ...(opened.length > 0 && { opened: opened.join('; ') }),

@@ -123,7 +123,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       where r.is_owed and o.picked_up_at is not null`
     const expected: [TaskList['id'], string, string][] = [
       ['appointments', 'count(*)', `appointment_load where ${on('day')}`],
-      ['pick-ups', 'count(*)', `orders where ${on('due_out_on')}`],
+      ['pick-ups', 'count(*)', `orders where state <> 'estimate' and ${on('due_out_on')}`],
       ['late', 'count(*)', 'work_in_progress where is_late'],
       ['waiting for parts', 'count(*)', "work_in_progress where status_name = 'Waiting for parts'"],
       ['unpaid', 'count(*)', unpaid],
@@ -145,7 +145,8 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       ),
     )
     const counted = scope('all').tasks.map(({ count }) => count)
-    expect(counted.filter((count) => count > 0).length).toBeGreaterThan(4)
+    // On a Sunday, there are neither appointments nor promised pick-ups.
+    expect(counted.filter((count) => count > 0).length).toBeGreaterThan(3)
     // The parts add up, and each list shows the most urgent ones of all its shops.
     for (const { id, count, tasks } of scope('all').tasks) {
       expect(list(id, '101').count + list(id, '102').count).toBe(count)

@@ -514,7 +514,7 @@ describe('shares and changes', () => {
       scopes: [{ ...scope, receivables, needs: { ...scope.needs, receivables: owed, creditCents: 2000 } }],
     })
     expectIn(text, 'Credits are not included: $20 on 4 overpaid invoices.')
-    expectIn(text, 'credits of $20 on 4 invoices not included', '$3,398 to collect')
+    expectIn(text, 'credits of $20 on 4 invoices not included', '$12,518 to collect ($3,398 of it overdue)')
   })
 })
 
@@ -524,7 +524,7 @@ describe('the answers in words', () => {
     expectIn(text, 'Can I trust it?')
     expectIn(text, 'Yes. The data is complete up to 19 minutes before this report.')
     expectIn(text, /October 2026: \$[\d,]+ of sales/)
-    expectIn(text, '5 of 6 promised pick-ups still due today')
+    expectIn(text, '4 of 7 appointments and 5 of 6 promised pick-ups still due today')
     expectIn(text, '5 orders past the promised time')
     const [, sales = ''] = /Sales +(\$[\d,]+)/.exec(text) ?? []
     expect(page(one)).toContain(`<b>${sales}</b>`)

@@ -69,6 +69,7 @@ export const sampleTrust = (lists: number): TrustAnswer => ({
   unavailable: 0,
   completeThrough: '2026-11-22T07:55:12.000000Z',
   isStale: false,
+  late: '',
   oldest: { tenant: 'Main Street Auto', resource: 'notes' },
   deletesCheckedAt: '2026-11-22T02:30:00.000000Z',
   deletesUnchecked: 0,
@@ -175,27 +176,27 @@ const sampleTask: Task = {
 
 const sampleTasks = (shopNames: readonly string[]): TaskList[] => [
   {
-    ...{ id: 'appointments', count: 7, apart: 2, cents: 0, unknown: 7 },
+    ...{ id: 'appointments', count: 7, apart: 2, ahead: 4, cents: 0, unknown: 7 },
     tasks: [
       { ...sampleTask, order: null, time: '8:00 AM CST', days: null, cents: null, title: 'Oil change' },
     ],
   },
   {
-    ...{ id: 'pick-ups', count: 6, apart: 1, cents: 200_000, unknown: 0 },
+    ...{ id: 'pick-ups', count: 6, apart: 1, ahead: 5, cents: 200_000, unknown: 0 },
     tasks: [{ ...sampleTask, time: '4:30 PM CST', days: null }],
   },
   {
-    ...{ id: 'late', count: 5, apart: 2, cents: 312_000, unknown: 0 },
+    ...{ id: 'late', count: 5, apart: 2, ahead: 3, cents: 312_000, unknown: 0 },
     tasks: [4711, 4702, 4699].map((number, i) => ({
       ...{ ...sampleTask, order: String(number), shop: shopNames[i] ?? '', days: 9 - 2 * i },
       customer: ['Dana Whitfield', 'Northside Courier LLC', 'A. Romero'][i] ?? '',
       cents: 98_000 - 13_000 * i,
     })),
   },
-  { id: 'unpaid', count: 4, apart: 0, cents: 88_000, unknown: 1, tasks: [sampleTask] },
-  { id: 'overdue', count: 11, apart: 0, cents: 339_750, unknown: 0, tasks: [] },
+  { id: 'unpaid', count: 4, apart: 0, ahead: 4, cents: 88_000, unknown: 1, tasks: [sampleTask] },
+  { id: 'overdue', count: 11, apart: 0, ahead: 11, cents: 339_750, unknown: 0, tasks: [] },
   {
-    ...{ id: 'to sell', count: 38, apart: 12, cents: 1_120_000, unknown: 2 },
+    ...{ id: 'to sell', count: 38, apart: 12, ahead: 26, cents: 1_120_000, unknown: 2 },
     tasks: [{ ...sampleTask, title: 'Front brake pads', days: 12 }],
   },
 ]
@@ -310,6 +311,8 @@ export const sampleOperations: OperationsData = {
       advice: 'Type shopsync reconcile',
     },
   ],
+  late: '',
+  oldestRead: '2026-11-22T07:55:12.000000Z',
   events: ['events: listening since 06:00 UTC, last one 4 s ago'],
   days: Array.from({ length: 30 }, (_, i) => ({
     day: new Date(Date.UTC(2026, 9, 24 + i)).toISOString().slice(0, 10),

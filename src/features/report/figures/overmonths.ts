@@ -1,6 +1,6 @@
 /* What figures over the report's months share. */
 import type { DeclaredFigure } from '../../../../schema/figure.js'
-import { type Amounts, amountText, figureAmount, leftOutText, noData } from '../amounts.js'
+import { type Amounts, amountText, denominatorText, figureAmount, leftOutText, noData } from '../amounts.js'
 import type { Chart, ChartColor, ChartUnit, Figure } from '../chart.js'
 import type { ReportMonth, ReportScope } from '../data.js'
 import { monthInFull, monthInShort } from '../numberwords.js'
@@ -60,13 +60,16 @@ export function lineOf(
     id,
     color,
     unit,
-    beside,
+    beside = [],
+    per,
   }: {
     readonly id: string
     readonly color: ChartColor
     readonly unit: ChartUnit
     /** Figures next to it in the table. */
-    readonly beside: readonly DeclaredFigure[]
+    readonly beside?: readonly DeclaredFigure[]
+    /** What it is divided by, which is not a figure of its own: only what its numerator covers. */
+    readonly per?: { readonly title: string; readonly amount: (value: number) => string }
   },
 ): Figure {
   const { scope } = input
@@ -86,10 +89,20 @@ export function lineOf(
         { name: figure.label, color, values: scope.months.map((month) => figureAmount(month, figure)) },
       ],
     },
-    extra: beside.map((other) => ({
-      title: other.label,
-      cells: scope.months.map((month) => amountText(month, other)),
-    })),
+    extra: [
+      ...beside.map((other) => ({
+        title: other.label,
+        cells: scope.months.map((month) => amountText(month, other)),
+      })),
+      ...(per
+        ? [
+            {
+              title: per.title,
+              cells: scope.months.map((month) => denominatorText(month, figure, per.amount)),
+            },
+          ]
+        : []),
+    ],
     nothing: 'No invoice has been closed yet.',
   }
 }

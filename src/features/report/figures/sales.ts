@@ -12,7 +12,7 @@ import sales from '../../../../schema/figures/sales_cents.js'
 import { type Amounts, amountText, figureAmount, leftOutText } from '../amounts.js'
 import type { ChartColor, ChartSeries, Figure } from '../chart.js'
 import type { PaceLine, ReportScope } from '../data.js'
-import { moneyText } from '../numberwords.js'
+import { hoursText, moneyText } from '../numberwords.js'
 import { behindRemark, comparedWords, sameShopsWords } from '../periodanswers.js'
 import { aboutPartial, type FigureInput, lastWhole, lineOf, overMonths } from './overmonths.js'
 
@@ -166,7 +166,7 @@ export const laborRateFigure = (input: FigureInput): Figure =>
     id: 'labor-rate',
     color: 'green',
     unit: 'moneyToTheCent',
-    beside: [hoursSold],
+    per: { title: 'Hours with a labor rate', amount: hoursText },
   })
 
 export const hourProfitFigure = (input: FigureInput): Figure =>
@@ -174,5 +174,6 @@ export const hourProfitFigure = (input: FigureInput): Figure =>
     id: 'hour-profit',
     color: 'orange',
     unit: 'moneyToTheCent',
-    beside: [grossProfit, hoursSold],
+    beside: [grossProfit],
+    per: { title: 'Hours with a known profit', amount: hoursText },
   })

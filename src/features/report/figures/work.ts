@@ -1,7 +1,7 @@
 /* How long work took, and the outcome of recommendations, by month. */
 import shareLate from '../../../../schema/figures/share_late.js'
 import { count, plural } from '../../../engine/base/format.js'
-import { amountText, noData } from '../amounts.js'
+import { amountText, denominatorText, noData } from '../amounts.js'
 import type { ChartColor, Figure } from '../chart.js'
 import { cycleBands } from '../data.js'
 import { moneyToTheCent, percentText, unknownMark } from '../numberwords.js'
@@ -92,6 +92,10 @@ export function cycleFigure(input: FigureInput): Figure {
         cells: totals.map((orders, i) => (scope.months[i] === noData ? unknownMark : count(orders))),
       },
       { title: shareLate.label, cells: scope.months.map((month) => amountText(month, shareLate)) },
+      {
+        title: 'With a promised time',
+        cells: scope.months.map((month) => denominatorText(month, shareLate, count)),
+      },
     ],
     nothing: 'No order has been picked up yet.',
   }

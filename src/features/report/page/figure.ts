@@ -47,8 +47,8 @@ function drawings(figure: Figure, draw: Draw): Html[] {
 }
 
 function legend({ series, partial, shape }: Chart): Piece {
-  if (series.length < 2) return null
   const hatched = shape === 'columns' && partial?.includes(true)
+  if (series.length < 2 && !hatched) return null
   return html`<ul class="legend">${series.map(
     ({ name, color, isLine, isDashed }) =>
       html`<li><i class="${isDashed ? 'line dashed' : isLine || shape === 'lines' ? 'line' : 'box'}" style="--mark:var(--${color})"></i>${name}</li>`,

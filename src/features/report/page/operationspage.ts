@@ -1,12 +1,11 @@
 /* The operator's page: incidents, freshness, runs, the rate limit, events, quarantine and drift. All instants are UTC. */
-import { count, plural, span } from '../../../engine/base/format.js'
+import { count, dayOfMonth, plural, span } from '../../../engine/base/format.js'
 import { foreignWarning } from '../../../shell/belongingwords.js'
 import type { Incident } from '../../health/incident.js'
 import type { Figure } from '../chart.js'
 import {
   ageInWords,
   dayInShort,
-  dayOfMonth,
   instantInFull,
   instantInShort,
   percentOfAll,
@@ -155,17 +154,17 @@ const incidentsHtml = (incidents: readonly Incident[]): Html =>
   })
 
 /** The state of everything, in a line. */
-function headlineOf({ resources, incidents, nextRun, madeAt }: OperationsData): string {
+function headlineOf({ resources, incidents, late, oldestRead, nextRun, madeAt }: OperationsData): string {
   const sum = (of: (line: ResourceFreshness) => number): number =>
     resources.reduce((all, line) => all + of(line), 0)
   const proven = sum(({ verdicts }) => verdicts.proven + verdicts.repaired)
-  const oldest = resources.map(({ completeThrough }) => completeThrough ?? '').sort()[0] ?? ''
   return [
     `${count(proven)} of ${plural(
       sum(({ tenants }) => tenants),
       'list',
     )} proven`,
-    oldest === '' ? 'not every list has been read' : `oldest ${ageInWords(oldest, madeAt)}`,
+    late,
+    oldestRead === null ? 'not every list has been read' : `oldest ${ageInWords(oldestRead, madeAt)}`,
     incidents.length === 0 ? 'no incident' : `${plural(incidents.length, 'incident')} open`,
     nextRun === null ? '' : `next run ${instantInShort(nextRun)} UTC`,
   ]

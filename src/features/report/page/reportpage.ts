@@ -178,11 +178,16 @@ const rowHtml = ({ name, bar, cells }: Ranking['rows'][number]): Html =>
       html`<td${value === undefined ? null : html` data-value="${value}"`}${i === 0 ? html` class="barred"` : null}>${i === 0 && bar !== null ? html`<i style="--part:${bar.toFixed(3)}"></i>` : null}<span>${text}</span></td>`,
   )}</tr>`
 
+/** Columns of numbers that fit into half of the page. */
+const mostInHalf = 3
+
 /** `period`: its id, if the reader can choose the period. */
 function rankingHtml(ranking: Ranking, idPrefix: string, period?: string, isWide = false): Piece {
   const { title, finding, definition, leftOut, of, columns, rows, nothing, isWordy = false } = ranking
   const id = [idPrefix, ranking.id, period].filter((part) => part !== undefined).join('-')
-  return html`<section class="panel ranking table${isWide ? ' wide' : ''}" id="${id}"${period === undefined ? null : html` data-period="${period}"`} aria-labelledby="${id}-title">
+  // In half of the page, the last of so many columns would be cut off.
+  const wide = isWide || columns.length > mostInHalf ? ' wide' : ''
+  return html`<section class="panel ranking table${wide}" id="${id}"${period === undefined ? null : html` data-period="${period}"`} aria-labelledby="${id}-title">
 <h3 id="${id}-title">${title}</h3>
 ${finding === '' ? null : html`<p class="finding">${finding}</p>`}
 ${

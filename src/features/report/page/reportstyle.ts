@@ -115,7 +115,7 @@ button { font: inherit; font-size: 13px; color: var(--link); background: none; b
   padding: 5px 10px; cursor: pointer } button:hover { border-color: var(--link) }
 th small { display: block; color: var(--muted) } td.trouble { color: var(--bad) } td small { color: var(--muted) }
 .compare { margin-top: 16px }
-.grid { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 16px } .wide { grid-column: 1 / -1 }
+.grid { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); grid-auto-flow: dense; gap: 16px } .wide { grid-column: 1 / -1 }
 .grid > * { min-width: 0 }
 .finding { margin-top: 3px } .nothing { color: var(--muted); padding: 48px 0; text-align: center } section > .nothing { padding: 8px 0 0; text-align: left }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; list-style: none; margin-top: 10px; font-size: 13px; color: var(--muted) }

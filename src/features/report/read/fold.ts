@@ -8,7 +8,13 @@ import sales from '../../../../schema/figures/sales_cents.js'
 import workInProgress from '../../../../schema/figures/work_in_progress_cents.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
 import { type Amounts, addedAmounts, addedTenants, figureAmount, noData, withDistinct } from '../amounts.js'
-import type { PaceLine, ReceivableAge, ReportMonth, ReportScope } from '../data.js'
+import {
+  overdueAges,
+  type PaceLine,
+  type ReceivableAge,
+  type ReportMonth,
+  type ReportScope,
+} from '../data.js'
 import { monthInFull } from '../numberwords.js'
 import { type Findings, isOf, type Part } from './findings.js'
 import type { FigureRows } from './gather.js'
@@ -238,7 +244,7 @@ export function needsOf(findings: Findings, rows: FigureRows, part: Part): Repor
     },
     estimates: figureAmount(open, openEstimates) ?? 0,
     receivables: sums(ages),
-    overdue: sums(ages.filter(({ bucket }) => bucket !== '0 to 30')),
+    overdue: sums(ages.filter(({ bucket }) => overdueAges.some((age) => age === bucket))),
     creditCents: -(figureAmount(open, creditsFigure) ?? 0) || 0,
   }
 }

@@ -2,6 +2,7 @@
 
 import type { DeclaredFigure } from '../../../../schema/figure.js'
 import grossProfit from '../../../../schema/figures/gross_profit_cents.js'
+import invoices from '../../../../schema/figures/invoices.js'
 import partsMargin from '../../../../schema/figures/parts_margin.js'
 import sales from '../../../../schema/figures/sales_cents.js'
 import serviceSales from '../../../../schema/figures/service_sales_cents.js'
@@ -94,12 +95,18 @@ function shopLines(
   if (part.shop !== undefined || shops.length < 2 || shops.length > mostShops) return []
   const [compared] = rows.period.compared
   const before = compared ? figuresOf(rows.compared[0] ?? [], part) : []
-  return ranked(own, ['shop_key', 'shop_key'], sales).map((line) => {
-    const shop = shops.find(({ shop_key }) => shop_key === line.key)
-    const earlier = before.find(({ keys }) => keys.shop_key === line.key)
-    const isComparable = compared && earlier && isOpenSince(shop?.first_day ?? null, compared.from)
-    return { ...line, name: nameOf(line.key), ...(isComparable && { before: earlier.values }) }
-  })
+  const shopOf = ({ key }: RankedLine) => shops.find(({ shop_key }) => shop_key === key)
+  // Before its first invoice, a shop has deposits at most, and rows without a shop are none.
+  const isShown = (line: RankedLine): boolean =>
+    (shopOf(line)?.first_day ?? '9999') < rows.period.to || (figureAmount(line.amounts, invoices) ?? 0) > 0
+  return ranked(own, ['shop_key', 'shop_key'], sales)
+    .filter(isShown)
+    .map((line) => {
+      const shop = shopOf(line)
+      const earlier = before.find(({ keys }) => keys.shop_key === line.key)
+      const isComparable = compared && earlier && isOpenSince(shop?.first_day ?? null, compared.from)
+      return { ...line, name: nameOf(line.key), ...(isComparable && { before: earlier.values }) }
+    })
 }
 
 /** Of a period that ends before the first invoice, nothing is known. */

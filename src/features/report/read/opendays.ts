@@ -4,10 +4,11 @@
  */
 import { sql } from 'kysely'
 import sales from '../../../../schema/figures/sales_cents.js'
+import { dayOfMonth } from '../../../engine/base/format.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
 import { addedAmounts, figureAmount } from '../amounts.js'
 import type { DayRange, ReportPeriod, ReportScope } from '../data.js'
-import { dayInFull, dayOfMonth, weekdayName } from '../numberwords.js'
+import { dayInFull, weekdayName } from '../numberwords.js'
 import type { Findings, Part } from './findings.js'
 import { figuresOf } from './fold.js'
 import type { FigureRows } from './gather.js'

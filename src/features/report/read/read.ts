@@ -71,6 +71,7 @@ async function figuresOf(
   const rows = await figureRows(subject, { from, periods, day, paced: paceMonths(calendar) }, shops)
   const tasks = await tasksOf(subject, clocks, {
     contacts,
+    now: madeAt,
     waitingForParts,
     byShop: canChoose(findings),
     toSellSince: fromMicros(nowMicros - followedMicros).slice(0, 10),

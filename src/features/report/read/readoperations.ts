@@ -2,6 +2,7 @@
 import { fromMicros } from '../../../engine/base/timestamp.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
 import { readEventsStatus } from '../../events/eventview.js'
+import { lateWords } from '../../health/cursorhealth.js'
 import { heardText } from '../../health/heardwords.js'
 import { openIncidents } from '../../health/openincidents.js'
 import { readRuns } from '../../runs/work.js'
@@ -12,7 +13,7 @@ import type { OperationsData } from '../operationsdata.js'
 import { askDrift, askQuarantine, askRuns, countDrift, countLaterDrift } from './asktrust.js'
 import { type OpenedWarehouse, type ReportOptions, withData } from './opening.js'
 import { groupedBy, numberFrom } from './reportdays.js'
-import { byResource, troubledTenants } from './trust.js'
+import { byResource, oldestRead, troubledTenants } from './trust.js'
 
 const daysShown = 30
 const runsShown = 8
@@ -22,6 +23,8 @@ const nothingYet = {
   isEmpty: true,
   belongsTo: null,
   incidents: [],
+  late: '',
+  oldestRead: null,
   events: [],
   days: [],
   runs: [],
@@ -87,6 +90,8 @@ async function stateOf(
   return {
     belongsTo,
     incidents: await openIncidents(warehouse, db, { tenants, resources: null }),
+    late: lateWords(found.lists),
+    oldestRead: oldestRead(found.lists),
     days: runDays(runs, nowMicros),
     resources: byResource(found.lists),
     troubled: troubledTenants(found.lists),

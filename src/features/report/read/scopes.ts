@@ -92,19 +92,22 @@ const titleOf = (all: Findings, { tenant, shop }: Part): string => {
   return shop === undefined ? tenantName(all, tenant) : shopNames(all, true)(shop)
 }
 
-/** The first month of the scope's own data may be partial where that of others isn't. Those before it have no data. */
-function spanOf(months: readonly ReportMonth[], { shops }: Findings): ReportMonth[] {
+/**
+ * The first month of the scope's own data may be partial where that of others isn't, and so may those that its data
+ * doesn't reach the end of. Those before the first one have no data. `until`: all days of the scope before it are complete.
+ */
+function spanOf(months: readonly ReportMonth[], { shops }: Findings, until: string): ReportMonth[] {
   const [first] = shops.flatMap(({ first_day }) => first_day ?? []).sort()
   const cut = first !== undefined && !isOpenSince(first, `${first.slice(0, 7)}-01`) ? first.slice(0, 7) : ''
   const isBefore = (month: string): boolean => first !== undefined && month < first.slice(0, 7)
   return months.map(({ month, isPartial }) => ({
     month,
-    isPartial: !isBefore(month) && (isPartial || month === cut),
+    isPartial: !isBefore(month) && (isPartial || month === cut || `${monthsLater(month, 1)}-01` > until),
   }))
 }
 
 function scopeOf(scene: Scene, part: Part): ReportScope {
-  const { findings: all, rows, months, completeDay: until } = scene
+  const { findings: all, rows, months } = scene
   const findings = partOf(all, part)
   const { lists, shops } = findings
   const nameOf = shopNames(all, part.tenant === undefined)
@@ -122,14 +125,14 @@ function scopeOf(scene: Scene, part: Part): ReportScope {
     },
     trust: trustIn(findings, scene),
     behind: [...groups.values()].filter((of) => isBehind(of, scene)).length,
-    span: spanOf(months, findings),
+    span: spanOf(months, findings, completeDay(lists, scene.clocks, scene.madeAt)),
     months: monthAmounts(rows, months, place),
     advice: adviceByMonth(findings, months, place.beginning),
     cycles: cyclesOf(findings, months),
     soldBy: soldBy(rows, months, place, { shopName: nameOf, businessName: (id) => tenantName(all, id) }),
     day: rows.day && periodAnswer(rows.day, findings, part, nameOf),
     periods: rows.periods.map((of) => periodAnswer(of, findings, part, nameOf)),
-    ...runningMonth(scene, part, shops, until),
+    ...runningMonth(scene, part, shops, scene.completeDay),
     receivables: receivablesOf(findings, rows, part),
     standings: part.shop === undefined ? standingsOf(findings) : [],
     needs: needsOf(findings, rows, part),

@@ -11,6 +11,8 @@ export interface TaskQuestion {
   readonly day?: string
   /** Rows that are counted apart (TaskList). */
   readonly apart: string
+  /** Rows that are still to come; by default, those that aren't counted apart. */
+  readonly ahead?: string
   /** Whether those rows need nobody any more, and so aren't in the list. */
   readonly isDone?: boolean
   readonly cents: string
@@ -28,12 +30,17 @@ const paidUp = atLeastDue('orders')
 
 const open =
   "case when state = 'estimate' then 'not begun' when state = 'in_progress' then 'in work' else 'finished' end"
+/** As the views of both databases compare with: `YYYY-MM-DD HH:MM:SS.ffffff`, in UTC. */
+const instant = (canonical: string): string => `'${canonical.slice(0, 10)} ${canonical.slice(11, 26)}'`
 const clock = (column: string): string => `substr(${column}, 12, 5)`
 
 export function taskQuestions({
+  now,
   toSellSince,
   waitingForParts,
 }: {
+  /** A canonical instant. */
+  readonly now: string
   readonly toSellSince: string
   readonly waitingForParts: readonly string[]
 }): readonly TaskQuestion[] {
@@ -47,6 +54,7 @@ export function taskQuestions({
       where: 'true',
       day: 'day',
       apart: "outcome = 'came'",
+      ahead: `outcome <> 'came' and start_at > ${instant(now)}`,
       cents: 'cast(null as bigint)',
       title: 'title',
       order: 'start_at, appointment_key',
@@ -55,7 +63,8 @@ export function taskQuestions({
     {
       id: 'pick-ups',
       view: 'orders',
-      where: 'true',
+      // An estimate promises nothing.
+      where: "state <> 'estimate'",
       day: 'due_out_on',
       apart: 'picked_up_at is not null',
       isDone: true,

@@ -7,7 +7,7 @@ import { type Kysely, type SqlBool, sql } from 'kysely'
 import { contactColumns } from '../../../../schema/views/dim_customers.js'
 import type { Task, TaskList } from '../tasklist.js'
 import { isOf, type Part } from './findings.js'
-import { numberFrom, type Subject } from './reportdays.js'
+import { countWhere, numberFrom, type Subject } from './reportdays.js'
 import type { ShopClock } from './shopclock.js'
 import { type TaskQuestion, taskQuestions } from './taskquestions.js'
 
@@ -49,7 +49,8 @@ async function countsOf(subject: Subject, question: TaskQuestion, clocks: ShopCl
     .select(['tenant_id', 'shop_key', dayText.as('day')])
     .select([
       sql`count(*)`.as('all'),
-      sql`coalesce(sum(case when ${sql.raw(question.apart)} then 1 else 0 end), 0)`.as('apart'),
+      countWhere(sql.raw(question.apart)).as('apart'),
+      countWhere(sql.raw(question.ahead ?? `not (${question.apart})`)).as('ahead'),
       sql`coalesce(sum(${sql.raw(question.cents)}), 0)`.as('cents'),
       sql`count(${sql.raw(question.cents)})`.as('known'),
     ])
@@ -61,6 +62,7 @@ async function countsOf(subject: Subject, question: TaskQuestion, clocks: ShopCl
       ...located(row),
       all: numberFrom(row.all),
       apart: numberFrom(row.apart),
+      ahead: numberFrom(row.ahead),
       cents: numberFrom(row.cents),
       known: numberFrom(row.known),
     }))
@@ -215,6 +217,7 @@ export const tasksIn = (
       id,
       count: sum((row) => row.all),
       apart: sum((row) => row.apart),
+      ahead: sum((row) => row.ahead),
       cents: sum((row) => row.cents),
       unknown: sum((row) => row.all - row.known),
       tasks: rows

@@ -2,7 +2,7 @@
 import { count, isOlderThan } from '../../../engine/base/format.js'
 import { sourceLabel } from '../../../engine/warehouse/sourceidentity.js'
 import type { BelongsTo } from '../../../shell/belongingwords.js'
-import type { HealthRule } from '../../health/cursorhealth.js'
+import { type HealthRule, lateWords } from '../../health/cursorhealth.js'
 import type { Incident } from '../../health/incident.js'
 import type { TrustAnswer, VerdictShown } from '../data.js'
 import type { OperationsData, ResourceFreshness } from '../operationsdata.js'
@@ -50,6 +50,10 @@ function oldestBy(
     undefined,
   )
 }
+
+/** When the list that has waited longest was last read completely; null if one never was. */
+export const oldestRead = (lists: readonly ListHealth[]): string | null =>
+  oldestBy(lists.filter(isWalked), (row) => row.last_success_at)?.last_success_at ?? null
 
 /** The lists among these that are being read completely once. */
 function refillsOf(walked: readonly ListHealth[]): TrustAnswer['refilling'] {
@@ -107,7 +111,11 @@ export function trustIn(
     completeThrough,
     isStale:
       completeThrough !== null &&
-      isOlderThan(completeThrough, nowMicros, Math.max(staleAfterMs, runningMs ?? 0)),
+      walked.some(
+        ({ last_success_at: last }) =>
+          last !== null && isOlderThan(last, nowMicros, Math.max(staleAfterMs, runningMs ?? 0)),
+      ),
+    late: lateWords(all),
     oldest: oldest ? { tenant: oldest.tenant_name, resource: oldest.resource } : null,
     deletesCheckedAt: checked?.deletes_checked_at ?? null,
     deletesUnchecked: walked.filter(
