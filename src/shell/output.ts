@@ -99,7 +99,8 @@ export class Output {
    * that fails silently would go unnoticed.
    */
   complain(lines: readonly string[]): void {
-    if (this.quiet) for (const line of lines) this.#tell(`shopsync: ${shortRequests(line)}`)
+    if (!this.quiet) return
+    for (const line of lines) this.#tell(`shopsync: ${shortRequests(line).replaceAll(/\s*\n\s*/g, ' ')}`)
   }
 
   /** A line on stderr that isn't a log entry. */

@@ -17,7 +17,7 @@ what came back.
 must be trusted, nothing may redirect, and shopsync listen must be behind it. Prints the names of events to register.`,
   examples: [
     ['shopsync check', 'what is wrong, and how to fix it'],
-    ['shopsync check --quiet', 'prints only what is wrong'],
+    ['shopsync check --quiet', 'only what is wrong, a line each, for the mail of cron'],
     [
       'shopsync check --webhook-url https://hooks.example.com/webhooks',
       'also tests where events will arrive',
@@ -30,7 +30,7 @@ must be trusted, nothing may redirect, and shopsync listen must be behind it. Pr
   ],
   readsAnyEncoding: true,
   run: async (invocation) => {
-    const [{ worstExit }, { checkText, findingOf }, { examine }] = await Promise.all([
+    const [{ worstExit }, { checkText, checkTroubles, findingOf }, { examine }] = await Promise.all([
       import('./trials.js'),
       import('./words.js'),
       import('./examine.js'),
@@ -43,9 +43,8 @@ must be trusted, nothing may redirect, and shopsync listen must be behind it. Pr
     )
     const document = { ok: exitCode === 0, exit_code: exitCode, checks, probe: ways ?? null }
     const { out } = invocation
-    // --quiet only silences good news.
-    if (out.json || exitCode === 0) await out.answer(document, checkText(made, out.terminal))
-    else out.say(checkText(made, out.terminal))
+    await out.answer(document, checkText(made, out.terminal))
+    out.complain(checkTroubles(made))
     return exitCode
   },
 }

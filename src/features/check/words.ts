@@ -275,18 +275,35 @@ function namesText(names: readonly string[]): string {
   return ['Event names to register at the source:', ...lines].join('\n')
 }
 
+/** What is wrong, a line each. */
+export const checkTroubles = (trials: readonly Trial[]): string[] =>
+  shared(trials.map(findingOf).filter(({ ok }) => !ok)).map(
+    ({ names, found, hint }) => `check: ${names}: ${found}${hint === null ? '' : `. ${hint}`}`,
+  )
+
 const shownNames = 8
 
 /** A fault that several tenants or resources share is listed once: a wrong key is the fault of none of them. */
-function remedies(bad: readonly CheckFinding[]): string[] {
-  const alike = new Map<string, string[]>()
+function shared(bad: readonly CheckFinding[]) {
+  const alike = new Map<
+    string,
+    { readonly whats: string[]; readonly found: string; readonly hint: string | null }
+  >()
   for (const { what, found, hint } of bad) {
-    const remedy = `${shortRequests(found)}${hint ? `\n  → ${hint}` : ''}`
-    alike.set(remedy, [...(alike.get(remedy) ?? []), what])
+    const short = shortRequests(found)
+    const key = JSON.stringify([short, hint])
+    const known = alike.get(key) ?? { whats: [], found: short, hint }
+    known.whats.push(what)
+    alike.set(key, known)
   }
-  return [...alike].map(([remedy, whats]) => {
+  return [...alike.values()].map(({ whats, ...fault }) => {
     const more = whats.length - shownNames
     const names = [...whats.slice(0, shownNames), ...(more > 0 ? [`and ${count(more)} more`] : [])]
-    return indent(`✗ ${names.join(', ')}: ${remedy}`)
+    return { ...fault, names: names.join(', ') }
   })
 }
+
+const remedies = (bad: readonly CheckFinding[]): string[] =>
+  shared(bad).map(({ names, found, hint }) =>
+    indent(`✗ ${names}: ${found}${hint === null ? '' : `\n  → ${hint}`}`),
+  )

@@ -44,14 +44,15 @@ times in schedule.timeZone, shopsync listen if there is a section events, shopsy
     },
   ],
   run: async (invocation) => {
-    const [files, { examine }, { worstExit }, { checkText, findingOf }, text, units] = await Promise.all([
-      import('./initfiles.js'),
-      import('../check/examine.js'),
-      import('../check/trials.js'),
-      import('../check/words.js'),
-      import('./words.js'),
-      import('./units.js'),
-    ])
+    const [files, { examine }, { worstExit }, { checkText, checkTroubles, findingOf }, text, units] =
+      await Promise.all([
+        import('./initfiles.js'),
+        import('../check/examine.js'),
+        import('../check/trials.js'),
+        import('../check/words.js'),
+        import('./words.js'),
+        import('./units.js'),
+      ])
     if (invocation.options.print !== undefined) return printWay(invocation, text.ways)
     const { options, out, globals, io } = invocation
     const folder = io.workingDirectory
@@ -72,8 +73,8 @@ times in schedule.timeZone, shopsync listen if there is a section events, shopsy
     out.print(`${text.otherWays}\n\n`)
     const trials = await examine(configured)
     const exitCode = worstExit(trials)
-    if (exitCode === 0 || out.json) out.print(`${checkText(trials, out.terminal)}\n`)
-    else out.say(`${checkText(trials, out.terminal)}\n`)
+    out.print(`${checkText(trials, out.terminal)}\n`)
+    out.complain(checkTroubles(trials))
     const next = text.nextStep(trials, { isSandbox: answers.baseUrl === sandbox.baseUrl })
     out.print(next)
     if (out.json)

@@ -129,8 +129,12 @@ test('a warehouse password is only in shopsync.env', async () => {
 test('with --quiet, a failed trial is still reported', async () => {
   const folder = folderOf()
   const words = ['init', '--base-url', 'http://127.0.0.1:1', '--partner-id', '42', '--secret-file', 'key.txt']
-  const { code, stdout } = await shopsync([...words, '--yes', '--quiet'], { cwd: folder })
-  expect([code, stdout]).toEqual([3, expect.stringContaining('✗')])
+  const { code, stdout, stderr } = await shopsync([...words, '--yes', '--quiet'], { cwd: folder })
+  expect([code, stdout, stderr]).toEqual([
+    3,
+    '',
+    expect.stringMatching(/^shopsync: check: credentials: .*\n$/),
+  ])
 })
 
 test('its result does not scroll away; --print shows one way to run what is configured, and writes nothing', async () => {
