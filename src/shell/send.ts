@@ -5,7 +5,7 @@
 
 import { type Clock, systemClock } from '../engine/base/clock.js'
 import { outsideCode } from '../engine/base/errors.js'
-import { connectionWords } from '../engine/source/http/failure.js'
+import { connectionWords } from '../engine/base/networkwords.js'
 import { backoff } from '../engine/source/http/retry.js'
 import { loadUndici } from '../engine/source/http/undici.js'
 
@@ -96,7 +96,7 @@ async function send(
   } catch (error) {
     const code = outsideCode(error)
     if (code === undefined) throw error
-    return unanswered(code, milliseconds)
+    return unanswered(code, milliseconds, error)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', interrupt)
@@ -114,12 +114,12 @@ function answered(status: number): Sent {
   return { delivered: false, worthRetrying: isPassing, found: `${found}, expected 200` }
 }
 
-function unanswered(code: string, milliseconds: number): Sent {
+function unanswered(code: string, milliseconds: number, error: unknown): Sent {
   const own: Record<string, string> = {
     SEND_DEADLINE: `no answer came within ${Math.round(milliseconds / 100) / 10} s`,
     SEND_INTERRUPTED: 'no answer came before a signal ended the program',
   }
-  return { delivered: false, worthRetrying: true, found: own[code] ?? `${connectionWords(code)} (${code})` }
+  return { delivered: false, worthRetrying: true, found: own[code] ?? connectionWords(code, error) }
 }
 
 export interface Persistence {

@@ -107,6 +107,7 @@ export function createSource(options: SourceOptions): Source {
     maxBodyBytes,
     maxWait,
     secret,
+    origin: target.origin,
     via: options.proxy,
     onRequest,
   }

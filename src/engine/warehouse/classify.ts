@@ -3,7 +3,8 @@
  * that isn't everybody's is the trouble of the table whose statement failed: one table must not stop the others. The
  * product's own tables are everybody's, since no cursor can do without them.
  */
-import { Bug, Retry, Skip, Stop } from '../base/errors.js'
+import { Bug, outsideCode, Retry, Skip, Stop } from '../base/errors.js'
+import { connectionWords } from '../base/networkwords.js'
 import { stateTables } from '../model/state.js'
 
 export interface Trouble {
@@ -129,13 +130,19 @@ export function classifyWith(error: unknown, judge: Judge): Error {
   if (!trouble) return error
   const { where } = judge
   if (trouble.whose === 'away')
-    return new Retry(`The warehouse ${where} does not answer (${code || error.message})`, {
+    return new Retry(`The warehouse ${where} does not answer${awayWords(error, code)}`, {
       cause: error,
       hint: trouble.hint,
     })
   const refusal = refusalOf(judge, found, trouble)
   if (!trouble.isPassing) return refusal
   return new Retry(`The warehouse ${where} does not answer (${code})`, { cause: refusal })
+}
+
+/** The server's own codes have no words of ours, and what has no code has its own words. */
+function awayWords(error: Error, code: string): string {
+  const outside = outsideCode(error) ?? code
+  return /^E[A-Z_]+$/.test(outside) ? `: ${connectionWords(outside)}` : ` (${outside || error.message})`
 }
 
 function refusalOf(

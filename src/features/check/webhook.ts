@@ -4,7 +4,7 @@
  */
 import { resources } from '../../../schema/index.js'
 import { codeFromOutside } from '../../engine/base/errors.js'
-import { connectionWords } from '../../engine/source/http/failure.js'
+import { connectionWords, isOfCertificate } from '../../engine/base/networkwords.js'
 import { loadUndici } from '../../engine/source/http/undici.js'
 import type { Trial } from './trials.js'
 
@@ -53,8 +53,8 @@ async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
     signal.throwIfAborted()
     const code = late.aborted ? 'ETIMEDOUT' : codeFromOutside(error)
     return trial(
-      `${url.origin} does not answer: ${isOfCertificate.test(code) ? `its certificate is not trusted (${code})` : connectionWords(code)}`,
-      isOfCertificate.test(code)
+      `${url.origin} does not answer: ${connectionWords(code, error)}`,
+      isOfCertificate(code)
         ? 'The source rejects a certificate that is self-signed or whose chain is incomplete: use one from a public authority, with its chain'
         : 'Check the address, that shopsync listen is up, and that the proxy forwards to it',
       1,
@@ -82,5 +82,3 @@ async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
     isOwn ? 0 : 1,
   )
 }
-
-const isOfCertificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/

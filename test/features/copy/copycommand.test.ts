@@ -147,6 +147,6 @@ test('to a server that does not answer: exit 3, and a hint about --to', async ()
   const { code, stderr } = await run(['--quiet', 'copy', '--to', 'postgres://me@127.0.0.1:1/none'])
   expect(code).toBe(3)
   expect(stderr).toContain(
-    'does not answer (ECONNREFUSED). Expected a warehouse that can be reached: check --to,',
+    'does not answer: the connection was refused (ECONNREFUSED). Expected a warehouse that can be reached: check --to,',
   )
 })

@@ -64,6 +64,8 @@ export interface ExchangeOptions {
   /** The longest wait that we accept, in ms. */
   readonly maxWait: number
   readonly secret: string
+  /** Where the API is: `https://HOST:PORT`. */
+  readonly origin: string
   /** The proxy through which the requests go. */
   readonly via: ProxyAddress | undefined
   readonly onRequest: ((info: RequestInfo) => void) | undefined
@@ -125,7 +127,7 @@ export class Exchange {
         permit.cancel()
         throw signal.reason
       }
-      throw brokenConnection(this.#what, error, this.#details, this.options.via)
+      throw brokenConnection(this.#what, error, this.#details, this.options)
     } finally {
       permit.release(this.#outcome)
       this.#log(permit, bytes)

@@ -1,6 +1,7 @@
 /** Which error a failed request becomes. Its class tells the retry loop and the run what to do. Used by exchange.ts. */
 
 import { type ErrorDetails, outsideCode, Retry, Skip, Stop } from '../../base/errors.js'
+import { connectionWords, isOfCertificate, wrongName } from '../../base/networkwords.js'
 import type { ProxyAddress } from '../../config/proxy.js'
 
 /** What a response other than 200 means for the cursor (docs/api.md, Errors). */
@@ -41,39 +42,12 @@ function hintOf(status: number, { tenantId }: ErrorDetails): string {
   return 'The API does not accept this request; check api.baseUrl and resources.NAME.path'
 }
 
-const KNOWN: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'the connection was refused',
-  ECONNRESET: 'the connection was reset',
-  EPIPE: 'the connection was closed',
-  ENOTFOUND: 'the host name is not known',
-  EAI_AGAIN: 'the name server did not answer',
-  ETIMEDOUT: 'the connection timed out',
-  UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
-  UND_ERR_BODY_TIMEOUT: 'the body stopped arriving',
-  REQUEST_DEADLINE: 'the answer did not end within api.timeouts.request',
-  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are larger than 16 kB',
-  EMFILE: 'this process may not open more files',
-  ENFILE: 'this machine cannot open more files',
-  EPROTO: 'the port does not speak TLS',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body is not as long as Content-Length says',
-}
-
-/** What the code of a broken connection means. */
-export const connectionWords = (code: string): string => KNOWN[code] ?? 'the connection failed'
-
 /** What to do where neither the address nor the network is the cause. */
 const HINTS: readonly (readonly [codes: RegExp, hint: string])[] = [
   [/HEADERS_OVERFLOW/, 'Ask the operator of the API, or of the gateway in front of it, for smaller headers'],
   [/^E[MN]FILE$/, 'Raise the limit on open files (ulimit -n), or lower api.concurrency'],
   [/^(EPROTO|ERR_SSL_)/, 'Check the port in api.baseUrl, and whether it begins with https:// or http://'],
 ]
-
-/** A certificate that isn't trusted won't be trusted at the next attempt either. */
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|PRX_TLS/
 
 /** What kept connections to a proxy from opening. */
 const ofProxies = new WeakSet<object>()
@@ -94,26 +68,30 @@ export function brokenConnection(
   what: string,
   error: unknown,
   details: ErrorDetails,
-  via: ProxyAddress | undefined,
+  { origin, via }: { readonly origin: string; readonly via: ProxyAddress | undefined },
 ): unknown {
   // The HTTP parser's have a name, and not always a code.
   const code = outsideCode(error) ?? nameOfParser(error)
   if (code === undefined) return error
-  if (CERTIFICATE.test(code))
-    return new Skip(`${what}: the server's certificate is not trusted (${code})`, {
+  const meaning = connectionWords(code, error)
+  // It won't be trusted at the next attempt either.
+  if (isOfCertificate(code))
+    return new Skip(`${what}: ${origin}: ${meaning}`, {
       ...details,
       reason: 'failed',
-      hint: 'Check api.baseUrl; for a private authority set NODE_EXTRA_CA_CERTS to its certificate file',
+      hint:
+        code === wrongName
+          ? 'Write a name that the certificate has into api.baseUrl'
+          : 'Check api.baseUrl; for a private authority set NODE_EXTRA_CA_CERTS to its certificate file',
     })
   const answer = via && answerOfProxy(error)
   if (via && answer !== undefined) return refusedTunnel(what, answer, details, via)
-  const meaning = `${connectionWords(code)} (${code})`
   if (via && isOfProxy(error))
     return new Retry(`${what}: the proxy ${via.label} does not answer: ${meaning}`, {
       ...details,
       hint: `Check ${via.from} and the network`,
     })
-  return new Retry(`${what}: ${meaning}`, {
+  return new Retry(`${what}: ${origin}: ${meaning}`, {
     ...details,
     hint:
       HINTS.find(([codes]) => codes.test(code))?.[1] ??

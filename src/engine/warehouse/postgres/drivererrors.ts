@@ -1,4 +1,5 @@
 import { outsideCode, Stop } from '../../base/errors.js'
+import { connectionWords, isOfCertificate, wrongName } from '../../base/networkwords.js'
 import {
   away,
   classifyWith,
@@ -153,12 +154,25 @@ function special({ cause, code }: DriverError, where: string, { tlsFrom }: Names
   const { message } = cause
   const stop = (words: string, hint: string): Stop =>
     new Stop(`The warehouse ${where} ${words}`, { exitCode: 3, hint, cause })
-  // OpenSSL's own code: a file of certificates or a key that can't be read.
-  if (/does not support SSL|SSL is not enabled|certificate/.test(message) || code.startsWith('ERR_OSSL'))
-    return stop(
-      `cannot be reached over TLS: ${message}`,
-      `Expected a server with ssl = on whose certificate is trusted, because ${tlsFrom ?? 'the server'} asks for it: name the authority with sslrootcert in warehouse.url; on one machine or a private network, leave the sslmode out`,
+  const overTls = (why: string, expected: string): Stop =>
+    stop(
+      `cannot be reached over TLS: ${why}`,
+      `Expected ${expected}, because ${tlsFrom ?? 'the server'} asks for it`,
     )
+  if (isOfCertificate(code)) {
+    const expected: Readonly<Record<string, string>> = {
+      [wrongName]:
+        'one of these names in warehouse.url, or sslmode=verify-ca, which only checks who signed the certificate',
+      CERT_HAS_EXPIRED: 'a certificate that is renewed in time',
+    }
+    const usual = 'a certificate that is trusted (name its authority with sslrootcert in warehouse.url)'
+    return overTls(connectionWords(code, cause), expected[code] ?? usual)
+  }
+  if (/does not support SSL|SSL is not enabled/.test(message))
+    return overTls(message, 'ssl = on (on one machine or a private network, leave the sslmode out)')
+  // OpenSSL's own code: a file of certificates or a key that can't be read. The server says that it wants one.
+  if (code.startsWith('ERR_OSSL') || message.includes('certificate'))
+    return overTls(message, 'files in PEM form as sslrootcert, sslcert and sslkey in warehouse.url')
   if (/client password must be/.test(message))
     return stop(
       'asks for a password, and found none',
