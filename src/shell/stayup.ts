@@ -4,7 +4,9 @@
  * when a process with a newer configuration has written the warehouse, and then go on with that.
  */
 import { Stop } from '../engine/base/errors.js'
+import { atSecond } from '../engine/base/format.js'
 import type { Reason } from '../engine/base/reasons.js'
+import { fromMicros } from '../engine/base/timestamp.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
 import { OtherSettings } from '../engine/warehouse/oneconfiguration.js'
 import { checkSourceIdentity } from '../engine/warehouse/sourceidentity.js'
@@ -81,7 +83,10 @@ export async function stayUp(
       const { text } = await context.rowSettings()
       if (text === before?.text) throw twoConfigurations(before.by)
       try {
-        return await work(context, new Opening(context, isFirst, ports))
+        const code = await work(context, new Opening(context, isFirst, ports))
+        if (signal.aborted)
+          invocation.out.print(`Stopped: ${atSecond(fromMicros(context.clock.nowMicros()))}`)
+        return code
       } catch (error) {
         if (!isReasonToReopen(error)) throw error
         if (signal.aborted) return 0

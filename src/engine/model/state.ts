@@ -286,7 +286,7 @@ export const stateTables = {
     key: ['name'],
     fields: {
       name: text(
-        'Of the tables: `schema_version`, `model`, `columns`, `names`, `views` and their schema, `calendar`, `row_settings` (digests of the settings that shape rows), `tenant_traces` (whose erased rows may still be in the files), `copy` and `part` (in a copy). Of runs: `authorizations` (how many), `rate window` (how long it is), `stretched polling`, `then` and `then turn`, `history_thinned_to`, `history_pruned_on`, and why what was last tried failed: `failed snapshot`, `failed report`, `failed then`.',
+        'Of the tables: `schema_version`, `model`, `columns`, `names`, `views` and their schema, `calendar`, `row_settings` (digests of the settings that shape rows), `tenant_traces` (whose erased rows may still be in the files), `copy` and `part` (in a copy), `scheduler` (which process is `shopsync schedule`). Of runs: `authorizations` (how many), `rate window` (how long it is), `stretched polling`, `then` and `then turn`, `history_thinned_to`, `history_pruned_on`, and why what was last tried failed: `failed snapshot`, `failed report`, `failed then`.',
       ),
       value: text('Its value.'),
     },

@@ -4,6 +4,7 @@ import { since } from '../base/format.js'
 import { hasTenant, type Shard, shardName } from '../base/shard.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
+import { machineName } from '../warehouse/holderprocess.js'
 import { isLive, type LeaseHolder, listenCommand } from '../warehouse/leaserows.js'
 import { ofRuns, recordedOrder } from '../warehouse/runs.js'
 import { wholeName } from '../warehouse/versionbatch.js'
@@ -16,6 +17,7 @@ export interface StatusHolder {
   /** Its part of the tenants, such as `3/8`. null: the whole warehouse. */
   readonly shard: string | null
   readonly command: string | null
+  /** The machine's name. */
   readonly host: string | null
   readonly pid: Int64 | null
   readonly since: string | null
@@ -58,7 +60,7 @@ function holdersOf(rows: readonly LeaseHolder[]): StatusHolder[] {
       run_id: owner ?? '',
       shard: name === wholeName ? null : name,
       command,
-      host,
+      host: host && machineName(host),
       pid,
       since: claimed_at,
       expires_at,

@@ -1,6 +1,6 @@
 /**
- * The process that holds the lease: where it runs, and whether it has ended. Used by claim.ts and leaserows.ts, and by
- * features/then, where processes take turns in the same way.
+ * The process that holds the lease: where it runs, and whether it has ended. Used by claim.ts, leaserows.ts and
+ * heldturn.ts.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -24,6 +24,9 @@ export function thisMachine(): string {
   const namespace = orEmpty(() => readlinkSync('/proc/self/ns/pid').replace(/\D/g, ''))
   return [hostname(), boot, namespace].filter(Boolean).join('/')
 }
+
+/** The name of a holder's machine, for people: without what tells its boots and containers apart. */
+export const machineName = (host: string | null): string => host?.split('/', 1)[0] ?? 'an unknown host'
 
 /** Whether a process has ended but its parent hasn't collected its exit code: such a process still accepts signals. */
 const isZombie = (pid: number): boolean =>

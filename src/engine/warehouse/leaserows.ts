@@ -7,7 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import { type Shard, shardName } from '../base/shard.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
-import { isDead } from './holderprocess.js'
+import { isDead, machineName } from './holderprocess.js'
 import { wholeName } from './versionbatch.js'
 
 /** A row of `sync_lease`. */
@@ -100,7 +100,7 @@ export function heldBy(holder: LeaseHolder, asked: string, where: string): Lease
   const what = shards === undefined ? where : `shard ${holder.name} of ${where}`
   const isShard = shards !== undefined && asked === wholeName
   return new LeaseHeld(
-    `Another run (${holder.command === 'full' ? 'sync --full' : (holder.command ?? 'unknown')}, ${holder.owner}) has held ${what} since ${holder.claimed_at}, on ${holder.host}, pid ${holder.pid}`,
+    `Another run (${holder.command === 'full' ? 'sync --full' : (holder.command ?? 'unknown')}, ${holder.owner}) has held ${what} since ${holder.claimed_at}, on ${machineName(holder.host)}, pid ${holder.pid}`,
     `Wait for that run to end; if its process is gone, its lease expires by itself at ${holder.expires_at}`,
     holder.command === listenCommand ? 'listener' : isShard ? 'shards' : 'run',
     shards,

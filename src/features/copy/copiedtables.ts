@@ -139,7 +139,7 @@ export function impersonalColumns({ list }: Model, { name: table, columns }: Tab
 
 /** Names in sync_meta that concern the files and views of one warehouse, its processes, or a copy in progress into it. */
 const ofThisPlace = (name: unknown): boolean =>
-  typeof name === 'string' && /^(copy|part|tenant_traces|then turn|views( .*)?)$/.test(name)
+  typeof name === 'string' && /^(copy|part|scheduler|tenant_traces|then turn|views( .*)?)$/.test(name)
 
 /** Whether a table's row only concerns its own warehouse, or another tenant; if so, it is neither copied nor compared. */
 export function isNotCopied(

@@ -11,6 +11,7 @@ import { Instants } from '../../engine/config/instants.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import type { RunReport } from '../../engine/run/runreport.js'
 import { type JobPlan, type JobWork, runJob } from '../../engine/run/steps.js'
+import { machineName } from '../../engine/warehouse/holderprocess.js'
 import { lockHolder } from '../../engine/warehouse/lease.js'
 import { checkTables, isNew } from '../../engine/warehouse/migrate.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -123,6 +124,6 @@ async function lockTroubles(context: CommandContext, { name, schedule }: Job): P
   const zone = scheduleSettings(context.config).timeZone
   if (!isTwoIntervalsAgo(schedule, zone, since, Number(context.clock.nowMicros() / 1000n))) return []
   return [
-    `${name}: another run (${holder.command ?? 'unknown'}) has held the lock since ${holder.claimed_at}, for more than two intervals of this job, on ${holder.host}, pid ${holder.pid}`,
+    `${name}: another run (${holder.command ?? 'unknown'}) has held the lock since ${holder.claimed_at}, for more than two intervals of this job, on ${machineName(holder.host)}, pid ${holder.pid}`,
   ]
 }

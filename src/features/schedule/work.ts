@@ -20,6 +20,7 @@ import { runsPage } from '../report/page/runspage.js'
 import { readRuns } from '../runs/work.js'
 import { type Served, serve } from './http.js'
 import { JobBook, type ScheduledJob } from './jobbook.js'
+import { SchedulerMark } from './otherscheduler.js'
 import type { PageCall } from './page.js'
 import { PageMaker } from './pagemaker.js'
 import { Schedule } from './scheduler.js'
@@ -63,10 +64,10 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
   })
   const pages = pageMakers(context)
   const answers = served(context, { schedule, pages, warehouse, watch })
-  const server =
-    listen === false
-      ? undefined
-      : await serve({ ...listen, port: opening.port('report', listen.port) }, answers)
+  const mark = await SchedulerMark.set(warehouse)
+  if (mark.other !== undefined) log.warn({}, mark.other)
+  const at = listen && { ...listen, port: opening.port('report', listen.port) }
+  const server = at ? await serve(at, answers).catch((error) => mark.giveUp(error)) : undefined
   try {
     if (events) {
       const settings = eventSettings(config)
@@ -94,6 +95,7 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
     await rounds?.close()
     await hearing?.close()
     await ended(server, pages)
+    await mark.remove()
   }
   return 0
 }

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createConnection } from 'node:net'
-import { networkInterfaces } from 'node:os'
+import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Place, viewedPlace } from '../../support/place.js'
@@ -98,7 +98,8 @@ test('serves, and exits with 0 on SIGTERM', async () => {
   for (const socket of sockets) socket.destroy()
   expect(await (await ask('/health')).json()).toMatchObject({ status: 'ok' })
   first.run.kill('SIGTERM')
-  expect(await first.run.ended).toMatchObject({ code: 0, signal: null })
+  const { code, stdout } = await first.run.ended
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/\nStopped: \d{4}-.* UTC\n$/)])
 }, 60_000)
 
 test('--json: one document, with the address and each job’s next instant', async () => {
@@ -173,6 +174,15 @@ test('reports what is wrong, what it expected and what to type, and exits with 2
     stderr: expect.stringMatching(/in use by another program, expected a free one.*"listen": false/s),
   })
   server.close()
+  here.configure(settings)
+  const first = await start()
+  const taken = Number(new URL(first.url).port)
+  here.configure({ ...settings, schedule: { listen: { port: taken } } })
+  const second = await here.run('schedule')
+  const who = `Another scheduler of this warehouse is running, on ${hostname()}, pid ${first.run.child.pid}`
+  expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`${who}. Port ${taken} of`)])
+  first.run.kill('SIGTERM')
+  await first.run.ended
   here.configure({ ...settings, schedule: { timeZone: 'Europe/Berlim' } })
   expect(await here.run('schedule')).toMatchObject({
     code: 2,
