@@ -98,7 +98,7 @@ const factsOf = (sandbox: Sandbox): SandboxFacts => ({
   config: configOf(sandbox),
 })
 
-function greeting(sandbox: Sandbox, { rate, until, webhooks }: RunSandboxOptions): string[] {
+function greeting(sandbox: Sandbox, { rate, until, webhooks, live }: RunSandboxOptions): string[] {
   const tenants = sandbox.store.granted.map(({ id, writable }) => (writable ? `${id}` : `${id} (read only)`))
   return [
     `sandbox     ${sandbox.url}`,
@@ -107,6 +107,9 @@ function greeting(sandbox: Sandbox, { rate, until, webhooks }: RunSandboxOptions
     ...(until === undefined ? [] : [`data until  ${until}`]),
     `tenants     ${tenants.join(', ')}`,
     ...(webhooks?.hooks ?? []).map(({ url }) => `events to   ${url}`),
+    ...(live === true
+      ? ['live        what changes is only in memory: a restart shows the records as they are now']
+      : []),
     ...(rate?.limit === undefined ? [] : [`rate limit  ${count(rate.limit)} requests a minute`]),
     '',
     'config.json to sync from it:',

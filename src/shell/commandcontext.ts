@@ -47,14 +47,14 @@ export class OpenContext implements CommandContext {
   ) {
     this.#rowSettings = rowSettings
     const { shard } = this
-    const log = createLog({
+    this.log = createLog({
       level: levelOf(invocation, config),
       text:
         config.log.format === 'text' || (config.log.format === 'auto' && invocation.io.stderr.isTTY === true),
       secrets: secretsOf(config),
+      shard: shard && shardName(shard),
       write: (text) => this.writeLog(text),
     })
-    this.log = shard ? log.child({ shard: shardName(shard) }) : log
   }
 
   /** As configured; once the warehouse is open, with what earlier configurations have left in it. */

@@ -41,6 +41,8 @@ export function createLog(options: {
   readonly text: boolean
   /** Values that no line may contain, whatever message they came from. */
   readonly secrets: readonly string[]
+  /** On every line. */
+  readonly shard?: string | undefined
   write(text: string): void
 }): Logger {
   const hidden = options.secrets.filter((secret) => secret.length > 3).flatMap(spellings)
@@ -51,6 +53,8 @@ export function createLog(options: {
     {
       level: options.level,
       base: null,
+      // Unlike a child's, these are merged with a line's own: no key comes twice.
+      mixin: () => (options.shard === undefined ? {} : { shard: options.shard }),
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
       redact: { paths: credentials, censor: '[secret]' },

@@ -156,11 +156,13 @@ export function usageProblem(
   const message = found.charAt(0).toUpperCase() + found.slice(1).replace(/\.$/, '')
   return {
     message,
-    hint: meant
-      ? `Did you mean ${meant}?`
-      : command !== undefined && command !== 'help'
-        ? `Type shopsync ${command} --help`
-        : 'Type shopsync --help, or shopsync help COMMAND',
+    hint: found.includes("'--dry-run'")
+      ? 'Type shopsync plan, which says what a run would do and changes nothing'
+      : meant
+        ? `Did you mean ${meant}?`
+        : command !== undefined && command !== 'help'
+          ? `Type shopsync ${command} --help`
+          : 'Type shopsync --help, or shopsync help COMMAND',
   }
 }
 

@@ -40,6 +40,9 @@ test('--help lists every command and the exit codes, and --version shows the ver
 test.each([
   [['sinc'], "Unknown command 'sinc'", 'Did you mean sync?'],
   [['sync', '--tennant', '4'], "Unknown option '--tennant'", 'Did you mean --tenant?'],
+  [['sync', '--dry-run'], "Unknown option '--dry-run'", 'Type shopsync plan'],
+  [['migrate', '--dry-run'], "Unknown option '--dry-run'", 'Type shopsync plan'],
+  [['status', '--config', '/'], 'Found the folder /', 'Type /config.json'],
   [['sync', 'now'], 'Too many arguments', 'Type shopsync sync --help'],
   [['run'], "Missing required argument 'job'", 'Type shopsync run --help'],
   [['sync', '--log-level', 'loud'], "argument 'loud' is invalid", 'Type shopsync sync --help'],

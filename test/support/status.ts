@@ -21,6 +21,7 @@ export const statusOf = (
     resources: ['notes'],
     tenants: null,
     exceptTenants: [],
+    shards: 0,
     staleAfterMs: day,
     deletesUncheckedAfterMs: 3 * day,
     ...options,

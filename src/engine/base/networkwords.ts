@@ -1,4 +1,4 @@
-/* What the code of a broken connection means, whoever is at its other end: the API, a database, a webhook, a heartbeat. */
+/* What the code of a broken connection means, to the API, a database, a webhook or a heartbeat. */
 
 const badTls = 'the port does not speak TLS'
 const unknownAuthority = 'it is signed by an authority that is not known here'
@@ -19,7 +19,7 @@ const known: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such socket',
   ENOTDIR: "the socket's folder is a file",
   EACCES: 'this user may not open the socket',
-  EINVAL: 'this is no address that can be connected to',
+  EINVAL: 'nobody can connect to this address',
   UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
   UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
   UND_ERR_BODY_TIMEOUT: 'the body stopped arriving',

@@ -3,7 +3,7 @@
  * Used by src/shell/configuration.ts.
  */
 import { readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { resources as declared } from '../../../schema/index.js'
 import { codeFromOutside, Stop } from '../base/errors.js'
 import { atHome, baseUrlProblem, inFolder, warehouseLabel, warehouseProblem } from './address.js'
@@ -137,11 +137,19 @@ export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'en
   } catch (cause) {
     const code = codeFromOutside(cause)
     if (code !== 'ENOENT')
-      throw new Stop(`Could not read the configuration ${file} (${code})`, {
-        exitCode: 2,
-        hint: 'Expected a file that this user may read. Check its permissions',
-        cause,
-      })
+      throw new Stop(
+        code === 'EISDIR'
+          ? `Found the folder ${file}, expected the configuration's file`
+          : `Could not read the configuration ${file} (${code})`,
+        {
+          exitCode: 2,
+          hint:
+            code === 'EISDIR'
+              ? `Type ${join(file, 'config.json')} in its place`
+              : 'Expected a file that this user may read. Check its permissions',
+          cause,
+        },
+      )
     const from = options.file
       ? '--config'
       : options.environment.SHOPSYNC_CONFIG

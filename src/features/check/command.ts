@@ -17,7 +17,7 @@ what came back.
 must be trusted, nothing may redirect, and shopsync listen must be behind it. Prints the names of events to register.`,
   examples: [
     ['shopsync check', 'what is wrong, and how to fix it'],
-    ['shopsync check --quiet', 'only what is wrong, a line each, for the mail of cron'],
+    ['shopsync check --quiet', 'only what is wrong, one per line, for the mail of cron'],
     [
       'shopsync check --webhook-url https://hooks.example.com/webhooks',
       'also tests where events will arrive',

@@ -275,7 +275,7 @@ function namesText(names: readonly string[]): string {
   return ['Event names to register at the source:', ...lines].join('\n')
 }
 
-/** What is wrong, a line each. */
+/** What is wrong, one per line. */
 export const checkTroubles = (trials: readonly Trial[]): string[] =>
   shared(trials.map(findingOf).filter(({ ok }) => !ok)).map(
     ({ names, found, hint }) => `check: ${names}: ${found}${hint === null ? '' : `. ${hint}`}`,

@@ -141,7 +141,10 @@ interface Speaker {
 
 /** Someone reading a chat has no use for a request's address; the log and the incident's document keep it. */
 const withoutRequests = (text: string): string =>
-  text.replaceAll(/GET \/[^\s,:)]*/g, 'the request').replaceAll(/https?:\/\/([^\s/?#]+)[^\s,)]*/g, '$1')
+  text
+    .replaceAll(/GET \/[^\s,:)]*: /g, '')
+    .replaceAll(/GET \/[^\s,:)]*/g, 'the API')
+    .replaceAll(/https?:\/\/([^\s/?#,)]+)(?:[/?#][^\s,)]*)?/g, '$1')
 
 /** Slack treats these three as markup: a field name at the source could notify everyone or hide a link. */
 const escapedForChats = (text: string): string =>
@@ -170,7 +173,7 @@ export function headline(
   incidents: readonly Incident[],
   { name, tenantNames }: Speaker,
 ): string {
-  const words = type === 'opened' ? 'needs attention' : 'is resolved'
+  const words = type === 'opened' ? 'needs attention' : 'over'
   const shown = incidents.slice(0, shownIncidents).map((incident) => sentenceOf(type, incident, tenantNames))
   const more = incidents.length - shownIncidents
   const rest = more > 0 ? ` … and ${plural(more, 'more incident')}` : ''

@@ -130,11 +130,13 @@ const completeness = (cursors: readonly CursorHealth[]): string[] => [
 ]
 
 /**
- * The oldest check for deletions, as the report has it, and how many cursors were never checked: a first sync doesn't
+ * The oldest check for deletions, as the report has it, and what was never checked: a first sync doesn't
  * check integrator_tags, whose rows also come with other records.
  */
 const deletesChecked = (cursors: readonly CursorHealth[]): string => {
   const checked = cursors.flatMap(({ deletes_checked_at: at }) => at ?? [])
-  const never = cursors.length - checked.length
-  return `${earliest(checked)}${checked.length > 0 && never > 0 ? ` (${count(never)} never)` : ''}`
+  if (checked.length === 0 || checked.length === cursors.length) return earliest(checked)
+  const lists = new Set(cursors.flatMap(({ deletes_checked_at: at, resource }) => (at ? [] : [resource])))
+  const never = lists.size === 1 ? [...lists].join() : count(cursors.length - checked.length)
+  return `${earliest(checked)} (never: ${never})`
 }

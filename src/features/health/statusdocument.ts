@@ -121,6 +121,8 @@ export interface StatusOptions {
   readonly deletesUncheckedAfterMs: number
   /** What lists forgotten customers. */
   readonly forgottenFile?: string
+  /** Into how many shards jobs are divided for workers; 0: none. */
+  readonly shards: number
   /** undefined without targets. */
   readonly targets?: FreshnessSettings | undefined
   readonly nowMicros: bigint
@@ -222,7 +224,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       ...(privacy && { privacy }),
       ...(freshness && { freshness }),
       ...(stretched && { stretched_polling: stretched }),
-      ...(await readWorkers(options.warehouse)),
+      ...(await readWorkers(options.warehouse, options.shards)),
     }
     return { healthy: (cursors.length > 0 || isForgotten || running !== null) && isWell(found), ...found }
   })

@@ -38,10 +38,14 @@ export interface WorkersStatus {
   readonly trouble: string | null
 }
 
-/** Empty if nothing was ever sent to workers. */
-export async function readWorkers(warehouse: Warehouse): Promise<{ readonly workers?: WorkersStatus }> {
+/** Empty if nothing was ever sent to workers, or jobs aren't divided for them any more and none has anything to do. */
+export async function readWorkers(
+  warehouse: Warehouse,
+  shards: number,
+): Promise<{ readonly workers?: WorkersStatus }> {
   const seen = await warehouse.trying(() => deliveriesOf(warehouse).seen())
-  if (!seen || (seen.workers === 0 && seen.deliveries.length === 0)) return {}
+  const isOver = shards === 0 && !seen?.deliveries.some(({ status }) => status !== 'done')
+  if (!seen || (seen.workers === 0 && (isOver || seen.deliveries.length === 0))) return {}
   const silent = unheard(seen)
   const trouble = silent ? unheardText(silent) : null
   return { workers: { up: seen.workers, rounds: roundsOf(seen), trouble } }

@@ -58,7 +58,11 @@ times in schedule.timeZone, shopsync listen if there is a section events, shopsy
     const folder = io.workingDirectory
     files.refuseToOverwrite(folder, options.force === true)
     const answers = await answersOf(invocation)
-    const written = files.writeFiles(folder, answers)
+    const written = files.writeFiles(
+      folder,
+      answers,
+      options.sandbox === true ? files.sandboxReport : undefined,
+    )
     await makeFolder(folder, answers.warehouse)
     out.print(`${text.wroteText(written)}\n`)
     const [config] = written

@@ -68,13 +68,24 @@ function writeWhole(file: string, text: string, mode: number): void {
   }
 }
 
+/** The API sends no names of tenants, and none of vehicles: what views and the report call those of `shopsync sandbox`. */
+export const sandboxReport = {
+  tenantNames: { 101: 'Pioneer Auto Repair', 102: 'Lakeside Auto Care', 103: 'Union Street Garage' },
+  names: { vehicles: ['year', 'make', 'model'] },
+}
+
 /** Writes config.json and shopsync.env, which only its owner may read. Returns their paths. */
-export function writeFiles(folder: string, { baseUrl, partnerId, secret, warehouse }: Answers): string[] {
+export function writeFiles(
+  folder: string,
+  { baseUrl, partnerId, secret, warehouse }: Answers,
+  report?: typeof sandboxReport,
+): string[] {
   const isSecret = hasPassword(warehouse)
   const document = {
     $schema: relative(folder, join(packageFolder(), 'schema/config.schema.json')),
     api: { baseUrl, partnerId, secret: `\${${secretName}}` },
     warehouse: { url: isSecret ? `\${${warehouseName}}` : warehouse },
+    report,
   }
   const lines = [line(secretName, secret), ...(isSecret ? [line(warehouseName, warehouse)] : [])]
   const files = [join(folder, usualEnvFile), join(folder, configFile)] as const

@@ -9,6 +9,7 @@ import { Stop } from '../../../src/engine/base/errors.js'
 import { toJson } from '../../../src/engine/base/printjson.js'
 import type { Config } from '../../../src/engine/config/config.js'
 import { load } from '../../../src/engine/config/load.js'
+import { alertKinds } from '../../../src/features/health/alertsettings.js'
 import { checks } from '../../support/checks.js'
 import { scratch } from '../../support/scratch.js'
 
@@ -495,6 +496,9 @@ describe('the most common mistakes show what was found, what was expected and wh
 test('accepts config.example.json as it is', () => {
   const example = readFileSync(new URL('../../../config.example.json', import.meta.url), 'utf8')
   expect(readThis(example).sync.overlap).toBe(300_000)
+  // What it shows of alerts is everything, and its secrets are nobody's.
+  expect(JSON.parse(example).alerts.rules[0].on).toEqual(alertKinds)
+  expect(example).not.toContain('sandbox-secret')
 })
 
 describe('values that would break later', () => {

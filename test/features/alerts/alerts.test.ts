@@ -235,7 +235,7 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     const [opened] = hook.take()
     expect(opened?.name).toBe('Berlin <main>')
     expect(opened?.text).toMatch(
-      /^shopsync on Berlin &lt;main&gt;: needs attention: Main Street Auto &amp; Sons \(tenant 101\), notes: failed since 20\d\d-\d\d-\d\d \d\d:\d\d UTC: Gave up after 3 attempts: the request answered 500, expected 200\. The next run tries again\. Type shopsync check/,
+      /^shopsync on Berlin &lt;main&gt;: needs attention: Main Street Auto &amp; Sons \(tenant 101\), notes: failed since 20\d\d-\d\d-\d\d \d\d:\d\d UTC: Gave up after 3 attempts: the API answered 500, expected 200\. The next run tries again\. Type shopsync check/,
     )
     expect(opened?.text).not.toMatch(/GET|\/api\/|https?:|updated_after/)
     expect(opened?.incidents[0]?.message).toContain('GET /api/')
@@ -243,7 +243,7 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     await world.run()
     const [over] = hook.take()
     expect(over?.text).toMatch(
-      /^shopsync on Berlin &lt;main&gt;: is resolved: Main Street Auto &amp; Sons .*notes: failed since/,
+      /^shopsync on Berlin &lt;main&gt;: over: Main Street Auto &amp; Sons .*notes: failed since/,
     )
     expect(over?.text).not.toContain('Type shopsync')
   })

@@ -15,6 +15,8 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { calendarTimes } from '../../../src/features/init/calendartimes.js'
+import { sandboxReport } from '../../../src/features/init/initfiles.js'
+import { createSandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
 import { cloneSqlite } from '../../support/clones.js'
 import { program } from '../../support/process.js'
@@ -356,7 +358,15 @@ test("--sandbox: for the sandbox on this machine; if it isn't running, that is r
   expect(stdout).toContain('shopsync sandbox in another terminal')
   expect(JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))).toMatchObject({
     api: { baseUrl: 'http://127.0.0.1:8080', partnerId: '42' },
+    report: sandboxReport,
   })
+  // As its shops are called.
+  const usual = await createSandbox({ tenants: 3, seed: 1, scale: 0.1, lazy: true })
+  for (const id of usual.tenantIds)
+    expect(usual.store.all(id, 'shops')[0]?.name).toMatch(
+      new RegExp(`^${sandboxReport.tenantNames[Number(id) as 101]} – `),
+    )
+  await usual.close()
 })
 
 /** `script` of util-linux gives a program a terminal. */

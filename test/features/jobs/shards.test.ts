@@ -104,7 +104,10 @@ test('a SQLite warehouse has one machine', async () => {
 test('a shard does what a run does, for its own tenants', async () => {
   for (const index of [0, 1]) {
     const shard = `${index}/2`
-    const report = await jsonOf<RunReport>('sync', '--shard', shard)
+    const ran = await here.run('sync', '--shard', shard, '--json')
+    const report = ran.json<RunReport>()
+    // The log names it once in a line.
+    for (const line of ran.stderr.trim().split('\n')) expect(line.match(/"shard":/g)).toHaveLength(1)
     expect([report.shard, report.status, tenantsIn(report)]).toEqual([shard, 'ok', ofShard(index, 2)])
   }
   for (const words of [['reconcile'], ['verify'], ['backfill', '--from', '7d', '--to', '1d']]) {

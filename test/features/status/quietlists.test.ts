@@ -59,7 +59,7 @@ const names = { 101: 'Main Street Auto' }
 async function statusOf(warehouse: Warehouse, { clock, sandbox }: AlertingWorld): Promise<StatusReport> {
   return readStatus({
     ...{ warehouse, label: 'here', source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId } },
-    ...{ tenants: null, exceptTenants: [], resources: ['notes', 'payments'] },
+    ...{ tenants: null, exceptTenants: [], shards: 0, resources: ['notes', 'payments'] },
     ...{ staleAfterMs: 86_400_000, deletesUncheckedAfterMs: 86_400_000_000, nowMicros: clock.nowMicros() },
   })
 }
@@ -114,7 +114,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await told(30)).toEqual([])
     put('notes', 5000, 1)
     expect(await told(0)).toEqual([
-      'resolved: quiet 101/notes; is resolved: notes of Main Street Auto: nothing new for 3 days; usually 28 a day',
+      'resolved: quiet 101/notes; over: notes of Main Street Auto: nothing new for 3 days; usually 28 a day',
     ])
     expect((await statusOf(warehouse, world)).quiet).toBeUndefined()
     expect(all.take()).toEqual([])

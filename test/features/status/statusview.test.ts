@@ -82,7 +82,7 @@ test('deletions checked is the oldest check, as in the report, with how many lis
       .find((line) => line.startsWith('101'))!
   }
   const at = (hour: number): string => `2026-11-25T${hour}:00:00.000000Z`
-  expect(checked([at(12), null, at(11), null])).toContain('2026-11-25 11:00 (1 never)')
+  expect(checked([at(12), null, at(11), null])).toContain('2026-11-25 11:00 (never: list1)')
   expect(checked([at(12), at(11)])).toMatch(/2026-11-25 11:00 {2}/)
   expect(checked([null, null])).toMatch(/ - {2}/)
 })

@@ -197,6 +197,12 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
   await hurry()
   expect((await here.run('worker', '--once')).code).toBe(0)
   expect((await runs('ended')).filter((run) => run.endsWith('ok'))).toEqual(['0/1 ok', 'whole ok'])
+  // What workers once did is of interest as long as jobs are divided for them.
+  const status = async () => (await here.run('status', '--json')).json<StatusReport>().workers
+  expect(await status()).toBeUndefined()
+  configure({ schedule: { shards: 2 } })
+  expect(await status()).toMatchObject({ up: 0 })
+  configure()
 })
 
 test('a worker survives whatever is wrong with its queue, says so, and works on once it is dropped', async () => {
