@@ -46,6 +46,8 @@ export interface KindValue {
 export interface Personal {
   readonly who: 'customer' | 'staff' | 'card' | 'text'
   readonly preset: 'hash' | 'drop' | 'keep'
+  /** What the preset did in earlier versions: so it stays in their warehouses, until `migrate --loosen-privacy`. */
+  readonly before?: 'hash' | 'drop' | undefined
   /** Equal values of one domain have equal pseudonyms, so that they can be joined. Default: the column alone. */
   readonly domain?: string
 }
@@ -169,6 +171,8 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly computed?: Computed
   /** What fields may hold that the document doesn't show: `_extra`, and columns that the configuration makes of it. */
   readonly undeclared?: Personal
+  /** Those of these fields that tell nobody whose record it is. */
+  readonly impersonal?: readonly string[]
   /** Its records are persons, who can be forgotten one by one. */
   readonly forgettable?: true
   /** Several persons may have one of its records; it's forgotten only with the last of them. */

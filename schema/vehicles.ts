@@ -11,6 +11,8 @@ export default defineResource({
   documented: false,
   shared: true,
   undeclared: { who: 'customer', preset: 'drop' },
+  // Many cars have the same. What tells one from all others, such as a VIN or a plate, isn't among them.
+  impersonal: ['year', 'make', 'model', 'trim', 'engine'],
   fields: {
     id: id('Id of the vehicle.'),
     ...stamps,

@@ -15,10 +15,9 @@ export default defineView({
     is_deleted: col.boolean.always('Whether it is no longer at the source.'),
     year: col.integer('Model year, from the field `year`; null if it has none of four digits.', {
       unit: 'year',
-      personal: true,
     }),
-    make: col.text('Make, from the field `make`.', { personal: true }),
-    model: col.text('Model, from the field `model`.', { personal: true }),
+    make: col.text('Make, from the field `make`.'),
+    model: col.text('Model, from the field `model`.'),
   },
   example: 'select vehicle_key, vehicle_name from dim_vehicles order by vehicle_name limit 20',
   build: (q) => ({

@@ -97,7 +97,7 @@ export class OpenContext implements CommandContext {
     const found: Record<string, unknown> = {}
     for (const feature of this.invocation.features)
       Object.assign(found, await feature.shapesRows?.(this.config))
-    this.#rowSettings ??= new RowSettings(rowSettingsText(this.configured, found), () => this.model)
+    this.#rowSettings ??= new RowSettings(rowSettingsText(this.configured, found))
     return this.#rowSettings
   }
 

@@ -90,7 +90,7 @@ export async function stayUp(
       } catch (error) {
         if (!isReasonToReopen(error)) throw error
         if (signal.aborted) return 0
-        before = error instanceof OtherSettings ? { text, by: error } : undefined
+        before = error instanceof OtherSettings && error.names.length > 0 ? { text, by: error } : undefined
         const fields = { reason: error.details.code, error: error.message }
         if (before) context.log.info(fields, 'The configuration has changed, and is read again')
         else context.log.warn(fields, 'Everything is opened again')

@@ -4,12 +4,15 @@
  */
 import { expect, test } from 'vitest'
 import { derivedTables, resources } from '../../schema/index.js'
+import { shownFields } from '../../schema/naming.js'
 import { isWithheld } from '../../schema/resource.js'
 import { columnsRead } from '../../schema/viewreads.js'
 import dimCustomers, { contactColumns } from '../../schema/views/dim_customers.js'
+import dimVehicles from '../../schema/views/dim_vehicles.js'
 import { views } from '../../schema/views/index.js'
-import { withColumns } from '../../src/engine/model/registry.js'
+import { model, withColumns } from '../../src/engine/model/registry.js'
 import { derivedTable, tablesOf } from '../../src/engine/model/table.js'
+import { impersonalColumns } from '../../src/features/copy/copiedtables.js'
 import { describeModel } from '../../src/features/dictionary/describe.js'
 import { filesIn, textOf, withoutComments } from '../support/tree.js'
 
@@ -96,6 +99,24 @@ test('a promoted column of a table with personal data is hashed if it is text, o
   }
 })
 
+test('what many vehicles share is kept, wherever it stands: as a column of its own, in a view, in a copy', () => {
+  const vehicles = resources.vehicles!
+  const shared = ['year', 'make', 'model', 'trim', 'engine']
+  expect(vehicles.impersonal).toEqual(shared)
+  const columns = Object.fromEntries([...shared, 'vin', 'plate'].map((name) => [name, 'text'] as const))
+  const [root] = tablesOf(withColumns(vehicles, columns))
+  const kept = root?.columns.filter(({ name, personal }) => name in columns && !isWithheld(personal))
+  expect(kept?.map(({ name }) => name)).toEqual(shared)
+  for (const name of Object.keys(shownFields.vehicles ?? {}))
+    expect([name, shared.includes(name), dimVehicles.columns]).toEqual([
+      name,
+      true,
+      expect.objectContaining({ [name]: expect.not.objectContaining({ personal: true }) }),
+    ])
+  const known = model(resources)
+  expect([...impersonalColumns(known, known.tableByName.get('vehicles')!)]).toEqual(['_extra', '_name'])
+})
+
 /** Words of ours, too: they are only recognized next to their table. */
 const ours = new Set([
   'zip',
@@ -170,7 +191,6 @@ test('what else tells of a person is personal in every view, among it how a cust
     ...['first_name', 'last_name', 'city', 'zip', 'phone', 'email'].map(
       (column) => `dim_customers.${column}`,
     ),
-    ...['year', 'make', 'model'].map((column) => `dim_vehicles.${column}`),
     ...['handovers.message', 'inspections.detail', 'orders.label'],
   ])
   expect(contactColumns.map((column) => dimCustomers.columns[column].personal)).toEqual([true, true])

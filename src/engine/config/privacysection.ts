@@ -158,10 +158,14 @@ export function privacyProblems(
 
 /** The columns that the configuration adds to a resource's own table. */
 const promotedColumns = (
-  { undeclared }: Pick<Resource, 'undeclared'>,
+  resource: Pick<Resource, 'undeclared' | 'impersonal'>,
   columns: Readonly<Record<string, string>>,
 ): ListedTable['columns'][number][] =>
-  Object.entries(columns).map(([name, kind]) => ({ name, kind, personal: promotedMark(undeclared, kind) }))
+  Object.entries(columns).map(([name, kind]) => ({
+    name,
+    kind,
+    personal: promotedMark(resource, name, kind),
+  }))
 
 function keyProblems({ key }: Parameters<typeof privacyProblems>[0]['privacy']): Problem[] {
   const path = 'privacy.key'

@@ -1,5 +1,5 @@
 /* How columns are stored, as the section `privacy` says. Used by privacysection.ts, and by model/privacy.ts. */
-import type { Personal } from '../../../schema/resource.js'
+import type { Personal, Resource } from '../../../schema/resource.js'
 
 /** What happens to a column's values. `hash`: equal texts of a tenant become equal pseudonyms. */
 export type Treatment = 'keep' | 'hash' | 'drop'
@@ -15,21 +15,31 @@ export interface Privacy {
   readonly key: Buffer | null
   /** The number in every pseudonym: it tells those of an earlier key apart. */
   readonly keyVersion: number
+  /** `TABLE.COLUMN` of those that the warehouse hides as an earlier version's preset did, and this one's doesn't. */
+  readonly held?: ReadonlySet<string> | undefined
 }
 
 export const noPrivacy: Privacy = { preset: 'none', columns: {}, key: null, keyVersion: 1 }
 
 /** The mark of a column that the configuration makes of a field: what nobody has judged may be anything, so it is hidden. */
-export const promotedMark = (undeclared: Personal | undefined, kind: string): Personal | undefined =>
-  undeclared && { ...undeclared, preset: kind === 'text' ? 'hash' : 'drop' }
+export function promotedMark(
+  { undeclared, impersonal = [] }: Pick<Resource, 'undeclared' | 'impersonal'>,
+  name: string,
+  kind: string,
+): Personal | undefined {
+  const hidden = kind === 'text' ? 'hash' : 'drop'
+  if (!undeclared || !impersonal.includes(name)) return undeclared && { ...undeclared, preset: hidden }
+  return { ...undeclared, preset: 'keep', before: hidden }
+}
 
 /** How a column of a table is stored. */
 export function treatmentOf(
-  { preset, columns }: Pick<Privacy, 'preset' | 'columns'>,
+  { preset, columns, held }: Pick<Privacy, 'preset' | 'columns' | 'held'>,
   table: string,
   { name, personal }: { readonly name: string; readonly personal?: Personal | undefined },
 ): Treatment {
   const chosen = columns[table]?.[name]
   if (chosen !== undefined) return chosen
-  return preset === 'pseudonymous' ? (personal?.preset ?? 'keep') : 'keep'
+  if (preset !== 'pseudonymous' || !personal) return 'keep'
+  return (held?.has(`${table}.${name}`) ? personal.before : undefined) ?? personal.preset
 }

@@ -94,7 +94,7 @@ const hiddenColumns = (declared: readonly Resource[], privacy: Privacy): Map<str
     }),
   )
 
-/** `features`: the features' state tables, for opening a warehouse. `left`: what `withLeft` adds. */
+/** `features`: the features' state tables, for opening a warehouse. `left`: what `withFound` adds. */
 export function model(
   resources: Readonly<Record<string, Resource>>,
   settings: Settings = {},
@@ -147,7 +147,7 @@ export function model(
     hidden,
     forgotten,
     left,
-    withLeft: (columns) => model(resources, settings, features, privacy, columns),
+    withFound: (found) => model(resources, settings, features, { ...privacy, held: found.held }, found.left),
   }
 }
 
@@ -237,7 +237,7 @@ export function withColumns(resource: Resource, columns: Readonly<Record<string,
   }
   const fields = promoted.map(([name, kind]) => {
     const doc = 'Not in the API documentation; the configuration made it a column.'
-    const personal = promotedMark(resource.undeclared, kind)
+    const personal = promotedMark(resource, name, kind)
     return [name, field(kind, doc, { nullable: true, personal })] as const
   })
   return { ...resource, fields: { ...resource.fields, ...Object.fromEntries(fields) } }

@@ -42,6 +42,13 @@ export interface ResourceModel {
 /** Columns that the configuration once had, with their kinds, by resource. */
 export type LeftColumns = Readonly<Record<string, Readonly<Record<string, Kind>>>>
 
+/** What earlier configurations and versions have left in a warehouse. */
+export interface FoundColumns {
+  readonly left: LeftColumns
+  /** Privacy.held */
+  readonly held: ReadonlySet<string>
+}
+
 /** Every resource, and every table. */
 export interface Model {
   /** In the order of the declarations. */
@@ -61,6 +68,6 @@ export interface Model {
   readonly hidden: ReadonlyMap<string, readonly HiddenColumn[]>
   readonly forgotten: ForgottenSets
   readonly left: LeftColumns
-  /** The same for a warehouse whose tables have these columns: they are hidden, forgotten and copied like others. */
-  withLeft(columns: LeftColumns): Model
+  /** The same for a warehouse in which these were found: columns that are left are hidden, forgotten and copied like others. */
+  withFound(found: FoundColumns): Model
 }

@@ -17,6 +17,7 @@ import { isNewWarehouse } from '../warehouse/ddl.js'
 import { type Hidden, type LoosenedColumn, loosen, tryHiding } from '../warehouse/hiding.js'
 import type { InterferedTables } from '../warehouse/interference.js'
 import { migrate, plannedChanges } from '../warehouse/migrate.js'
+import { checkPrivacy } from '../warehouse/oneconfiguration.js'
 import { openLease } from '../warehouse/openlease.js'
 import { isUnhidden, storedPrivacy } from '../warehouse/privacystate.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
@@ -179,14 +180,15 @@ function touched(db: Warehouse['db'], { name, key, columns }: Table): CompiledQu
 
 /** Lets the configuration store what the warehouse has hidden so far (warehouse/hiding.ts). */
 export async function loosenPrivacy(
-  deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal'>,
+  deps: Pick<Dependencies, 'warehouse' | 'clock' | 'signal'>,
 ): Promise<readonly LoosenedColumn[]> {
   // It stores no row: what it does is what the next claim needs.
   await using lease = await openLease({ ...deps, shapesRows: false }, 'migrate')
   const { warehouse } = lease
   const transact: Transact = (work) => warehouse.transaction(work)
   const { dialect, interfered } = warehouse
-  const work = { dialect, interfered, transact, hides: deps.model, at: now(deps) }
+  warehouse.found = { left: warehouse.model.left, held: new Set() }
+  const work = { dialect, interfered, transact, hides: warehouse.model, at: now(deps) }
   const loose = await warehouse.trying(() => loosen(work))
   lease.throwIfLost()
   return loose
@@ -204,7 +206,7 @@ export async function migrateStored(
   await warehouse.learnRules()
   // As a claim of the lease would: "up to date" must not be said of a policy that the next run refuses.
   const hidden = await warehouse.read((db) => storedPrivacy(db).execute())
-  warehouse.rowSettings?.checkPrivacy(hidden, warehouse.where)
+  if (warehouse.rowSettings) checkPrivacy(hidden, model, warehouse.where)
   const waits =
     (await tablesToRewrite(warehouse)).length > 0 ||
     (await warehouse.trying(() => isUnhidden(warehouse.dialect, model))) ||

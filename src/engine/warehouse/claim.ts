@@ -23,8 +23,8 @@ import {
   waitedFor,
 } from './leaserows.js'
 import { storeMeta } from './meta.js'
-import { type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
-import { storedPrivacy } from './privacystate.js'
+import { checkPrivacy, type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
+import { type Hides, hidesNothing, storedPrivacy } from './privacystate.js'
 import { highestOfRuns } from './runs.js'
 import type { Session } from './transaction.js'
 import { wholeName } from './versionbatch.js'
@@ -43,6 +43,8 @@ export interface LeaseRequest {
   readonly shard?: Shard | undefined
   /** What shapes the rows that the holder stores. undefined if it stores none. */
   readonly rowSettings?: RowSettings | undefined
+  /** What the holder hides. Default: nothing. */
+  readonly hides?: Hides | undefined
 }
 
 /** What a claim took. */
@@ -206,13 +208,13 @@ async function compareSettings(
   { db, where }: Dialect,
   session: Session,
   { own, siblings, now }: Found,
-  { rowSettings, leaseMs }: LeaseRequest,
+  { rowSettings, leaseMs, hides = hidesNothing }: LeaseRequest,
 ): Promise<Pick<Claimed, 'differing' | 'hasSettings'>> {
   if (!rowSettings) return { differing: [], hasSettings: false }
   const atWork = siblings.filter((row) => isLive(row, now, leaseMs))
   const differing = rowSettings.differing(atWork.flatMap((row) => row.row_settings ?? []))
   if (differing.length === 0) rowSettings.check(own.settings, where)
-  rowSettings.checkPrivacy((await session.run(storedPrivacy(db).compile())).rows, where)
+  checkPrivacy((await session.run(storedPrivacy(db).compile())).rows, hides, where)
   if (differing.length === 0 && rowSettings.text !== own.settings)
     await session.run(storeMeta(db, rowSettingsName, rowSettings.text))
   return { differing, hasSettings: differing.length === 0 }

@@ -11,6 +11,7 @@ import type { Dialect, LiveColumn } from './dialect.js'
 import { refusalOf } from './interference.js'
 import { consequencesOf, recordConsequences } from './layout.js'
 import { rowSettingsName } from './oneconfiguration.js'
+import { heldColumns, mayHold, storedPrivacy } from './privacystate.js'
 import { namesAfter, namesMemory } from './recordnames.js'
 import { leftColumns, trackedChanges, trackedColumns, trackPromoted } from './trackedcolumns.js'
 import type { Session } from './transaction.js'
@@ -147,7 +148,12 @@ async function survey(
   rowSettings?.look(stored)
   const isTracked = live.some(({ table }) => table === 'sync_columns')
   const tracked = isTracked ? (await ask(trackedColumns(dialect.db))).rows : []
-  warehouse.left = leftColumns(dialect, warehouse.model, tracked, live)
+  const isHiding = mayHold(warehouse.model).length > 0 && live.some(({ table }) => table === 'sync_privacy')
+  const hidden = isHiding ? (await ask(storedPrivacy(dialect.db).compile())).rows : []
+  warehouse.found = {
+    left: leftColumns(dialect, warehouse.model, tracked, live),
+    held: heldColumns(warehouse.model, hidden),
+  }
   const { model, tables } = warehouse
   const isKnown = meta.get('model') === digest(tables)
   const changes: Change[] = []

@@ -18,7 +18,7 @@ import { sql } from 'kysely'
 import { Stop } from '../base/errors.js'
 import { programKey } from '../model/rowsettings.js'
 import type { Db } from './database.js'
-import { type Hides, hidesNothing, refuseLooser } from './privacystate.js'
+import { type Hides, nameOf, refuseLooser } from './privacystate.js'
 
 /** In sync_meta: the text that shaped the rows last. */
 export const rowSettingsName = 'row_settings'
@@ -38,7 +38,7 @@ function differing(ours: string, theirs: string): string[] {
     .sort()
 }
 
-/** Another process has written the warehouse with newer settings. `names`: those that differ. */
+/** Another process has written the warehouse with newer settings. `names`: those that differ; none if only what is stored does. */
 export class OtherSettings extends Stop {
   constructor(
     message: string,
@@ -74,16 +74,25 @@ function superseded(where: string, names: readonly string[]): OtherSettings | Ot
   )
 }
 
+/** Throws Stop if the warehouse hides what this process would store, or no longer what this process still hides for it. */
+export function checkPrivacy(stored: Parameters<typeof refuseLooser>[0], hides: Hides, where: string): void {
+  const known = new Set(stored.map(nameOf))
+  if ([...(hides.privacy.held ?? [])].some((name) => !known.has(name)))
+    throw new OtherSettings(
+      `The warehouse ${where} was told to hide less since this program opened it; nothing was done`,
+      'Start this program again: it then hides what the warehouse hides now',
+      where,
+      [],
+    )
+  refuseLooser(stored, hides, where)
+}
+
 /** A process's own settings: one object for each reading of its configuration. */
 export class RowSettings {
   /** What the warehouse had when the configuration was read; null: nothing. undefined: not looked at yet. */
   #before: string | null | undefined
 
-  constructor(
-    readonly text: string,
-    /** What the process hides, once it knows the warehouse's columns. Default: nothing. */
-    private readonly hides: () => Hides = () => hidesNothing,
-  ) {}
+  constructor(readonly text: string) {}
 
   /** Only the first look counts: it comes right after the configuration was read. */
   look(stored: string | null): void {
@@ -101,11 +110,6 @@ export class RowSettings {
     this.look(stored)
     if (stored !== null && stored !== this.text && stored !== this.#before)
       throw superseded(where, differing(this.text, stored))
-  }
-
-  /** Throws Stop if the warehouse hides what this process would store. */
-  checkPrivacy(stored: Parameters<typeof refuseLooser>[0], where: string): void {
-    refuseLooser(stored, this.hides(), where)
   }
 
   /** They are stored: whatever differs from now on is newer. */

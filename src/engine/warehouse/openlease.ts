@@ -142,7 +142,7 @@ export async function openLease(needs: LeaseNeeds, command: string): Promise<Wri
   const runId = newRunId(clock)
   const rowSettings = shapesRows ? warehouse.rowSettings : undefined
   let hidden = shard && rowSettings ? await hideBefore(needs, command) : nothingHidden
-  const request = { runId, command, leaseMs, stamps, isBare, shard, rowSettings }
+  const request = { runId, command, leaseMs, stamps, isBare, shard, rowSettings, hides: warehouse.model }
   const lease = await claim(needs, request)
   const held = warehouse.under(lease, runId)
   try {

@@ -69,6 +69,25 @@ export const configuredNames = (
   ),
 ]
 
+/** The columns that this version's preset keeps and an earlier one's hid, where the configuration leaves them to the preset. */
+export const mayHold = ({ privacy, tables }: Pick<Model, 'privacy' | 'tables'>): string[] =>
+  privacy.preset === 'none'
+    ? []
+    : tables.flatMap(({ name: table, columns }) =>
+        columns.flatMap(({ name, personal }) =>
+          personal?.before && privacy.columns[table]?.[name] === undefined ? [`${table}.${name}`] : [],
+        ),
+      )
+
+/** Those of them that the warehouse hides: a default that became looser loosens nothing that is stored. */
+export function heldColumns(
+  model: Parameters<typeof mayHold>[0],
+  known: readonly Pick<Known, 'table' | 'column'>[],
+): Set<string> {
+  const hidden = new Set(known.map(nameOf))
+  return new Set(mayHold(model).filter((name) => hidden.has(name)))
+}
+
 /** The columns of which this process would store more than the warehouse may have. */
 export function loosened(known: readonly Known[], hides: Hides): Known[] {
   const wanted = new Map(wantedOf(hides).map((one) => [`${one.table}.${one.name}`, one.treatment]))

@@ -11,7 +11,7 @@ import { type Clock, systemClock } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
 import type { FlatPage } from '../model/flatten/batch.js'
 import { derivePage } from '../model/flatten/derivedvalues.js'
-import type { LeftColumns, Model, ResourceModel } from '../model/resourcemodel.js'
+import type { FoundColumns, Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
@@ -149,10 +149,12 @@ export class Warehouse implements Reader {
     return this.#opened.model
   }
 
-  /** What earlier configurations have left in the tables. migrate.ts finds it before anything is read or written. */
-  set left(columns: LeftColumns) {
-    if (JSON.stringify(columns) !== JSON.stringify(this.model.left))
-      this.#opened.model = this.model.withLeft(columns)
+  /** migrate.ts finds it before anything is read or written. */
+  set found(found: FoundColumns) {
+    const { left, privacy } = this.model
+    const isSame =
+      JSON.stringify([left, ...(privacy.held ?? [])]) === JSON.stringify([found.left, ...found.held])
+    if (!isSame) this.#opened.model = this.model.withFound(found)
   }
 
   get clock(): Clock {

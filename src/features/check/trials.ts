@@ -53,6 +53,8 @@ type Facts =
       readonly changes: number
       readonly autoMigrate: boolean
     }
+  /** Columns that stay hidden, although the preset of this version keeps them. */
+  | { readonly of: 'held columns'; readonly columns: readonly string[] }
   /** What others made or set on a table. */
   | { readonly of: 'table'; readonly interference: Interference }
   /** The database can't hold every character. */

@@ -4,9 +4,19 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { wordsOf } from '../../engine/base/errors.js'
-import { atSecond, count, indent, paragraphs, plural, shortRequests, span } from '../../engine/base/format.js'
+import {
+  atSecond,
+  count,
+  indent,
+  joinedNames,
+  paragraphs,
+  plural,
+  shortRequests,
+  span,
+} from '../../engine/base/format.js'
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
 import { encodingWords } from '../../engine/warehouse/openwarehouse.js'
+import { mostNamed } from '../../engine/warehouse/privacystate.js'
 import { adoptionHint, foreignText } from '../../engine/warehouse/sourceidentity.js'
 import { viewChangesText } from '../../shell/tablechanges.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
@@ -39,14 +49,8 @@ function words(trial: Trial, ok: boolean): Words {
       return { what: 'environment', found: environmentText(trial.variables) }
     case 'proxy':
       return { what: 'proxy', found: `${trial.label}, named by ${trial.from}` }
-    case 'credentials': {
-      const { granted, window } = trial
-      const rate = window
-        ? `; ${count(window.remaining)} of ${count(window.limit)} requests left in this window`
-        : ''
-      const hint = ok ? null : "Ask the operator's support for access, on behalf of the tenant's owner"
-      return { what: 'credentials', found: `accepted; ${plural(granted, 'tenant')} granted${rate}`, hint }
-    }
+    case 'credentials':
+      return credentialsWords(trial, ok)
     case 'clock':
       return clockWords(trial.skew, ok)
     case 'authorizations':
@@ -67,6 +71,7 @@ function words(trial: Trial, ok: boolean): Words {
       return probeWords(trial)
     case 'warehouse':
       return warehouseWords(trial, ok)
+    case 'held columns':
     case 'table':
     case 'encoding':
       return databaseWords(trial)
@@ -94,6 +99,14 @@ function words(trial: Trial, ok: boolean): Words {
     default:
       return trial satisfies never
   }
+}
+
+function credentialsWords({ granted, window }: Extract<Trial, { of: 'credentials' }>, ok: boolean): Words {
+  const rate = window
+    ? `; ${count(window.remaining)} of ${count(window.limit)} requests left in this window`
+    : ''
+  const hint = ok ? null : "Ask the operator's support for access, on behalf of the tenant's owner"
+  return { what: 'credentials', found: `accepted; ${plural(granted, 'tenant')} granted${rate}`, hint }
 }
 
 const environmentText = (variables: readonly string[]): string =>
@@ -227,7 +240,13 @@ function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>,
   return ok ? { what, found: `${found} by the next run` } : { what, found, hint: 'Type shopsync migrate' }
 }
 
-function databaseWords(trial: Extract<Trial, { of: 'table' | 'encoding' }>): Words {
+function databaseWords(trial: Extract<Trial, { of: 'held columns' | 'table' | 'encoding' }>): Words {
+  if (trial.of === 'held columns')
+    return {
+      what: 'privacy',
+      found: `${joinedNames(trial.columns, mostNamed)} stay hidden as before, although the preset no longer hides them`,
+      hint: 'Type shopsync migrate --loosen-privacy to store what the source has; or name them under privacy, and they stay hidden',
+    }
   if (trial.of === 'encoding') return { what: 'encoding', ...encodingWords(trial.encoding) }
   const { table: name, problem, hint } = trial.interference
   return { what: name === undefined ? 'database' : `table ${name}`, found: `found ${problem}`, hint }

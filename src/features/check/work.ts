@@ -146,7 +146,12 @@ export async function checkWarehouse(
     const changes = (await plannedChanges(warehouse)).length
     const exitCode = changes > 0 && !autoMigrate ? 1 : 0
     const { where } = warehouse
-    return [{ of: 'warehouse', where, changes, autoMigrate, exitCode }, ...refused.map(tableFailure)]
+    const columns = [...(warehouse.model.privacy.held ?? [])]
+    return [
+      { of: 'warehouse', where, changes, autoMigrate, exitCode },
+      ...(columns.length > 0 ? [{ of: 'held columns', columns, exitCode: 0 } as const] : []),
+      ...refused.map(tableFailure),
+    ]
   } catch (error) {
     return [warehouseFailure(error)]
   }

@@ -132,8 +132,11 @@ export function impersonalColumns({ list }: Model, { name: table, columns }: Tab
   if (!owner || found.size === 0) return found
   // Names are made of such columns, or of what `_extra` has.
   const without = madeColumns({ ...owner.resource, hidden: [...found] })
+  const { impersonal = [] } = owner.resource
+  const isImpersonal = (lists: readonly (readonly string[])[]): boolean =>
+    lists.flat().every((field) => impersonal.includes(field))
   for (const [i, { name, lists }] of madeColumns({ ...owner.resource, hidden: [] }).entries())
-    if (JSON.stringify(lists) !== JSON.stringify(without[i]?.lists)) found.add(name)
+    if (!isImpersonal(lists) && JSON.stringify(lists) !== JSON.stringify(without[i]?.lists)) found.add(name)
   return found
 }
 

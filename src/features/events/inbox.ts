@@ -50,7 +50,7 @@ const model: Model = {
   hidden: new Map(),
   forgotten: noneForgotten(),
   left: {},
-  withLeft: () => model,
+  withFound: () => model,
 }
 
 export class Inbox extends Warehouse implements BesideWarehouse {

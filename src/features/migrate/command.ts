@@ -43,18 +43,19 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
         const changes = await migrate(warehouse, ({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
         return changes.map(({ table, what }) => ({ table, what }))
       })
-      const { clock, model } = context
+      const { clock } = context
       const { signal } = invocation.signals
       const views = await makeViewsOf(context, warehouse)
       await refreshNow(context, warehouse)
       const loose =
-        invocation.options.loosenPrivacy === true
-          ? await loosenPrivacy({ warehouse, clock, model, signal })
-          : []
+        invocation.options.loosenPrivacy === true ? await loosenPrivacy({ warehouse, clock, signal }) : []
       const { rewritten, recomputed, hidden } = await shown(
         context,
         { what: 'looking at what is stored' },
-        ({ step }) => migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
+        ({ step }) => {
+          const { model } = warehouse
+          return migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} })
+        },
       )
       const later = views.isPostponed ? (await makeViewsOf(context, warehouse)).made : []
       // Such as the views of readers, which are made of these.

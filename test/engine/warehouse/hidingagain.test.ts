@@ -26,7 +26,11 @@ sandbox.store.change(tenant, 'customers', Number(one?.id), {
   loyalty: { level: 'a marker for drift' },
 })
 const [car] = sandbox.store.all(tenant, 'vehicles')
-sandbox.store.change(tenant, 'vehicles', Number(car?.id), { vin: 'a marker in a vin' })
+sandbox.store.change(tenant, 'vehicles', Number(car?.id), {
+  vin: 'a marker in a vin',
+  make: 'a marker in a make',
+  year: 2015,
+})
 
 const marks = (text: string): string[] => [
   ...new Set(text.match(/a marker (in a name|for quarantine|for drift)/g)),
@@ -135,13 +139,82 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await everything(address)).not.toContain('a marker in a vin')
   })
 
+  const ofVehicles = { columns: { make: 'text', year: 'integer', vin: 'text' }, history: true } as const
+  const promoted = { resources: { vehicles: ofVehicles } }
+
+  it('what the preset of an earlier version hid stays hidden until it is loosened, and the preset keeps it from then on', async () => {
+    const before = { ...preset, vehicles: { make: 'hash', year: 'drop' } }
+    const { address, config, run } = await loaded(kind, before, promoted)
+    const cars = async () => {
+      const warehouse = await reopen(address)
+      const rows = (await rowsOf(warehouse, 'vehicles')) as Record<string, unknown>[]
+      await warehouse.close()
+      const found = rows.find(({ id }) => Number(id) === Number(car?.id))
+      return [found?.['make'], found?.['year'], found?.['vin']]
+    }
+    const pseudonym = expect.stringMatching(/^h1:/)
+    writePrivacy(config, { ...preset, vehicles: { make: 'keep' } }, promoted)
+    expect(await run('sync')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('hides vehicles.make, and this configuration does not'),
+    })
+    writePrivacy(config, preset, promoted)
+    const all = ['sync --full', 'reconcile', 'snapshot', 'verify', 'migrate', 'plan']
+    for (const words of all) {
+      const ended = await run(...words.split(' '))
+      expect([words, ended.code, ended.stderr]).toEqual([words, 0, ended.stderr])
+    }
+    expect(await cars()).toEqual([pseudonym, null, pseudonym])
+    expect(await everything(address)).not.toContain('a marker in a make')
+    expect((await run('status')).stdout).not.toContain('hidden yet')
+    const checked = await run('check', '--json')
+    expect(checked.json()).toMatchObject({
+      checks: expect.arrayContaining([
+        {
+          what: 'privacy',
+          ok: true,
+          found:
+            'vehicles.make and vehicles.year stay hidden as before, although the preset no longer hides them',
+          hint: expect.stringContaining('Type shopsync migrate --loosen-privacy'),
+        },
+      ]),
+    })
+    expect(checked.code).toBe(0)
+    const known = model(resources, { vehicles: ofVehicles }, policy)
+    const stale = await openWarehouse({ ...address, model: known, rowSettings: new RowSettings('{}') })
+    await migrate(stale)
+    expect((await run('migrate', '--loosen-privacy')).code).toBe(0)
+    const synced = await run('sync')
+    expect(synced.code, synced.stderr).toBe(0)
+    const shown = ['a marker in a make', 2015, pseudonym]
+    expect((await cars()).map((value) => (typeof value === 'bigint' ? Number(value) : value))).toEqual(shown)
+    // A program that opened the warehouse before doesn't hide it again.
+    await expect(openLease({ warehouse: stale, clock: systemClock }, 'listen')).rejects.toMatchObject({
+      ...{ name: 'Stop', names: [] },
+      message: expect.stringContaining('was told to hide less since this program opened it'),
+    })
+    await stale.close()
+    expect((await run('check', '--json')).stdout).not.toContain('stay hidden')
+    // A stricter setting is a setting.
+    writePrivacy(config, before, promoted)
+    expect((await run('migrate')).code).toBe(0)
+    expect(await cars()).toEqual([pseudonym, null, pseudonym])
+  })
+
+  test('what is no personal field of a vehicle is stored with the preset, and shown', async () => {
+    const { address } = await loaded(kind, preset, promoted)
+    const text = await everything(address)
+    expect(text).toContain('a marker in a make')
+    expect(text).not.toContain('a marker in a vin')
+  })
+
   test('a program that goes on with the policy of before is refused by its next claim', async () => {
     const address = await kind.migrated()
     const start = async (known: typeof hiding) => {
       const warehouse = await openWarehouse({
         ...address,
         model: known,
-        rowSettings: new RowSettings('{}', () => known),
+        rowSettings: new RowSettings('{}'),
       })
       await migrate(warehouse)
       return warehouse
