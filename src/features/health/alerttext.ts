@@ -168,7 +168,7 @@ function sentenceOf(type: 'opened' | 'resolved', incident: Incident, names: Spea
 }
 
 /** The line a chat shows: what opened or was resolved, and in which installation. */
-export function headline(
+function headline(
   type: 'opened' | 'resolved',
   incidents: readonly Incident[],
   { name, tenantNames }: Speaker,

@@ -24,8 +24,8 @@ export async function readHealth(
   all: HealthRule & { readonly runningOf?: (tenantId: Int64) => number | null },
 ): Promise<CursorHealth[]> {
   const { tenants, resources } = asked
-  const rows = new Map((await cursorRows(db).execute()).map((row) => [nameOf(row), row]))
-  const refills = new Map((await readRefills(db)).map((refill) => [nameOf(refill), refill]))
+  const rows = new Map((await cursorRows(db).execute()).map((row) => [listId(row), row]))
+  const refills = new Map((await readRefills(db)).map((refill) => [listId(refill), refill]))
   const liveRows = await readLiveRows(db, asked)
   return tenants.flatMap((tenant) => {
     const { tenant_id } = tenant
@@ -33,14 +33,14 @@ export async function readHealth(
       ? { ...all, runningMs: all.runningOf(tenant_id), isLoading: all.runningMs !== null }
       : all
     return resources.map((resource) => {
-      const name = nameOf({ tenant_id, resource })
+      const name = listId({ tenant_id, resource })
       const known = { row: rows.get(name), refill: refills.get(name), live: liveRows(resource, tenant_id) }
       return healthOf(tenant, resource, known, rule)
     })
   })
 }
 
-const nameOf = ({ tenant_id, resource }: Pick<CursorRow, 'tenant_id' | 'resource'>): string =>
+export const listId = ({ tenant_id, resource }: Pick<CursorRow, 'tenant_id' | 'resource'>): string =>
   `${tenant_id} ${resource}`
 
 function healthOf(

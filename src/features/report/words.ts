@@ -12,11 +12,11 @@ export const reportText = ({ data, file }: Written<ReportData>, terminal?: Termi
 
 /** The start of the operator's page, and where it is. */
 export function operationsText({ data, file }: Written<OperationsData>): string {
-  const { belongsTo, incidents, isEmpty } = data
+  const { belongsTo, incidents, isEmpty, late } = data
   const found = isEmpty
     ? neverSynced
     : incidents.length === 0
       ? 'No incident is open.'
       : `${plural(incidents.length, 'incident')} open: ${incidents.map(({ message }) => message).join('; ')}`
-  return paragraphs([foreignWarning(belongsTo), found, `The operator's page: ${file}`])
+  return paragraphs([foreignWarning(belongsTo), found, late && `${late}.`, `The operator's page: ${file}`])
 }

@@ -45,21 +45,15 @@ const text = (size: number, color = 'var(--muted)') => ({ color, fontSize: size,
 
 const fontSize = 12
 
-function optionOf(chart: Chart, size: DrawingSize): EChartsCoreOption {
-  return {
-    animation: false,
-    backgroundColor: 'transparent',
-    ...standing(chart, size),
-  }
-}
-
 const rule = { show: true, lineStyle: { color: 'var(--rule)', width: 1 } }
 const noTicks = { axisTick: { show: false }, splitLine: { show: false } }
 
-function standing(chart: Chart, { isNarrow, width }: DrawingSize): EChartsCoreOption {
+function optionOf(chart: Chart, { isNarrow, width }: DrawingSize): EChartsCoreOption {
   const { categories, ticks = categories, unit, isWhole = false } = chart
   const lines = !chart.ticks || ticks.some((tick) => tick.includes('\n')) ? 2 : 1
   return {
+    animation: false,
+    backgroundColor: 'transparent',
     grid: { left: unit === 'moneyToTheCent' ? 58 : 52, right: 10, top: 12, bottom: 12 + 16 * lines },
     xAxis: {
       type: 'category',

@@ -4,7 +4,7 @@ import type { Int64 } from '../../../../schema/resource.js'
 import type { Db } from '../../../engine/warehouse/database.js'
 import { ofRuns } from '../../../engine/warehouse/runs.js'
 import { type CursorHealth, type HealthRule, tenantRows, tenantStandings } from '../../health/cursorhealth.js'
-import { readHealth } from '../../health/readhealth.js'
+import { listId, readHealth } from '../../health/readhealth.js'
 import type { Subject } from './reportdays.js'
 
 /** A list behind the figures: its health, its tenant's name, and what of it is in quarantine. */
@@ -18,9 +18,6 @@ export interface ListsFound {
   readonly lists: readonly ListHealth[]
   readonly unread: readonly CursorHealth[]
 }
-
-const cursorName = ({ tenant_id, resource }: Pick<CursorHealth, 'tenant_id' | 'resource'>): string =>
-  `${tenant_id} ${resource}`
 
 export async function askLists(
   db: Db,
@@ -38,7 +35,7 @@ export async function askLists(
   },
 ): Promise<ListsFound> {
   const begun = await db.selectFrom('sync_cursors').select(['tenant_id', 'resource']).execute()
-  const [known, names] = [new Set(begun.map(cursorName)), new Set(begun.map(({ resource }) => resource))]
+  const [known, names] = [new Set(begun.map(listId)), new Set(begun.map(({ resource }) => resource))]
   const ofTenants = new Set(begun.map(({ tenant_id }) => String(tenant_id)))
   const chosen = { tenants: subject.tenants, exceptTenants: [] }
   const tenants = tenantStandings(await tenantRows(db).execute(), chosen).filter(({ tenant_id }) =>
@@ -48,18 +45,18 @@ export async function askLists(
   const asked = { tenants, resources: [...new Set([...names, ...synced])], missing }
   const found = await readHealth(db, asked, rule)
   const named = new Map((await askNames(subject)).map((row) => [String(row.tenant_id), row.tenant_name]))
-  const kept = new Map((await countQuarantine(db)).map((row) => [cursorName(row), Number(row.n)]))
+  const kept = new Map((await countQuarantine(db)).map((row) => [listId(row), Number(row.n)]))
   return {
     lists: found
-      .filter((cursor) => known.has(cursorName(cursor)))
+      .filter((cursor) => known.has(listId(cursor)))
       .map((cursor) => ({
         ...cursor,
         tenant_name: named.get(String(cursor.tenant_id)) ?? `tenant ${cursor.tenant_id}`,
-        quarantined: kept.get(cursorName(cursor)) ?? 0,
+        quarantined: kept.get(listId(cursor)) ?? 0,
       })),
     unread: found.filter(
       (cursor) =>
-        !known.has(cursorName(cursor)) &&
+        !known.has(listId(cursor)) &&
         cursor.state !== 'revoked' &&
         synced.includes(cursor.resource) &&
         !exceptTenants.some((tenant) => String(tenant) === String(cursor.tenant_id)),

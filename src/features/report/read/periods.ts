@@ -1,7 +1,7 @@
 /* The periods that the reader can choose, and what each is compared with. */
 import type { DayRange, PeriodId, ReportMonth, ReportPeriod } from '../data.js'
 import { daysInFull, monthInFull, monthInShort } from '../numberwords.js'
-import { monthsLater } from './reportdays.js'
+import { daysLater, monthsLater } from './reportdays.js'
 
 interface Calendar {
   readonly months: readonly ReportMonth[]
@@ -18,7 +18,7 @@ const rangeOf = (month: string, months = 1): DayRange => ({
 /** The days of a month up to the one with this number, or all if the month is shorter. */
 function firstDays(month: string, days: number): DayRange {
   const { from, to } = rangeOf(month)
-  const end = new Date(Date.parse(`${from}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
+  const end = daysLater(from, days)
   return { from, to: end < to ? end : to }
 }
 
@@ -65,20 +65,18 @@ function yearOf(month: string, first: string): ReportPeriod[] {
 /** `Oct 1 to 22, 2026`. */
 const daysInShort = (month: string, days: number): string => {
   const [name = '', year = ''] = monthInShort(month).split(' ')
-  return `${name} 1${days > 1 ? ` to ${Math.min(days, Number(lastDay(month)))}` : ''}, ${year}`
+  return `${name} 1${days > 1 ? ` to ${Math.min(days, dayBefore(rangeOf(month).to))}` : ''}, ${year}`
 }
 
-const dayBefore = (day: string): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(8, 10)
-
-const lastDay = (month: string): string => dayBefore(rangeOf(month).to)
+/** The number of the day before. */
+const dayBefore = (day: string): number => Number(daysLater(day, -1).slice(8, 10))
 
 /** The current month, up to its last complete day: compared with the same number of days. */
 function runningOf(month: string, completeDay: string): ReportPeriod[] {
   const whole = rangeOf(month)
   const to = completeDay < whole.to ? completeDay : whole.to
   if (to <= whole.from) return []
-  const days = Number(dayBefore(to))
+  const days = dayBefore(to)
   const [before, year] = [monthsLater(month, -1), monthsLater(month, -12)]
   return [
     period('month-to-date', { from: whole.from, to }, daysInFull(whole.from, to), [

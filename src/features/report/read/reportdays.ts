@@ -30,8 +30,6 @@ export const countWhere = (condition: RawBuilder<unknown>): RawBuilder<unknown> 
 export const sumWhere = (column: string, condition: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`coalesce(sum(case when ${condition} then ${sql.ref(column)} end), 0)`
 
-export const countRows = sql<unknown>`count(*)`
-
 /** How many rows have no such value. */
 export const countWithout = (column: string): RawBuilder<unknown> => sql`count(*) - count(${sql.ref(column)})`
 

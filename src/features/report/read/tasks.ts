@@ -5,6 +5,7 @@
 
 import { type Kysely, type SqlBool, sql } from 'kysely'
 import { contactColumns } from '../../../../schema/views/dim_customers.js'
+import { inParts } from '../../../engine/base/parts.js'
 import type { Task, TaskList } from '../tasklist.js'
 import { isOf, type Part } from './findings.js'
 import { countWhere, numberFrom, type Subject } from './reportdays.js'
@@ -68,18 +69,15 @@ async function countsOf(subject: Subject, question: TaskQuestion, clocks: ShopCl
     }))
 }
 
-/** How many keys one statement asks for. */
-const mostKeys = 500
-
-async function inParts<T>(keys: readonly string[], ask: (part: string[]) => Promise<T[]>): Promise<T[]> {
+async function askInParts<T>(keys: readonly string[], ask: (part: string[]) => Promise<T[]>): Promise<T[]> {
   const found: T[] = []
-  for (let i = 0; i < keys.length; i += mostKeys) found.push(...(await ask(keys.slice(i, i + mostKeys))))
+  for (const part of inParts(keys)) found.push(...(await ask(part)))
   return found
 }
 
 /** What the page shows of an order, wherever it is listed. */
 async function ordersOf({ db }: Subject, keys: readonly string[]) {
-  const rows = await inParts(keys, (part) =>
+  const rows = await askInParts(keys, (part) =>
     db
       .selectFrom('orders')
       .select(['repair_order_key', 'number', 'customer_key', 'customer_name', 'advisor_name'])
@@ -103,7 +101,7 @@ async function ordersOf({ db }: Subject, keys: readonly string[]) {
 }
 
 async function contactsOf({ db }: Subject, keys: readonly string[]) {
-  const rows = await inParts(keys, (part) =>
+  const rows = await askInParts(keys, (part) =>
     db
       .selectFrom('dim_customers')
       .select(['customer_key', ...contactColumns])
