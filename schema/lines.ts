@@ -77,6 +77,9 @@ export function worthOfRecommendation(q: ViewWords): string {
   return `case when r.quick_price_cents is not null then ${sane('r.quick_price_cents')} when exists (${services}) then ${sums.join(' + ')} end`
 }
 
+/** Whether a recommendation `r` names an order that is deleted or unknown: then `o`, left joined, has no row. */
+export const isOrderGone = '(r.repair_order_id is not null and o.repair_order_id is null)'
+
 /** The category of a recommendation `r`; null for a quick one. */
 export const categoryOfRecommendation = `(select s.category_id from {recommendation_services} s
         where s.tenant_id = r.tenant_id and s.recommendation_id = r.id order by s.position limit 1)`

@@ -54,6 +54,11 @@ export interface ViewColumn<K extends ViewKind = ViewKind> {
   readonly isAlways?: boolean
   /** It says who a person is, or what was written about them: it shows a field that a preset of `personal` hides. */
   readonly personal?: true
+  /**
+   * The column whose ids it names, if that isn't told by its own name, as `customer_name` does: readers who must not see
+   * names see `customer 5`.
+   */
+  readonly names?: string
   /** For those who run the program: readers of some tenants see null. */
   readonly internal?: true
   /** An instant as the tables hold it, so that it compares with theirs on SQLite too. */
@@ -186,7 +191,7 @@ const summable: readonly string[] = ['cents', 'hours', 'integer']
 export const isSummable = ({ kind, unit = '' }: { readonly kind: string; readonly unit?: string }): boolean =>
   summable.includes(kind) && !/^cents ./.test(unit)
 
-type More = Partial<Pick<ViewColumn, 'unit' | 'references' | 'personal' | 'internal' | 'asStored'>>
+type More = Partial<Pick<ViewColumn, 'unit' | 'references' | 'personal' | 'names' | 'internal' | 'asStored'>>
 
 const always = { isAlways: true } as const
 const unique = { ...always, isUnique: true } as const

@@ -9,7 +9,7 @@ export default defineFigure({
   relation: appointment_load,
   day: 'day',
   numerator: { count: "outcome = 'came'" },
-  denominator: { count: "outcome in ('came', 'order gone', 'order not started')" },
+  denominator: { count: "outcome in ('came', 'order gone', 'work not begun')" },
   leavesOut: {
     what: 'appointments without an order, or in the future (`shop_months` ends with the current month, so it lacks those of later ones)',
     count: "outcome in ('no order', 'to come')",

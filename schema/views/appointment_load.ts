@@ -22,12 +22,16 @@ export default defineView({
     repair_order_id: col.id('The order it is for.'),
     repair_order_key: col.text('Key of that order: TENANT-ID.'),
     outcome: col.text.always(
-      '`came`: its order was started. `order not started`: the time has passed. `to come`: it is in the future. `no order`: it has none. `order gone`: the order is deleted or unknown.',
+      '`came`: its order was started. `work not begun`: the time has passed, and work on its order has not begun; the customer may have come. `to come`: it is in the future. `no order`: it has none. `order gone`: the order is deleted or unknown.',
     ),
     start_at_local: col.text("Start, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
     created_on: col.day("The day it was booked, in the shop's time zone."),
     created_at: col.timestamp('When it was booked.'),
     created_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    order_created_on: col.day("The day its order was created, in the time zone of the order's shop."),
+    work_begun_on: col.day(
+      "The day work on its order began, in the time zone of the order's shop; null if it has not begun.",
+    ),
   },
   example:
     'select staff_key, staff_name, sum(minutes) as minutes from appointment_load group by staff_key, staff_name order by minutes desc, staff_key',
@@ -50,14 +54,17 @@ export default defineView({
       repair_order_id: 'a.repair_order_id',
       repair_order_key: q.key('a.tenant_id', 'a.repair_order_id'),
       outcome: `case when a.repair_order_id is null then 'no order' when r.id is null then 'order gone'
-        when r.started_at is not null then 'came' when a.start_at > ${q.now} then 'to come' else 'order not started' end`,
+        when r.started_at is not null then 'came' when a.start_at > ${q.now} then 'to come' else 'work not begun' end`,
       start_at_local: begins(q).local,
       created_on: booked(q).day,
       created_at: 'a.created_at',
       created_at_local: booked(q).local,
+      order_created_on: 'o.created_on',
+      work_begun_on: 'o.started_on',
     },
     from: `{appointments} a
       left join {repair_orders} r on r.tenant_id = a.tenant_id and r.id = a.repair_order_id and r._deleted_at is null
+      left join {repair_order_totals} o on o.tenant_id = r.tenant_id and o.repair_order_id = r.id
       left join {shops} h on h.tenant_id = a.tenant_id and h.id = a.shop_id
       left join {staffs} t on t.tenant_id = a.tenant_id and t.id = a.staff_id ${begins(q).join} ${booked(q).join}
       where a._deleted_at is null`,

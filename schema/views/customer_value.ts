@@ -1,17 +1,21 @@
+import { isInvoice } from '../open.js'
 import { joinToday, today, todays } from '../today.js'
 import { col, common, defineView, type ViewWords } from '../view.js'
 
+const visits = (customer: string): string =>
+  `from {repair_order_totals} v where v.tenant_id = ${customer}.tenant_id and v.customer_id = ${customer}.customer_id and ${isInvoice('v')} and v.closed_on is not null`
+
 const visit = (what: string, direction: 'asc' | 'desc'): string =>
-  `(select v.${what} from {repair_order_totals} v where v.tenant_id = c.tenant_id and v.customer_id = c.id and v.state = 'invoice' and v._deleted_at is null and v.closed_on is not null order by v.closed_on ${direction}, v.repair_order_id ${direction} limit 1)`
+  `(select v.${what} ${visits('y')} order by v.closed_on ${direction}, v.repair_order_id ${direction} limit 1)`
 
 const standing = (q: ViewWords): string => {
   const age = `${today} - ${q.dayNumber('x.last_visit_on')}`
-  return `case when x.visits = 0 then 'never' when ${age} <= 180 then 'active' when ${age} <= 365 then 'lapsing' when x.last_visit_on is not null then 'lost' end`
+  return `case when x.invoices = 0 then 'never' when ${age} <= 180 then 'active' when ${age} <= 365 then 'lapsing' when x.last_visit_on is not null then 'lost' end`
 }
 
 export default defineView({
   name: 'customer_value',
-  doc: 'What each customer has spent, and whether they still come. A visit is an invoice.',
+  doc: 'What each customer has spent, and whether they still come. A visit is a day with an invoice.',
   grain: 'one live customer of a tenant',
   columns: {
     last_visit_on: col.day("The day the customer's last invoice was closed, in the shop's time zone."),
@@ -21,7 +25,7 @@ export default defineView({
     customer_id: col.id.always('The customer.'),
     customer_key: col.key.unique('dim_customers', 'Key of the customer: TENANT-ID. Unique.'),
     customer_name: col.text.always('Name of the customer.', { personal: true }),
-    visits: col.count.always('Invoices.'),
+    visits: col.count.always('Days on which invoices of theirs were closed.'),
     sales_cents: col.cents.always('Sales on their invoices.'),
     gross_profit_cents: col.cents.always('Known gross profit on their invoices.'),
     visits_without_profit: col.count.always('Invoices whose gross profit is unknown.'),
@@ -31,6 +35,10 @@ export default defineView({
     ),
     sales_where_profit_known_cents: col.cents.always(
       'Sales on those of their invoices whose gross profit is known. A margin divides `gross_profit_cents` by this.',
+    ),
+    invoices: col.count.always('Their invoices.'),
+    second_visit_on: col.day(
+      'The second day on which an invoice of theirs was closed; null if they came once or never.',
     ),
   },
   example:
@@ -48,14 +56,16 @@ export default defineView({
       visits: 'x.visits',
       sales_cents: 'x.sales_cents',
       gross_profit_cents: 'x.gross_profit_cents',
-      visits_without_profit: 'x.visits - x.profits',
+      visits_without_profit: 'x.invoices - x.profits',
       vehicles: 'x.vehicles',
       standing: standing(q),
       sales_where_profit_known_cents: 'x.profitable_sales_cents',
+      invoices: 'x.invoices',
+      second_visit_on: `(select v.closed_on ${visits('x')} and v.closed_on > x.first_visit_on order by v.closed_on limit 1)`,
     },
     from: `(
       select c.tenant_id, c.id as customer_id, ${q.name('customers', 'c', 'c.id')} as customer_name,
-        coalesce(y.visits, 0) as visits, coalesce(y.sales_cents, 0) as sales_cents,
+        coalesce(y.visits, 0) as visits, coalesce(y.invoices, 0) as invoices, coalesce(y.sales_cents, 0) as sales_cents,
         coalesce(y.gross_profit_cents, 0) as gross_profit_cents, coalesce(y.profits, 0) as profits,
         coalesce(y.profitable_sales_cents, 0) as profitable_sales_cents,
         coalesce(y.vehicles, 0) as vehicles,
@@ -63,12 +73,12 @@ export default defineView({
         ${visit('shop_id', 'desc')} as last_shop_id
       from {customers} c
       left join (
-        select o.tenant_id, o.customer_id, count(*) as visits, sum(o.sales_cents) as sales_cents,
+        select o.tenant_id, o.customer_id, count(distinct o.closed_on) as visits, count(*) as invoices, sum(o.sales_cents) as sales_cents,
           sum(o.gross_profit_cents) as gross_profit_cents, count(o.gross_profit_cents) as profits,
           sum(case when o.gross_profit_cents is not null then o.sales_cents end) as profitable_sales_cents,
           count(distinct o.vehicle_id) as vehicles
         from {repair_order_totals} o
-        where o.state = 'invoice' and o._deleted_at is null
+        where ${isInvoice('o')}
         group by o.tenant_id, o.customer_id) y on y.tenant_id = c.tenant_id and y.customer_id = c.id
       where c._deleted_at is null) x
       ${joinToday('x.tenant_id', 'x.last_shop_id')}`,

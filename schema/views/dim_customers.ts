@@ -16,48 +16,49 @@ export const contactColumns = ['phone', 'email'] as const
 
 export default defineView({
   name: 'dim_customers',
-  doc: 'Customers, with names. Other views refer to this one by customer_key.',
+  doc: 'Customers, with names. Other views refer to this one by customer_key. Its columns but keys are named otherwise than those of `orders`, so that a join of the two needs no prefixes.',
   grain: 'one customer of a tenant, including those that only other rows refer to',
   columns: {
     customer_key: col.text.unique('Key of the customer: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,
-    tenant_name: common.tenant_name,
     customer_id: col.id.always('The customer.'),
-    customer_name: col.text.always('Company; otherwise first and last name; otherwise `customer 5`.', {
+    full_name: col.text.always('Company; otherwise first and last name; otherwise `customer 5`.', {
       personal: true,
+      names: 'customer_id',
     }),
     first_name: col.text('First name.', { personal: true }),
     last_name: col.text('Last name.', { personal: true }),
     city: col.text('City.', { personal: true }),
-    state: col.text('State or province.'),
+    region: col.text('State or province: two letters.'),
     zip: col.text('Zip code.', { personal: true }),
     marketing_ok: col.boolean('Whether the customer opted in to marketing.'),
-    created_at: col.timestamp('When the customer was first entered.'),
+    entered_at: col.timestamp('When the customer was first entered.'),
     is_deleted: col.boolean.always('Whether it is no longer at the source.'),
     phone: col.text('The preferred phone number, otherwise the first one, as people write it.', {
       personal: true,
     }),
     email: col.text('Email address.', { personal: true }),
-    created_on: col.day(
+    entered_on: col.day(
       'The day the customer was first entered, in `report.timeZone`: shops share customers.',
     ),
-    created_at_local: col.text('When that was, in `report.timeZone`: YYYY-MM-DD HH:MM:SS.'),
+    entered_at_local: col.text('When that was, in `report.timeZone`: YYYY-MM-DD HH:MM:SS.'),
   },
-  example: 'select customer_key, customer_name from dim_customers order by customer_name limit 20',
+  example: 'select customer_key, full_name from dim_customers order by full_name limit 20',
   build: (q) => ({
     with: `ids as (${q.ids('customers')})`,
     select: {
-      ...takes('r', 'first_name', 'last_name', 'city', 'state', 'zip', 'marketing_ok', 'created_at'),
+      ...takes('r', 'first_name', 'last_name', 'city', 'zip', 'marketing_ok'),
       customer_key: q.key('i.tenant_id', 'i.id'),
       tenant_id: 'i.tenant_id',
-      tenant_name: q.tenantName('i.tenant_id'),
       customer_id: 'i.id',
-      customer_name: q.name('customers', 'r', 'i.id'),
+      region: 'r.state',
+      entered_at: 'r.created_at',
+      full_name: q.name('customers', 'r', 'i.id'),
       is_deleted: 'r._deleted_at is not null',
       phone,
       email: "nullif(r.email, '')",
-      created_on: entered(q).day,
-      created_at_local: entered(q).local,
+      entered_on: entered(q).day,
+      entered_at_local: entered(q).local,
     },
     from: `ids i
 left join {customers} r on r.tenant_id = i.tenant_id and r.id = i.id ${entered(q).join}`,

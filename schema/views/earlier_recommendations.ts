@@ -1,7 +1,11 @@
-import { categoryOfRecommendation, worthOfRecommendation } from '../lines.js'
+import { categoryOfRecommendation, isOrderGone, worthOfRecommendation } from '../lines.js'
 import { col, common, defineView, takes, type ViewWords } from '../view.js'
 
 const isDone = '(coalesce(p.done, false) or coalesce(p.imported, false))'
+
+/** Its order closed without it, but may have been opened again. */
+const isSold = `(${isDone} or coalesce(r.imported, false))`
+const isApproved = '(coalesce(p.approved, false) or coalesce(r.approved, false))'
 
 const days = (q: ViewWords) => ({
   recommended: q.shopDay('d', 'p.tenant_id', 'o.shop_id', 'r.created_at'),
@@ -44,7 +48,9 @@ export default defineView({
     done: col.boolean.always(
       'Whether staff closed it: it was sold since, or marked done by hand, and is no longer shown to the customer.',
     ),
-    is_to_sell: col.boolean.always('Whether it can still be sold: it is neither on an order nor done.'),
+    is_to_sell: col.boolean.always(
+      'Whether it can still be sold: it is neither approved nor on an order nor done, and its order is not gone.',
+    ),
     value_cents: col.cents(
       'The quick price; otherwise the total of its lines before discount and tax; null if a line has no price, or that recommendation is unknown.',
     ),
@@ -59,6 +65,10 @@ export default defineView({
     unsold_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
     decided_at: col.timestamp('When it was approved or declined since; null if the source names no instant.'),
     decided_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    is_approved_unsold: col.boolean.always(
+      'Whether the customer approved it, on its order or since, and it is neither on an order nor done. Its order is not gone: call them.',
+    ),
+    order_gone: col.boolean.always('Whether the order it was recommended on is deleted or unknown.'),
   },
   example:
     "select vehicle_key, vehicle_name, description, recommended_on, value_cents from earlier_recommendations where decision = 'declined' and is_to_sell order by recommended_on, past_recommendation_key limit 10",
@@ -88,7 +98,7 @@ export default defineView({
         decision:
           "case when p.approved is null then 'undecided' when p.approved = true then 'approved' else 'declined' end",
         done: isDone,
-        is_to_sell: `not ${isDone}`,
+        is_to_sell: `not (${isSold} or ${isApproved} or ${isOrderGone})`,
         value_cents: worthOfRecommendation(q),
         category_id: categoryOfRecommendation,
         category: 'k.text',
@@ -99,6 +109,8 @@ export default defineView({
         unsold_at_local: unsold.local,
         decided_at: 'p.approval_at',
         decided_at_local: decided.local,
+        is_approved_unsold: `${isApproved} and not (${isSold} or ${isOrderGone})`,
+        order_gone: isOrderGone,
       },
       from: `{past_recommendations} p
       left join {recommendations} r on r.tenant_id = p.tenant_id and r.id = p.recommendation_id and r._deleted_at is null

@@ -1,12 +1,14 @@
 /** GENERATED from the files of this folder by ../registry.mjs (npm run build). */
 import type { RowOfView, View } from '../view.js'
 import appointment_load from './appointment_load.js'
+import canned_job_hours from './canned_job_hours.js'
 import card_attempts from './card_attempts.js'
 import changes from './changes.js'
 import changes_by_tenant from './changes_by_tenant.js'
 import customer_value from './customer_value.js'
 import cycle_times from './cycle_times.js'
 import daily_sales from './daily_sales.js'
+import deleted_orders from './deleted_orders.js'
 import dim_customers from './dim_customers.js'
 import dim_days from './dim_days.js'
 import dim_shops from './dim_shops.js'
@@ -22,6 +24,7 @@ import inventory_value from './inventory_value.js'
 import order_lines from './order_lines.js'
 import orders from './orders.js'
 import parts_margin from './parts_margin.js'
+import parts_on_order from './parts_on_order.js'
 import payments_check from './payments_check.js'
 import payments_daily from './payments_daily.js'
 import payments_ledger from './payments_ledger.js'
@@ -37,12 +40,14 @@ import work_in_progress from './work_in_progress.js'
 
 const declared = {
   appointment_load,
+  canned_job_hours,
   card_attempts,
   changes,
   changes_by_tenant,
   customer_value,
   cycle_times,
   daily_sales,
+  deleted_orders,
   dim_customers,
   dim_days,
   dim_shops,
@@ -58,6 +63,7 @@ const declared = {
   order_lines,
   orders,
   parts_margin,
+  parts_on_order,
   payments_check,
   payments_daily,
   payments_ledger,

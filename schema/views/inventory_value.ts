@@ -8,8 +8,12 @@ import {
   unitsBelowMinimum,
   worth,
 } from '../lines.js'
+import { isInvoice } from '../open.js'
 import { joinToday, today, todays } from '../today.js'
 import { col, common, defineView } from '../view.js'
+
+/** Not taken back, and no noise; a number that doesn't count tells nothing. */
+const isSold = `${saneUnits('l.quantity')} >= 5e-10`
 
 export default defineView({
   name: 'inventory_value',
@@ -33,9 +37,11 @@ export default defineView({
     below_min: col.boolean(
       'Whether units on hand plus units ordered for stock are below the minimum; null if any of the three is unknown.',
     ),
-    sold_12_months: col.quantity('Units sold on invoices of the last 365 days.'),
+    sold_12_months: col.quantity(
+      'Units sold on invoices of the last 365 days, minus those taken back, such as returned cores. See `last_sold_on` for what does not move.',
+    ),
     turns: col.number(
-      'Cost of those units divided by the value on hand, two decimals; null if there is no stock.',
+      'Cost of those units divided by the value on hand, two decimals; null if there is no stock, or too little to go by (`shop_is_new`).',
     ),
     sold_unknown: col.count.always(
       'Lines of those invoices whose quantity is unknown or out of range. They are in neither `sold_12_months` nor `turns`.',
@@ -51,11 +57,18 @@ export default defineView({
     units_short: col.quantity(
       'Units missing up to the minimum: the minimum less units on hand and units ordered for stock, 0 if nothing is missing; null if any of the three is unknown.',
     ),
+    last_sold_on: col.day(
+      "The day of the last invoice on which more than zero units of it were sold, in the shop's time zone; null if there is none. Lines below zero, such as returned cores, are no sales.",
+    ),
+    shop_is_new: col.boolean.always(
+      'Whether its shop closed its first invoice less than 60 days ago, or none yet: a year of sales can not be told from that.',
+    ),
   },
   example:
     'select shop_key, shop_name, sum(on_hand_cents) as on_hand_cents, count(*) - count(on_hand_cents) as without_value from inventory_value group by shop_key, shop_name order by shop_name, shop_key',
   build: (q) => {
     const value = worth(q, 'i.quantity_on_hand', 'i.cost_cents')
+    const isNew = 'coalesce(f.days < 60, true)'
     return {
       select: {
         tenant_id: 'i.tenant_id',
@@ -79,13 +92,16 @@ export default defineView({
         below_min: isBelowMinimum(q, 'i'),
         // Distinguishes no line from an absurd sum.
         sold_12_months: q.fromNine('(case when s.inventory_id is null then 0 else s.units_nine end)'),
-        turns: `case when ${value} > 0 then ${q.prorate('100', 'coalesce(s.cost_cents, 0)', value)} / 100.0 end`,
+        turns: `case when ${value} > 0 and not ${isNew} then ${q.prorate('100', 'coalesce(s.cost_cents, 0)', value)} / 100.0 end`,
         sold_unknown: 'coalesce(s.units_unknown, 0)',
         sold_without_cost: 'coalesce(s.without_cost, 0)',
         sold_cost_cents: 'coalesce(s.cost_cents, 0)',
         max_stock: saneUnits('i.max_stock'),
         quantity_ordered_for_stock: saneUnits('i.quantity_ordered_for_stock'),
         units_short: unitsBelowMinimum(q, 'i'),
+        // A day that is computed has no type, so the table's day is shown.
+        last_sold_on: 'm.day',
+        shop_is_new: isNew,
       },
       from: `{inventories} i
         left join (with ${todays(q)}
@@ -95,6 +111,18 @@ export default defineView({
         from {repair_order_parts} l ${joinOrder('l')} ${joinToday('o.tenant_id', 'o.shop_id')}
         where o.state = 'invoice' and l.part_inventory_id is not null and ${q.dayNumber('o.closed_on')} >= ${today} - 365
         group by l.tenant_id, l.part_inventory_id) s on s.tenant_id = i.tenant_id and s.inventory_id = i.id
+        left join (
+        select l.tenant_id, l.part_inventory_id as inventory_id, max(o.closed_on) as last_day
+        from {repair_order_parts} l ${joinOrder('l')}
+        where o.state = 'invoice' and l.part_inventory_id is not null and ${isSold}
+        group by l.tenant_id, l.part_inventory_id) n on n.tenant_id = i.tenant_id and n.inventory_id = i.id
+        left join {report_days} m on m.zone = 'UTC' and m.day = n.last_day
+        left join (with ${todays(q)}
+        select y.tenant_id, y.shop_id, ${today} - ${q.dayNumber('y.first_day')} as days
+        from (
+          select o.tenant_id, o.shop_id, min(o.closed_on) as first_day
+          from {repair_order_totals} o where ${isInvoice('o')} group by o.tenant_id, o.shop_id) y
+          ${joinToday('y.tenant_id', 'y.shop_id')}) f on f.tenant_id = i.tenant_id and f.shop_id = i.shop_id
         left join {shops} h on h.tenant_id = i.tenant_id and h.id = i.shop_id
         left join {vendors} v on v.tenant_id = i.tenant_id and v.id = i.primary_vendor_id
         where i._deleted_at is null`,

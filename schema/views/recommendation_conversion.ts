@@ -1,10 +1,13 @@
-import { categoryOfRecommendation, worthOfRecommendation } from '../lines.js'
+import { categoryOfRecommendation, isOrderGone, worthOfRecommendation } from '../lines.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
-/** A past recommendation says so once its order is closed; before that, one that was imported is sold. */
-const isDone = `coalesce(r.imported, false) or exists (
+/** What became of it once its order was closed, a past recommendation tells. */
+const since = (isSo: string): string => `exists (
         select 1 from {past_recommendations} p where p.tenant_id = r.tenant_id and p.recommendation_id = r.id
-          and p._deleted_at is null and (p.done = true or p.imported = true))`
+          and p._deleted_at is null and (${isSo}))`
+
+const isDone = `(coalesce(r.imported, false) or ${since('p.done = true or p.imported = true')})`
+const isApproved = `(coalesce(r.approved, false) or ${since('p.approved = true')})`
 
 const recommended = (q: ViewWords): JoinedDay => q.shopDay('d', 'r.tenant_id', 'o.shop_id', 'r.created_at')
 
@@ -35,7 +38,9 @@ export default defineView({
     done: col.boolean.always(
       'Whether staff closed it: it was sold on an order, sold later, or marked done by hand, and is no longer shown to the customer.',
     ),
-    is_to_sell: col.boolean.always('Whether it can still be sold: it is neither on an order nor done.'),
+    is_to_sell: col.boolean.always(
+      'Whether it can still be sold: it is neither approved nor on an order nor done, and its order exists.',
+    ),
     category_id: col.id('Category of the recommended service; null for a quick one.'),
     category: col.text('Text of the category.'),
     recommended_at: col.timestamp('When it was recommended.'),
@@ -45,6 +50,10 @@ export default defineView({
     vehicle_name: col.text('Name of the vehicle, from report.names; otherwise `vehicle 17`.', {
       personal: true,
     }),
+    is_approved_unsold: col.boolean.always(
+      'Whether the customer approved it, at once or since, and it is neither on an order nor done, such as a quick one that no order took over. Its order exists: call them.',
+    ),
+    order_gone: col.boolean.always('Whether its order is deleted or unknown.'),
   },
   example:
     'select decision, count(*) as recommendations, sum(value_cents) as value_cents, count(*) - count(value_cents) as without_value from recommendation_conversion group by decision order by decision',
@@ -68,11 +77,10 @@ export default defineView({
       decision:
         "case when r.approved is null then 'undecided' when r.approved = true then 'approved' else 'declined' end",
       imported: 'r.imported',
-      sold_later:
-        'exists (select 1 from {past_recommendations} p where p.tenant_id = r.tenant_id and p.recommendation_id = r.id and p.imported = true and p._deleted_at is null)',
+      sold_later: since('p.imported = true'),
       value_cents: worthOfRecommendation(q),
       done: isDone,
-      is_to_sell: `not (${isDone})`,
+      is_to_sell: `not (${isDone} or ${isApproved} or ${isOrderGone})`,
       category_id: categoryOfRecommendation,
       category: 'k.text',
       recommended_at: 'r.created_at',
@@ -80,6 +88,8 @@ export default defineView({
       vehicle_id: 'o.vehicle_id',
       vehicle_key: q.key('o.tenant_id', 'o.vehicle_id'),
       vehicle_name: q.name('vehicles', 'v', 'o.vehicle_id'),
+      is_approved_unsold: `${isApproved} and not (${isDone} or ${isOrderGone})`,
+      order_gone: isOrderGone,
     },
     from: `{recommendations} r
       left join {repair_order_totals} o on o.tenant_id = r.tenant_id and o.repair_order_id = r.repair_order_id and o._deleted_at is null

@@ -188,7 +188,7 @@ test('what else tells of a person is personal in every view, among it how a cust
   })
   expect(found).toEqual([
     'appointment_load.title',
-    ...['first_name', 'last_name', 'city', 'zip', 'phone', 'email'].map(
+    ...['full_name', 'first_name', 'last_name', 'city', 'zip', 'phone', 'email'].map(
       (column) => `dim_customers.${column}`,
     ),
     ...['handovers.message', 'inspections.detail', 'orders.label'],

@@ -106,6 +106,7 @@ const orders: readonly Fields[] = [
     picked_up_at: '2026-03-05T13:30:30Z',
     services: [
       service(11, 10250, {
+        canned_job_id: 61,
         labors: [labor(111, 0.35), labor(112, 1.5, { technician_id: 8 })],
         parts: [part(113, 3, 1999, 1200)],
         inspections: [inspection(141, 'Pads', 'red'), inspection(142, 'Rotors', 'green')],
@@ -168,7 +169,7 @@ const orders: readonly Fields[] = [
     due_out_at: ago(-2),
     services: [
       service(61, 8000, {
-        parts: [part(611, 1e12, 100, 100), part(612, 1, 9_500_000_000, 100)],
+        parts: [part(611, 1e12, 100, 100), part(612, 1, 9_500_000_000, 100, 31)],
         hazmats: [item(613, { name: 'Oil', quantity: 1, fee_cents: 355 })],
       }),
     ],
@@ -188,6 +189,7 @@ const orders: readonly Fields[] = [
   // Deleted, like order 3: an earlier visit of the same customer.
   lately(11, 300, 500, {
     customer_id: 3,
+    payments: [cash(300)],
     services: [service(110, 500, { labors: [labor(110, 1)], parts: [part(1101, 2, 450, 200)] })],
   }),
   lately(10, 500, 7000, { customer_id: 5, vehicle_id: 56, payments: [cash(1000)] }),
@@ -251,6 +253,15 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
   vehicles: [1, 5, 6].map((id) => record(id, { name: `Car ${id}` })),
   vendors: [record(5, { name: 'Parts & Co' })],
   categories: [record(3, { text: 'Brakes' })],
+  canned_jobs: [
+    record(61, {
+      title: 'Pads',
+      shop_id: 1,
+      category_id: 3,
+      labors: [labor(62, 1.5), labor(63, 0.1), labor(64, 1e5)],
+    }),
+    record(65, { title: 'Never sold', labors: [] }),
+  ],
   customers: [1, 2, 3, 4, 5, 6].map((id) =>
     record(id, { first_name: 'Customer', last_name: String(id), ...reached[id] }),
   ),
@@ -275,6 +286,9 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
       cost_cents: 333,
       min_stock: 3,
       quantity_ordered_for_stock: 0.5,
+      quantity_needed: 3,
+      quantity_ordered: 2,
+      quantity_returned: 1e6,
       primary_vendor_id: 5,
     }),
     record(32, {

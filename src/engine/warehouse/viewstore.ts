@@ -49,6 +49,8 @@ export interface LiveReader {
 export interface ReaderView {
   /** Columns that say something about a person. */
   readonly personal: ReadonlySet<string>
+  /** Columns of names that aren't called after what they name, with the column of its ids. */
+  readonly names: ReadonlyMap<string, string>
   /** Columns for those who run the program: every reader sees null. */
   readonly internal: ReadonlySet<string>
   /** It says nothing about any tenant. */

@@ -4,6 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import type { ViewColumn } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
 import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
@@ -48,11 +49,13 @@ interface Needs {
 
 const readerViews: ReadonlyMap<string, ReaderView> = new Map(
   views.map((view) => {
+    const columns = Object.entries<ViewColumn>(view.columns)
     const marked = (mark: 'personal' | 'internal'): Set<string> =>
-      new Set(Object.entries(view.columns).flatMap(([name, column]) => (column[mark] ? [name] : [])))
+      new Set(columns.flatMap(([name, column]) => (column[mark] ? [name] : [])))
+    const names = new Map(columns.flatMap(([name, one]) => (one.names ? [[name, one.names] as const] : [])))
     return [
       view.name,
-      { personal: marked('personal'), internal: marked('internal'), isForAll: view.isForAll === true },
+      { personal: marked('personal'), names, internal: marked('internal'), isForAll: view.isForAll === true },
     ]
   }),
 )

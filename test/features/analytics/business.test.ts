@@ -189,7 +189,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       [2, '2026-03-01', '2026-03-01', 1, '1-1', 1001, 'Customer 1', 'undecided', false, true, false, null],
       [3, '2026-03-01', '2026-03-01', 2, '1-4', 1004, 'Customer 1', 'undecided', true, true, false, 10_000],
       [4, null, '2026-03-01', null, null, null, null, 'declined', false, false, true, null],
-      [5, '2026-03-04', '2026-03-01', 1, '1-1', 1001, 'Customer 1', 'approved', false, false, true, 5000],
+      [5, '2026-03-04', '2026-03-01', 1, '1-1', 1001, 'Customer 1', 'approved', false, false, false, 5000],
     ])
     const vehicle =
       'past_recommendation_key recommendation_key vehicle_key vehicle_name description category decided_on decided_at_local recommended_at_local unsold_at_local'
@@ -308,6 +308,41 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ).toEqual([[0, 0]])
   })
 
+  it('parts_on_order has the parts of open orders, with what is known of their stock item', async () => {
+    const columns =
+      'repair_order_key part_key inventory_key quantity needed ordered received returned on_hand vendor_name is_estimate'
+    expect(await rows('parts_on_order', columns, 'order by part_key')).toEqual([
+      ['1-6', '1-6-611', '1-34', null, null, null, 0, null, null, null, false],
+      ['1-6', '1-6-612', '1-31', 1, 3, 2, 0, null, 2.5, 'Parts & Co', false],
+    ])
+  })
+
+  it('canned_job_hours has the hours that a job plans beside those that were sold', async () => {
+    const columns =
+      'canned_job_key shop_name category book_hours times_sold hours_sold book_lines_without_hours lines_without_hours'
+    expect(await rows('canned_job_hours', columns, 'order by canned_job_key')).toEqual([
+      ['1-61', 'Phoenix', 'Brakes', 1.6, 1, 1.85, 1, 0],
+      ['1-65', null, null, 0, 0, 0, 0, 0],
+      ['2-61', 'Phoenix 2', 'Brakes', 1.6, 0, 0, 1, 0],
+      ['2-65', null, null, 0, 0, 0, 0, 0],
+    ])
+  })
+
+  it('deleted_orders has the money of orders that are gone, by the day on which that was found', async () => {
+    const found = await rows(
+      'deleted_orders',
+      'repair_order_key state customer_name shop_name sales_cents paid_cents',
+      'order by repair_order_key',
+    )
+    expect(found).toEqual([
+      ['1-11', 'invoice', 'Customer 3', 'Phoenix', 1400, 300],
+      ['1-3', 'invoice', 'Customer 3', 'Phoenix', 795_096, 0],
+    ])
+    const [[on, local] = []] = await rows('deleted_orders', 'deleted_on deleted_at_local')
+    expect(String(local).startsWith(String(on))).toBe(true)
+    expect(Math.abs(Date.parse(`${on}T12:00:00Z`) - Date.now())).toBeLessThan(36 * 3_600_000)
+  })
+
   it('purchases are negative if they are returns', async () => {
     const columns =
       'purchase_record_id position day shop_id vendor_name is_return inventory_id quantity unit_cost_cents amount_cents'
@@ -397,7 +432,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       [3, '2026-03-04', null, 'order gone'],
       [4, null, 0, 'order gone'],
       [5, expect.any(String), 60, 'to come'],
-      [6, expect.any(String), 60, 'order not started'],
+      [6, expect.any(String), 60, 'work not begun'],
     ])
   })
 
@@ -566,5 +601,5 @@ it('every business view is tested here', () => {
     'shop_days',
     'shop_months',
   ]
-  expect(views.map(({ name }) => name).filter((name) => !own.includes(name))).toHaveLength(21)
+  expect(views.map(({ name }) => name).filter((name) => !own.includes(name))).toHaveLength(24)
 })

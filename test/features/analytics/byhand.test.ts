@@ -154,7 +154,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ])
     // Customers belong to no shop: the clock is that of report.timeZone.
     expect(
-      await rows('dim_customers', 'customer_id created_on created_at_local', 'where customer_id = 1'),
+      await rows('dim_customers', 'customer_id entered_on entered_at_local', 'where customer_id = 1'),
     ).toEqual([[1, '2026-11-01', '2026-11-01 05:30:00']])
   })
 
@@ -205,11 +205,15 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('people and shops of one name stay apart by their keys', async () => {
     expect(
-      await rows('customer_value', 'customer_key customer_name visits', 'order by customer_key'),
+      await rows(
+        'customer_value',
+        'customer_key customer_name visits invoices second_visit_on',
+        'order by customer_key',
+      ),
     ).toEqual([
-      ['101-1', 'Ann Lee', 4],
-      ['101-2', 'Ann Lee', 1],
-      ['101-3', 'Ann Lee', 1],
+      ['101-1', 'Ann Lee', 2, 4, '2026-11-01'],
+      ['101-2', 'Ann Lee', 1, 1, null],
+      ['101-3', 'Ann Lee', 1, 1, null],
     ])
     const hours = 'group by technician_key, technician_name order by technician_key'
     expect(await rows('technician_hours', 'technician_key technician_name sum(invoices)', hours)).toEqual([

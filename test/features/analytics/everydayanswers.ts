@@ -3,7 +3,7 @@
  * records.
  */
 import { type Cell, type Facts, type Owned, over, type Period, ratio, sumKnown } from './everydayfacts.js'
-import { type Fields, groups, list, minutesFrom, type Row } from './oracle.js'
+import { type Fields, groups, isFirstVisit, list, minutesFrom, type Row } from './oracle.js'
 
 type Answer = (facts: Facts) => Row[]
 type Figures = (name: string) => Cell
@@ -160,7 +160,7 @@ const owners: Answer[] = [
         ({ business, order }) => [business.tenant, order.customer_id],
       ).map(([{ business, order }, all]) => ({
         ...facts.customer(business.tenant, order.customer_id),
-        visits: all.length,
+        visits: new Set(all.map(({ business, order }) => business.closed(order))).size,
         sales_cents: sales(all),
       })),
       'sales_cents',
@@ -262,6 +262,41 @@ const owners: Answer[] = [
         first_day: facts.firstDays.get(one.key) ?? null,
         is_whole: facts.isWhole(one),
       })),
+  (facts) => {
+    const of = (all: readonly Owned[], isOne: (order: Fields) => boolean): number =>
+      sales(all.filter(({ order }) => isOne(order))) ?? 0
+    return groups(facts.invoices(...lastMonth), ({ business, order }) => [
+      business.tenant,
+      order.shop_id,
+    ]).map(([first, all]) => ({
+      ...shopOf(facts, first),
+      labeled_cents: of(all, ({ label }) => (label as Fields | null | undefined)?.text === 'Fleet'),
+      of_that_source_cents: of(all, ({ customer_source }) => customer_source === 'Fleet'),
+    }))
+  },
+  (facts) =>
+    groups(facts.bills, ({ business, order }) => [business.tenant, order.shop_id]).map(([first, all]) => {
+      const since = (instant: string) => (one: Owned) =>
+        (one.business.day(one.order.shop_id, one.order[instant]) ?? '') >= '2026-11-16'
+      const closed = all.filter(since('closed_at'))
+      return {
+        ...shopOf(facts, first),
+        created: all.filter(since('created_at')).length,
+        begun: all.filter(since('started_at')).length,
+        closed: closed.length,
+        new_customers: closed.filter(({ business, order }) => isFirstVisit(business, order) === true).length,
+      }
+    }),
+  (facts) =>
+    groups(facts.deleted, ({ business, order }) => [business.tenant, order.shop_id, order.state]).map(
+      ([first, all]) => ({
+        ...shopOf(facts, first),
+        state: first.order.state,
+        orders: all.length,
+        sales_cents: sales(all),
+        paid_cents: sumKnown(all.map(({ bill }) => bill.paid)),
+      }),
+    ),
 ]
 
 const hoursOf = (facts: Facts): [Row, Row[]][] =>
@@ -378,7 +413,7 @@ const managers: Answer[] = [
     const closed = new Set(
       facts
         .all('past_recommendations')
-        .filter(({ record }) => record.imported === true || record.done === true)
+        .filter(({ record: { imported, done, approved } }) => [imported, done, approved].includes(true))
         .map(({ business, record }) => `${business.tenant}-${record.recommendation_id}`),
     )
     const values = new Map(
@@ -402,6 +437,20 @@ const managers: Answer[] = [
       ),
     }))
   },
+  (facts) =>
+    facts
+      .rows('recommendation_conversion')
+      .filter(({ is_approved_unsold }) => is_approved_unsold === true)
+      .map((row) => {
+        const made = facts.record(row.tenant_id, 'recommendations', row.recommendation_id)
+        const order = facts.record(row.tenant_id, 'repair_orders', made?.repair_order_id)
+        return {
+          ...facts.shop(row.tenant_id, order?.shop_id),
+          ...facts.customer(row.tenant_id, order?.customer_id),
+          description: made?.description,
+          value_cents: row.value_cents,
+        }
+      }),
   byShopLastMonth((of) => ({ days: quotient(of('days_to_close'), 1 / 1440) })),
   byShopLastMonth((of) => ({ late_percent: quotient(of('share_late'), 100) })),
   byShopLastMonth((of) => ({
@@ -453,6 +502,13 @@ const managers: Answer[] = [
         average_cents: ratio(sales(all), all.length),
       }),
     ),
+  (facts) =>
+    groups(facts.rows('canned_job_hours'), ({ shop_key }) => [shop_key]).map(([first, rows]) => ({
+      ...facts.shopOf(String(first.shop_key)),
+      planned_hours: sumKnown(rows.map((row) => Number(row.book_hours) * Number(row.times_sold))),
+      hours_sold: sumOf(rows, 'hours_sold'),
+      labors_left_out: sumOf(rows, 'lines_without_hours'),
+    })),
 ]
 
 const paymentsLastMonth = (facts: Facts): Row[] =>
@@ -599,7 +655,9 @@ const partsManagers: Answer[] = [
     stockByShop(facts, ({ on_hand_cents }) => on_hand_cents !== null).map(([shop, rows]) => ({
       ...shop,
       stock_cents: sumOf(rows, 'on_hand_cents'),
-      turns: ratio(sumOf(rows, 'sold_cost_cents'), sumOf(rows, 'on_hand_cents')),
+      turns: rows.some(({ shop_is_new }) => shop_is_new)
+        ? null
+        : ratio(sumOf(rows, 'sold_cost_cents'), sumOf(rows, 'on_hand_cents')),
     })),
   (facts) =>
     stock(facts)
@@ -633,7 +691,11 @@ const partsManagers: Answer[] = [
   (facts) =>
     stockByShop(
       facts,
-      (row) => row.sold_12_months === 0 && row.sold_unknown === 0 && Number(row.on_hand_cents) > 0,
+      (row) =>
+        (row.last_sold_on === null || String(row.last_sold_on) < '2025-11-20') &&
+        facts.record(row.tenant_id, 'inventories', row.inventory_id)?.type === 'PartInventory' &&
+        row.sold_unknown === 0 &&
+        Number(row.on_hand_cents) > 0,
     ).map(([shop, rows]) => ({
       ...shop,
       items: rows.length,
@@ -664,7 +726,28 @@ const partsManagers: Answer[] = [
     purchases_cents: of('purchases_cents').numerator,
     cost_of_parts_sold_cents: of('parts_cost_cents').numerator,
   })),
+  (facts) =>
+    facts
+      .rows('parts_on_order')
+      .filter((row) => row.is_estimate === false && Number(row.needed) > 0)
+      .map(({ number, part_number, quantity, needed, ordered, received, on_hand, ...row }) => ({
+        ...facts.shop(row.tenant_id, row.shop_id),
+        ...{ number, part_number, quantity, needed, ordered, received, on_hand },
+      })),
+]
+
+const operators: Answer[] = [
+  () => [
+    { mode: 'reconcile', status: 'ok', runs: 1 },
+    { mode: 'sync', status: 'ok', runs: 2 },
+  ],
 ]
 
 /** One for each question of the two pages. */
-export const answers: readonly Answer[] = [...owners, ...managers, ...bookkeepers, ...partsManagers]
+export const answers: readonly Answer[] = [
+  ...owners,
+  ...managers,
+  ...bookkeepers,
+  ...partsManagers,
+  ...operators,
+]

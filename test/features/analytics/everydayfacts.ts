@@ -81,16 +81,27 @@ export class Facts {
   readonly #days: Map<string, Map<string, Expected>>
   readonly #rows = new Map<string, Row[]>()
   readonly bills: readonly Owned[]
+  /** Orders that were deleted after a first sync. */
+  readonly deleted: readonly Owned[]
   /** The day of each shop's first invoice. */
   readonly firstDays: ReadonlyMap<string, string>
   #frame: readonly Period[] | undefined
 
-  constructor(readonly world: World) {
+  constructor(
+    readonly world: World,
+    gone: readonly { readonly tenant: number; readonly order: Fields }[],
+  ) {
     this.businesses = world.tenants.map((records) => new Business(records, world))
     this.#months = expectedFigures(world, (day) => day?.slice(0, 7) ?? null)
     this.#days = expectedFigures(world, (day) => day)
-    this.bills = this.businesses.flatMap((business) =>
-      business.bills.map((bill) => ({ business, bill, order: bill.order })),
+    const billsOf = (businesses: readonly Business[]): Owned[] =>
+      businesses.flatMap((business) => business.bills.map((bill) => ({ business, bill, order: bill.order })))
+    this.bills = billsOf(this.businesses)
+    this.deleted = billsOf(
+      world.tenants.map(({ tenant }) => {
+        const orders = gone.filter((one) => one.tenant === tenant).map(({ order }) => order)
+        return new Business({ tenant, of: () => orders }, world)
+      }),
     )
     this.firstDays = this.#findFirstDays()
   }

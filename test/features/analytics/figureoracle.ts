@@ -186,14 +186,16 @@ function addRecommendations(placed: Placed, business: Business): void {
   const done = new Set(
     business.records
       .of('past_recommendations')
-      .flatMap((past) => (past.imported === true || past.done === true ? [past.recommendation_id] : [])),
+      .filter(({ imported, done, approved }) => [imported, done, approved].includes(true))
+      .map(({ recommendation_id }) => recommendation_id),
   )
   for (const made of business.records.of('recommendations')) {
     const order = business.byOrder.get(Number(made.repair_order_id))?.order
     const isSold = made.approved === true || made.imported === true || sold.has(made.id)
     const month = placed.month(order?.shop_id ?? null, business.day(order?.shop_id, made.created_at))
     month.add('recommendation_close_rate', one(isSold), 1n)
-    if (made.imported !== true && !done.has(made.id)) month.add('to_sell_cents', worthOfRecommendation(made))
+    const isGone = typeof made.repair_order_id === 'number' && order === undefined
+    if (!isSold && !isGone && !done.has(made.id)) month.add('to_sell_cents', worthOfRecommendation(made))
   }
 }
 

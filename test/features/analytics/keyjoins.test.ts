@@ -52,7 +52,7 @@ const joins = [
     "a.state = 'invoice'",
   ],
   ['order_lines a', 'service_totals b on b.service_key = a.service_key', "b.title like '%a%'"],
-  ['dim_customers a', 'orders b on b.customer_key = a.customer_key', "a.customer_name like 'A%'"],
+  ['dim_customers a', 'orders b on b.customer_key = a.customer_key', "a.full_name like 'A%'"],
   ['inspections a', 'service_totals b on b.service_key = a.service_key', "b.title like '%a%'"],
   [
     'orders a',

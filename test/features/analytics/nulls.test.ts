@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { spoil, starve } from '../../support/hostile.js'
+import { reconcile } from '../../support/notes.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
@@ -43,18 +44,24 @@ const many = Array.from({ length: 1001 }, (_, i) => ({
   quantity: 999_999,
   part_inventory_id: inventory,
 }))
+const hours = (lines: number): object[] =>
+  Array.from({ length: lines }, (_, i) => ({ id: i + 1, hours: 99_999.5 }))
 const crowded = (lines: number, shop: number | null): object => ({
   ...{ state: 'invoice', closed_at: yesterday, shop_id: shop },
   services: [
     {
-      ...{ id: 1, labor_rate_cents: 1, parts: shop === null ? many : [] },
-      labors: Array.from({ length: lines }, (_, i) => ({ id: i + 1, hours: 99_999.5 })),
+      ...{ id: 1, labor_rate_cents: 1, parts: shop === null ? many : [], canned_job_id: 9_000_001 },
+      labors: hours(lines),
     },
   ],
 })
+put(9_000_001, 'canned_jobs', { labors: hours(10_001) })
 put(9_000_004, 'repair_orders', crowded(10_001, null))
 put(9_000_005, 'repair_orders', crowded(5001, 1))
 put(9_000_006, 'repair_orders', crowded(5001, 1))
+
+/** Orders that are deleted after a first sync. */
+const gone = [9_000_008, 9_000_009, 9_000_010]
 
 // A tenant with a shop and nothing else.
 const empty = 999
@@ -66,7 +73,10 @@ describe.each(bothWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     warehouse = await reopen(await kind.viewed())
+    for (const id of gone) put(id, 'repair_orders')
     await sync(sandbox, warehouse)
+    for (const id of gone) store.remove(tenant, 'repair_orders', id)
+    await reconcile(sandbox, warehouse, { resources: ['repair_orders'] })
     await prepareViews(warehouse)
     // A cursor whose first walk is running.
     await warehouse.db.insertInto('sync_cursors').values({ tenant_id: empty, resource: 'unwalked' }).execute()

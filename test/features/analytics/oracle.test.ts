@@ -20,7 +20,7 @@ import { checkedViews, dayIn, expectedRows, type Row, type World } from './oracl
 const resources = [
   ...['repair_orders', 'recommendations', 'past_recommendations', 'payments', 'inventories'],
   ...['purchase_records', 'customers', 'staffs', 'shops', 'assignments'],
-  ...['appointments', 'payment_transactions'],
+  ...['appointments', 'payment_transactions', 'canned_jobs'],
 ]
 const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
 

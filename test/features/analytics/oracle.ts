@@ -543,7 +543,9 @@ function recommendations(business: Business): Row[] {
     const isQuick = typeof one.quick_price_cents === 'number'
     const own = past.filter(({ recommendation_id }) => recommendation_id === one.id)
     const isDone = [one, ...own].some(({ imported, done }) => imported === true || done === true)
+    const isApproved = [one, ...own].some(({ approved }) => approved === true)
     const order = business.byOrder.get(Number(one.repair_order_id))?.order
+    const isGone = typeof one.repair_order_id === 'number' && order === undefined
     return {
       tenant_id: business.tenant,
       recommendation_id: one.id,
@@ -553,7 +555,9 @@ function recommendations(business: Business): Row[] {
       recommended_at_local: business.clock(order?.shop_id, one.created_at),
       category_id: (one.service as Fields | null)?.category_id ?? null,
       done: isDone,
-      is_to_sell: !isDone,
+      is_to_sell: !isDone && !isApproved && !isGone,
+      is_approved_unsold: !isDone && isApproved && !isGone,
+      order_gone: isGone,
       vehicle_key: key(business.tenant, order?.vehicle_id ?? null),
     }
   })
@@ -566,6 +570,9 @@ function earlierRecommendations(business: Business): Row[] {
     const order = business.byOrder.get(Number(source?.repair_order_id))?.order
     const isDone = one.done === true || one.imported === true
     const { approved } = one
+    const isSold = isDone || source?.imported === true
+    const isApproved = approved === true || source?.approved === true
+    const isGone = typeof source?.repair_order_id === 'number' && order === undefined
     return {
       tenant_id: business.tenant,
       past_recommendation_id: one.id,
@@ -580,7 +587,9 @@ function earlierRecommendations(business: Business): Row[] {
       vehicle_key: key(business.tenant, one.vehicle_id ?? null),
       decision: approved === true ? 'approved' : approved === false ? 'declined' : 'undecided',
       done: isDone,
-      is_to_sell: !isDone,
+      is_to_sell: !isSold && !isApproved && !isGone,
+      is_approved_unsold: !isSold && isApproved && !isGone,
+      order_gone: isGone,
       value_cents: source ? worthOfRecommendation(source) : null,
       category_id: (source?.service as Fields | null | undefined)?.category_id ?? null,
     }
@@ -686,7 +695,30 @@ function paymentsCheck(business: Business): Row[] {
   })
 }
 
+/** The earliest and the latest of them. */
+const first = (days: readonly (string | null)[]): string | null =>
+  days.filter((day) => day !== null).sort()[0] ?? null
+const last = (days: readonly (string | null)[]): string | null =>
+  days
+    .filter((day) => day !== null)
+    .sort()
+    .at(-1) ?? null
+
+/** Days since a shop closed its first invoice. */
+function daysOpen(business: Business, shop: unknown): number {
+  const ages = business.invoices
+    .filter(({ order }) => order.shop_id === shop)
+    .map(({ order }) => business.age(order) ?? 0)
+  return Math.max(-1, ...ages)
+}
+
 function inventoryValue(business: Business): Row[] {
+  const takenFrom = (item: Fields): (string | null)[] =>
+    business.invoices.flatMap(({ order, lines }) =>
+      lines
+        .filter((line) => line.item.part_inventory_id === item.id && (line.units ?? 0n) > 0n)
+        .map(() => business.closed(order)),
+    )
   const sold = business.invoices
     .filter(({ order }) => (business.age(order) ?? 1000) <= 365)
     .flatMap(({ lines }) => lines.filter(({ kind }) => kind === 'part'))
@@ -699,6 +731,7 @@ function inventoryValue(business: Business): Row[] {
     const value = worth(onHand, item.cost_cents)
     const own = sold.filter((line) => line.item.part_inventory_id === item.id)
     const cost = sum(own.map((line) => line.cost))
+    const isNew = daysOpen(business, item.shop_id ?? null) < 60
     return {
       tenant_id: business.tenant,
       inventory_id: item.id,
@@ -716,7 +749,9 @@ function inventoryValue(business: Business): Row[] {
       sold_unknown: unknowns(own.map(({ units }) => units)),
       sold_without_cost: unknowns(own.map((line) => line.cost)),
       sold_cost_cents: cost,
-      turns: value === null || value <= 0n ? null : Number(divided(100n * cost, value)) / 100,
+      last_sold_on: last(takenFrom(item)),
+      shop_is_new: isNew,
+      turns: value === null || value <= 0n || isNew ? null : Number(divided(100n * cost, value)) / 100,
     }
   })
 }
@@ -824,6 +859,111 @@ const handovers = (business: Business): Row[] =>
     }
   })
 
+/** Parts of open orders, and what is known of their stock items. */
+function partsOnOrder(business: Business): Row[] {
+  const items = new Map(business.records.of('inventories').map((item) => [item.id, item]))
+  const bought = business.records
+    .of('purchase_records')
+    .filter(({ is_return }) => is_return !== true)
+    .flatMap((record) => list(record, 'line_items').map((item) => ({ at: record.created_at, item })))
+  return business.bills
+    .filter(({ order }) => order.state !== 'invoice')
+    .flatMap(({ order, lines }) =>
+      lines
+        .filter(({ kind }) => kind === 'part')
+        .map(({ service, item: part, units }) => {
+          const inventory = part.part_inventory_id ?? null
+          const item = items.get(inventory)
+          const since = bought.filter(
+            (one) =>
+              one.item.inventory_id === inventory &&
+              Date.parse(String(one.at)) >= Date.parse(String(order.created_at)),
+          )
+          const shown = (name: string): number | null => shownNanos(unitsOf(item?.[name]))
+          return {
+            tenant_id: business.tenant,
+            shop_id: order.shop_id,
+            created_on: business.day(order.shop_id, order.created_at),
+            repair_order_key: key(business.tenant, order.id),
+            service_key: key(business.tenant, order.id, service.id),
+            part_key: key(business.tenant, order.id, part.id),
+            number: order.number ?? null,
+            part_number: part.number ?? null,
+            is_estimate: order.state === 'estimate',
+            inventory_key: key(business.tenant, inventory),
+            vendor_key: key(business.tenant, item?.primary_vendor_id ?? null),
+            quantity: shownNanos(units),
+            needed: shown('quantity_needed'),
+            ordered: shown('quantity_ordered'),
+            received:
+              inventory === null ? null : shownNanos(sum(since.map((one) => unitsOf(one.item.quantity)))),
+            returned: shown('quantity_returned'),
+            allocated: shown('quantity_in_progress'),
+            on_hand: shown('quantity_on_hand'),
+          }
+        }),
+    )
+}
+
+function cannedJobHours(business: Business): Row[] {
+  const sold = business.invoices.flatMap(({ order, lines }) =>
+    list(order, 'services').map((service) => ({
+      service,
+      hours: lines
+        .filter((line) => line.service === service && line.kind === 'labor')
+        .map(({ units }) => units),
+    })),
+  )
+  return business.records.of('canned_jobs').map((job) => {
+    const planned = list(job, 'labors').map(({ hours }) => hoursOf(hours))
+    const own = sold.filter(({ service }) => service.canned_job_id === job.id)
+    const hours = own.flatMap((one) => one.hours)
+    return {
+      tenant_id: business.tenant,
+      canned_job_key: key(business.tenant, job.id),
+      shop_key: key(business.tenant, job.shop_id ?? null),
+      book_hours: shownNanos(sum(planned)),
+      times_sold: own.length,
+      hours_sold: shownNanos(sum(hours)),
+      book_lines_without_hours: unknowns(planned),
+      lines_without_hours: unknowns(hours),
+    }
+  })
+}
+
+function customerValue(business: Business): Row[] {
+  return business.records.of('customers').map(({ id }) => {
+    const own = business.invoices.filter(({ order }) => order.customer_id === id)
+    const days = [...new Set(own.map(({ order }) => business.closed(order)))]
+      .filter((day) => day !== null)
+      .sort()
+    return {
+      tenant_id: business.tenant,
+      customer_id: id,
+      visits: days.length,
+      invoices: own.length,
+      first_visit_on: days.at(0) ?? null,
+      second_visit_on: days.at(1) ?? null,
+      last_visit_on: days.at(-1) ?? null,
+      sales_cents: sum(own.map(({ sales }) => sales)),
+    }
+  })
+}
+
+/** What happened to an appointment's order, in its own shop's days. */
+function orderOf(business: Business, appointment: Fields): Row {
+  const order = business.byOrder.get(Number(appointment.repair_order_id))?.order
+  const { shop_id, created_at, started_at } = order ?? {}
+  const isOver = Date.parse(String(appointment.start_at)) <= Date.now()
+  const open = isOver ? 'work not begun' : 'to come'
+  const outcome = order === undefined ? 'order gone' : started_at ? 'came' : open
+  return {
+    outcome: typeof appointment.repair_order_id === 'number' ? outcome : 'no order',
+    order_created_on: business.day(shop_id, created_at),
+    work_begun_on: business.day(shop_id, started_at),
+  }
+}
+
 const appointmentLoad = (business: Business): Row[] =>
   business.records.of('appointments').map((one) => ({
     tenant_id: business.tenant,
@@ -832,6 +972,7 @@ const appointmentLoad = (business: Business): Row[] =>
     start_at_local: business.clock(one.shop_id, one.start_at),
     created_on: business.day(one.shop_id, one.created_at),
     created_at_local: business.clock(one.shop_id, one.created_at),
+    ...orderOf(business, one),
   }))
 
 const cardAttempts = (business: Business): Row[] =>
@@ -990,10 +1131,6 @@ function workInProgress(business: Business): Row[] {
     }))
 }
 
-/** The earliest of them. */
-const first = (days: readonly (string | null)[]): string | null =>
-  days.filter((day) => day !== null).sort()[0] ?? null
-
 /** Only shops that have sold something: the others are in the dimension because something refers to them. */
 function shops(business: Business): Row[] {
   return groups(business.invoices, ({ order }) => [order.shop_id]).map(([{ order }, bills]) => ({
@@ -1019,6 +1156,9 @@ const views: Readonly<Record<string, (business: Business) => Row[]>> = {
   daily_sales: dailySales,
   technician_hours: technicianHours,
   parts_margin: partsMargin,
+  parts_on_order: partsOnOrder,
+  canned_job_hours: cannedJobHours,
+  customer_value: customerValue,
   recommendation_conversion: recommendations,
   earlier_recommendations: earlierRecommendations,
   payments_daily: paymentsDaily,

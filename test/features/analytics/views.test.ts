@@ -5,8 +5,10 @@
 import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ViewColumn } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { reconcile } from '../../support/notes.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { ask, prepareViews, query, viewRows } from '../../support/views.js'
@@ -27,6 +29,11 @@ const sandbox = await sandboxOfFile({
   until: '2026-11-01T12:00:00Z',
 })
 
+const columnsOf = (view: string) =>
+  Object.entries<ViewColumn>(views.find(({ name }) => name === view)?.columns ?? {}).map(
+    ([column, { references }]) => ({ column, references }),
+  )
+
 /** Filled by a sync. */
 async function filled(kind: Kind): Promise<Warehouse> {
   const warehouse = await reopen(await kind.viewed())
@@ -42,6 +49,8 @@ beforeAll(async () => {
     full.set(kind.name, await filled(kind))
     empty.set(kind.name, await reopen(await kind.viewed()))
   }
+  for (const id of [1, 2]) sandbox.store.remove(101, 'repair_orders', id)
+  for (const warehouse of full.values()) await reconcile(sandbox, warehouse, { resources: ['repair_orders'] })
 })
 afterAll(async () => {
   for (const warehouse of [...full.values(), ...empty.values()]) await warehouse.close()
@@ -112,6 +121,7 @@ describe('every view', () => {
       'last_success_at',
       'through',
       'rebuild_from',
+      ...['deleted_on', 'deleted_at', 'deleted_at_local'],
     ]
     const bare = async (warehouse: Warehouse): Promise<string[]> =>
       (await viewRows(warehouse, name))
@@ -146,6 +156,25 @@ describe('every view', () => {
       }
     },
   )
+
+  it.each(names)('%s can be joined to what its keys refer to without prefixes', async (name) => {
+    const mine = columnsOf(name)
+    for (const { column, references } of mine.filter((one) => one.references?.startsWith('dim_'))) {
+      if (name.startsWith('dim_') || references === undefined) continue
+      const theirs = columnsOf(references)
+      const key = theirs.find((one) => one.column === column) ?? theirs[0]!
+      const isShared = (one: { column: string }): boolean => mine.some((own) => own.column === one.column)
+      // Keys and names are the same on both sides; nobody needs a shop's first day from both.
+      const same =
+        name === 'orders' && references === 'dim_customers' ? /_(id|key)$/ : /_(id|key|name)$|^first_day$/
+      const shared = theirs.filter((one) => isShared(one) && !same.test(one.column))
+      expect([column, references, shared.map((one) => one.column)]).toEqual([column, references, []])
+      const own = theirs.filter((one) => !isShared(one)).map((one) => one.column)
+      const join = `{${name}} a join {${references}} b on b.${key.column} = a.${column}`
+      for (const warehouse of full.values())
+        expect(await query(warehouse, `select ${own.join(', ')} from ${join} limit 1`)).toBeInstanceOf(Array)
+    }
+  })
 
   it.each(names)('%s has keys that refer to a row, and no key where the id is null', async (name) => {
     const view = views.find((one) => one.name === name)

@@ -45,10 +45,10 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
   it('sees no name of a person without --personal, and dashboards keep working', async () => {
     const [row] = (await rowsOf(
       reader,
-      'select customer_name, customer_id, first_name, email from dim_customers order by customer_id limit 1',
-    )) as { customer_name: string; customer_id: string; first_name: null; email: null }[]
+      'select full_name, customer_id, first_name, email from dim_customers order by customer_id limit 1',
+    )) as { full_name: string; customer_id: string; first_name: null; email: null }[]
     expect(row).toMatchObject({
-      customer_name: `customer ${row?.customer_id}`,
+      full_name: `customer ${row?.customer_id}`,
       first_name: null,
       email: null,
     })
@@ -58,11 +58,11 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
     ).toBe(0)
     const [named] = (await rowsOf(
       reader,
-      'select customer_name from dim_customers order by customer_id limit 1',
+      'select full_name from dim_customers order by customer_id limit 1',
     )) as {
-      customer_name: string
+      full_name: string
     }[]
-    expect(named?.customer_name).not.toMatch(/^customer \d+$/)
+    expect(named?.full_name).not.toMatch(/^customer \d+$/)
   })
 
   it('with --personal sees every value as the views of all tenants show it', async () => {

@@ -60,10 +60,17 @@ async function viewsIn(ask: Ask, schema: string): Promise<Views> {
 }
 
 /** What a reader sees of a column that says something about a person. */
-function impersonal(name: string, all: ReadonlySet<string>, type: string): string {
-  const [, what] = /^(\w+)_name$/.exec(name) ?? []
-  const id = what && `${what}_id`
-  if (!id || !all.has(id)) return `null::${type}`
+function impersonal(
+  name: string,
+  {
+    all,
+    type,
+    view,
+  }: { readonly all: ReadonlySet<string>; readonly type: string; readonly view: ReaderView | undefined },
+): string {
+  const id = view?.names.get(name) ?? name.replace(/_name$/, '_id')
+  const what = id.replace(/_id$/, '')
+  if (id === name || !all.has(id)) return `null::${type}`
   return `case when ${quote(id)} is not null then ${literal(`${what} `)} || ${quote(id)} end`
 }
 
@@ -80,7 +87,7 @@ function viewText(
   const all = new Set(columns.map((column) => column.name))
   const selected = columns.map(({ name: column, type }) => {
     if (!isHidden(view, column, personal)) return quote(column)
-    const value = view?.internal.has(column) ? `null::${type}` : impersonal(column, all, type)
+    const value = view?.internal.has(column) ? `null::${type}` : impersonal(column, { all, type, view })
     return `cast(${value} as ${type}) as ${quote(column)}`
   })
   const where = all.has('tenant_id') ? ` where tenant_id in (${tenants.join(', ')})` : ''
