@@ -130,6 +130,17 @@ describe('shared code', () => {
     expect(outside.filter((file) => branch.test(textOf(file)))).toEqual([])
   })
 
+  it('gives a verdict in one place', () => {
+    const verdict = `'(?:proven|repaired|listed|unproven|none)'`
+    // A comparison, a type, or a list of several verdicts gives none.
+    const naming = new RegExp(
+      `[!=]== ${verdict}|${verdict}(?: \\| ${verdict})+|(?<=\\[)${verdict}(?:, ${verdict})+|(?<=^\\s*)${verdict},$|case ${verdict}`,
+      'gm',
+    )
+    const giving = outside.filter((file) => textOf(file).replaceAll(naming, '').includes("'proven'"))
+    expect(giving).toEqual(['src/engine/list/verdict.ts'])
+  })
+
   it('silences neither the compiler nor the linter', () => {
     const silenced = /@ts-(ignore|expect-error|nocheck)|biome-ignore/
     expect(sources.filter((file) => silenced.test(textOf(file)))).toEqual([])
