@@ -100,7 +100,7 @@ export class Output {
    */
   complain(lines: readonly string[]): void {
     if (!this.quiet) return
-    for (const line of lines) this.#tell(`shopsync: ${shortRequests(line).replaceAll(/\s*\n\s*/g, ' ')}`)
+    for (const line of lines) this.#tell(`shopsync: ${line.replaceAll(/\s*\n\s*/g, ' ')}`)
   }
 
   /** A line on stderr that isn't a log entry. */
@@ -118,7 +118,7 @@ export class Output {
    * enough. With --json, stdout also gets the error as its document, unless a program that stays up has already printed its own.
    */
   async error(error: unknown, exitCode: number): Promise<void> {
-    if (!this.quiet || exitCode !== 4) this.#tell(`shopsync: ${shortRequests(describeError(error))}`)
+    if (!this.quiet || exitCode !== 4) this.#tell(`shopsync: ${describeError(error)}`)
     if (!this.json || this.#hasDocument) return
     const { message, hint = null, type = [] } = wordsOf(error)
     const lines = [...type, ...(this.options.typed?.(hint ?? '') ?? [])]
@@ -142,7 +142,7 @@ export class Output {
   #fitted(stream: Writable, text: string): string {
     const { layOut } = this.options
     const terminal = paperOf(stream)
-    const shown = harmless(terminal, text)
+    const shown = harmless(terminal, shortRequests(text))
     return layOut ? layOut(terminal, shown) : shown
   }
 }

@@ -195,6 +195,16 @@ describe('the owner’s page and the operator’s', () => {
     })
     expect(count(drifted, '<script')).toBe(1)
   })
+
+  it('name a request by its list', () => {
+    const message = 'GET /api/v1/tenants/101/notes?updated_after=0001-01-01T00%3A00&page=1 answered 500'
+    const text = operations({
+      ...sampleOperations,
+      incidents: [{ ...sampleOperations.incidents[0]!, message }],
+    })
+    expectIn(text, 'GET notes answered 500')
+    expectNotIn(text, 'updated_after')
+  })
 })
 
 describe('any number of businesses', () => {

@@ -1,5 +1,5 @@
 /* The operator's page: incidents, freshness, runs, the rate limit, events, quarantine and drift. All instants are UTC. */
-import { count, dayOfMonth, plural, span } from '../../../engine/base/format.js'
+import { count, dayOfMonth, plural, shortRequests, span } from '../../../engine/base/format.js'
 import { foreignWarning } from '../../../shell/belongingwords.js'
 import type { Incident } from '../../health/incident.js'
 import type { Figure } from '../chart.js'
@@ -140,7 +140,7 @@ const incidentRow = ({ kind, tenant_id, resource, since, message, advice }: Inci
     wordsCell(tenant_id === null ? 'all' : String(tenant_id)),
     wordsCell(resource ?? 'all'),
     wordsCell(instantInShort(since)),
-    wordsCell([message, advice].filter((text) => text !== '').join('. ')),
+    wordsCell(shortRequests([message, advice].filter((text) => text !== '').join('. '))),
   ])
 
 const incidentsHtml = (incidents: readonly Incident[]): Html =>
