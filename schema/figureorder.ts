@@ -7,7 +7,7 @@ const order: readonly string[] = [
   ...['hours_sold', 'hours_per_order', 'hours_per_car', 'technician_hours', 'effective_labor_rate'],
   ...['gross_profit_per_hour', 'service_sales_cents', 'parts_cost_cents', 'parts_margin'],
   ...['line_gross_profit_cents', 'line_gross_margin'],
-  ...['collected_cents', 'deposits_cents', 'refunds_cents', 'declined_cards'],
+  ...['collected_cents', 'deposits_cents', 'deposits_held_cents', 'refunds_cents', 'declined_cards'],
   ...['receivables_cents', 'receivables_over_30_cents', 'receivables_over_60_cents'],
   ...['receivables_over_90_cents', 'credits_cents'],
   ...['tax_cents', 'labor_tax_cents', 'parts_tax_cents', 'sublets_tax_cents', 'hazmats_tax_cents'],

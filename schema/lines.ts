@@ -55,6 +55,13 @@ export function unitsBelowMinimum(q: ViewWords, item: string): string {
 export const joinOrder = (l: string): string =>
   `join {repair_order_totals} o on o.tenant_id = ${l}.tenant_id and o.repair_order_id = ${l}.repair_order_id and o._deleted_at is null`
 
+/**
+ * The order of a payment `p`: as `o` if it exists at the source, and as `any_` even if it was deleted, since the shop where
+ * the money was taken still decides the day.
+ */
+export const joinOrderIfAny = `left ${joinOrder('p')}
+      left join {repair_order_totals} any_ on any_.tenant_id = p.tenant_id and any_.repair_order_id = p.repair_order_id`
+
 /** A blank word counts as missing. */
 export const named = (text: string): string => `coalesce(nullif(trim(${text}), ''), '(none)')`
 

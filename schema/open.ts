@@ -29,3 +29,9 @@ export const daysSinceClosing = (q: ViewWords, o: string): string =>
 
 /** For an order's totals: what was sold and exists at the source. */
 export const isInvoice = (o: string): string => `${o}.state = 'invoice' and ${o}._deleted_at is null`
+
+/** The day on which a tenant, or one of its shops, closed its first invoice; null before that. */
+export const firstInvoiceDay = (tenant: string, shop?: string): string =>
+  `(select y.closed_on from {repair_order_totals} y
+        where y.tenant_id = ${tenant}${shop === undefined ? '' : ` and y.shop_id = ${shop}`} and y.closed_on is not null and ${isInvoice('y')}
+        order by y.closed_on limit 1)`

@@ -193,13 +193,28 @@ function legText(q: ViewWords, leg: Leg, period: (day: string) => string): strin
 export interface PlainLeg {
   readonly select: Readonly<Record<string, string>>
   readonly from: string
+  /** Whether its columns show up in no figure: then they give a shop no rows. */
+  readonly isAside?: boolean | undefined
 }
 
 const keys = ['tenant_id', 'shop_id', 'period']
 
+/** The columns of the stacked legs, apart from the keys and `has_value`. */
+export function stackedNames(
+  q: ViewWords,
+  figures: readonly DeclaredFigure[],
+  plain: readonly PlainLeg[],
+): string[] {
+  const names = [
+    ...legsOf(q, figures).flatMap(({ measures }) => [...measures.keys()]),
+    ...plain.flatMap(({ select }) => Object.keys(select)),
+  ]
+  return [...new Set(names)].filter((name) => !keys.includes(name))
+}
+
 /**
  * The stacked legs, summed by tenant, shop and period in the first row of each (`place` is 1). `period` turns a day
- * into the text or day to group by. The columns are the measures, by name.
+ * into the text or day to group by. The columns are the measures, by name; `has_value` is above 0 if one of them isn't 0.
  */
 export function stacked(
   q: ViewWords,
@@ -207,26 +222,28 @@ export function stacked(
   period: (day: string) => string,
   plain: readonly PlainLeg[] = [],
 ): string {
-  const legs = legsOf(q, figures)
-  const more = [...new Set(plain.flatMap(({ select }) => Object.keys(select)))].filter(
-    (name) => !keys.includes(name),
-  )
-  const names = [...legs.flatMap(({ measures }) => [...measures.keys()]), ...more]
+  const names = stackedNames(q, figures, plain)
   const padded = (own: ReadonlySet<string>): string =>
     names.map((name) => `${q.summand(own.has(name) ? `l.${name}` : undefined)} as ${name}`).join(', ')
   const queries = [
-    ...legs.map((leg) => ({ text: legText(q, leg, period), own: new Set(leg.measures.keys()) })),
-    ...plain.map(({ select, from }) => ({
+    ...legsOf(q, figures).map((leg) => ({
+      text: legText(q, leg, period),
+      own: [...leg.measures.keys()],
+      isAside: false,
+    })),
+    ...plain.map(({ select, from, isAside = false }) => ({
       text: `select ${Object.entries(select)
         .map(([name, sql]) => `${sql} as ${name}`)
         .join(', ')} from ${from}`,
-      own: new Set(Object.keys(select)),
+      own: Object.keys(select).filter((name) => !keys.includes(name)),
+      isAside,
     })),
   ]
-  const stack = queries.map(
-    ({ text, own }) => `select l.tenant_id, l.shop_id, l.period, ${padded(own)} from (${text}) l`,
-  )
-  return q.sums(keys, names, stack.join('\n  union all\n  '))
+  const stack = queries.map(({ text, own, isAside }) => {
+    const isThere = isAside ? undefined : countedIn(own.map((name) => `l.${name} <> 0`).join(' or '))
+    return `select l.tenant_id, l.shop_id, l.period, ${padded(new Set(own))}, ${q.summand(isThere)} as has_value from (${text}) l`
+  })
+  return q.sums(keys, [...names, 'has_value'], stack.join('\n  union all\n  '))
 }
 
 /** Whether the sum's columns are present in every row, so that no part of it is ever unknown. */

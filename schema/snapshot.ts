@@ -2,7 +2,7 @@
  * The current state of each shop, as one query: what `shopsync snapshot` stores for each day. Tables are in braces, as
  * in the views (view.ts); each figure is the one from the view that shows it for today.
  */
-import { isBelowMinimum, worth } from './lines.js'
+import { isBelowMinimum, joinOrder, sane, worth } from './lines.js'
 import { daysSinceClosing, isUnsettled } from './open.js'
 import type { ViewWords } from './view.js'
 
@@ -40,6 +40,11 @@ const receivables = (q: ViewWords): string => `
     from {repair_order_totals} o where ${isUnsettled('o')}) x
   group by x.tenant_id, x.shop_id`
 
+const deposits = `
+  select o.tenant_id, o.shop_id, coalesce(sum(${sane('p.amount_cents')}), 0) as deposits_held_cents
+  from {payments} p ${joinOrder('p')}
+  where p._deleted_at is null and o.state <> 'invoice' group by o.tenant_id, o.shop_id`
+
 /** The columns after the key, in query order; the instant comes last. */
 const figures = [
   'stock_cents',
@@ -61,6 +66,7 @@ const figures = [
   'to_collect_over_60_cents',
   'to_collect_over_90_cents',
   'credits_cents',
+  'deposits_held_cents',
 ] as const
 
 export const snapshotColumns = ['tenant_id', 'shop_id', 'day', ...figures, 'taken_at'] as const
@@ -72,4 +78,5 @@ export const snapshotQuery = (q: ViewWords): string => `
   left join (${stock(q)}) i on i.tenant_id = g.tenant_id and i.shop_id = g.id
   left join (${work}) w on w.tenant_id = g.tenant_id and w.shop_id = g.id
   left join (${receivables(q)}) r on r.tenant_id = g.tenant_id and r.shop_id = g.id
+  left join (${deposits}) e on e.tenant_id = g.tenant_id and e.shop_id = g.id
   where g.day is not null`

@@ -4,7 +4,7 @@ import payments_daily from '../views/payments_daily.js'
 export default defineFigure({
   name: 'collected_cents',
   label: 'Collected',
-  doc: 'Payments minus refunds, by the day they were entered.',
+  doc: 'Payments minus refunds, by the day they were entered. Payments whose order was deleted count too: the bank has them.',
   unit: 'cents',
   relation: payments_daily,
   day: 'day',

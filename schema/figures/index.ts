@@ -9,6 +9,7 @@ import customers from './customers.js'
 import days_to_close from './days_to_close.js'
 import declined_cards from './declined_cards.js'
 import deposits_cents from './deposits_cents.js'
+import deposits_held_cents from './deposits_held_cents.js'
 import discounts_cents from './discounts_cents.js'
 import effective_labor_rate from './effective_labor_rate.js'
 import estimate_close_rate from './estimate_close_rate.js'
@@ -63,6 +64,7 @@ const declared = {
   days_to_close,
   declined_cards,
   deposits_cents,
+  deposits_held_cents,
   discounts_cents,
   effective_labor_rate,
   estimate_close_rate,

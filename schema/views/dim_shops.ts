@@ -1,4 +1,4 @@
-import { isInvoice } from '../open.js'
+import { firstInvoiceDay } from '../open.js'
 import { col, common, defineView } from '../view.js'
 
 export default defineView({
@@ -31,9 +31,7 @@ export default defineView({
       shop_name: q.name('shops', 'r', 'i.id'),
       time_zone: q.zone('i.tenant_id', 'i.id'),
       is_deleted: 'r._deleted_at is not null',
-      first_day: `(select y.closed_on from {repair_order_totals} y
-        where y.tenant_id = i.tenant_id and y.shop_id = i.id and y.closed_on is not null and ${isInvoice('y')}
-        order by y.closed_on limit 1)`,
+      first_day: firstInvoiceDay('i.tenant_id', 'i.id'),
       is_revoked: 'w.revoked_at is not null',
     },
     from: `ids i

@@ -1,4 +1,4 @@
-import { isInvoice } from '../open.js'
+import { firstInvoiceDay } from '../open.js'
 import { col, common, defineView, takes } from '../view.js'
 
 export default defineView({
@@ -20,9 +20,7 @@ export default defineView({
       tenant_key: 'cast(t.tenant_id as text)',
       tenant_name: q.tenantName('t.tenant_id'),
       is_revoked: 't.revoked_at is not null',
-      first_day: `(select y.closed_on from {repair_order_totals} y
-        where y.tenant_id = t.tenant_id and y.closed_on is not null and ${isInvoice('y')}
-        order by y.closed_on limit 1)`,
+      first_day: firstInvoiceDay('t.tenant_id'),
     },
     from: '{tenants} t',
   }),

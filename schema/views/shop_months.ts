@@ -1,19 +1,25 @@
 import { figures } from '../figures/index.js'
-import { isInvoice } from '../open.js'
-import { figuresOfMonths, momentsOf, type PlainLeg, periodColumns, stacked } from '../periods.js'
-import { isReckoned, orReckoned, reckonedLegs } from '../reckoned.js'
+import { firstInvoiceDay } from '../open.js'
+import {
+  figuresOfMonths,
+  momentsOf,
+  type PlainLeg,
+  periodColumns,
+  stacked,
+  stackedNames,
+} from '../periods.js'
+import { changeColumn, type Reckoned, reckonedColumns, reckonedLegs, soFar } from '../reckoned.js'
 import { col, common, defineView, type ViewColumn, type ViewWords } from '../view.js'
 
 const ofDays = figuresOfMonths(figures)
 const moments = momentsOf(figures)
-/** The figure that also follows from the records. */
-const owed = 'receivables_cents'
+
+const isReckonable = (name: string): name is Reckoned => reckonedColumns.some((column) => column === name)
 
 const momentColumn = ({ name, doc, unit }: (typeof moments)[number]): [string, ViewColumn] => {
-  const text =
-    name === owed
-      ? `${doc} From the last snapshot of the month; reckoned from closings and payments for months without one (\`receivables_is_reckoned\`).`
-      : `${doc} From the last snapshot of the month; null before the first snapshot.`
+  const text = isReckonable(name)
+    ? `${doc} At the end of the month, from the records as they are known today; of the running month, from its last snapshot if there is one (see \`receivables_is_reckoned\`).`
+    : `${doc} From the last snapshot of the month; null before the first snapshot.`
   return [name, unit === 'cents' ? col.cents(text) : col.count(text)]
 }
 
@@ -41,34 +47,21 @@ function complete(q: ViewWords): string {
   group by c.tenant_id)`
 }
 
-/** The first day of a day's month. */
-const monthOf = (day: string): string =>
-  `(select b.month from {report_days} b where b.zone = 'UTC' and b.day = ${day})`
+/** The zone of rows without a shop. */
+const usual = (q: ViewWords): string => q.zone('0', '0')
 
-/** Each shop with its zone and the day of its first invoice; its current month; the calendar's months since then. */
+/** Each shop with its zone and the day of its first invoice; the current day of each zone; the calendar's months. */
 const shops = (q: ViewWords): string => `places as (
-  select i.tenant_id, i.shop_id, ${q.zone('i.tenant_id', 'i.shop_id')} as zone,
-    (select y.closed_on from {repair_order_totals} y
-      where y.tenant_id = i.tenant_id and y.shop_id = i.shop_id and y.closed_on is not null and ${isInvoice('y')}
-      order by y.closed_on limit 1) as first_day
+  select i.tenant_id, i.shop_id, ${q.zone('i.tenant_id', 'i.shop_id')} as zone, ${firstInvoiceDay('i.tenant_id', 'i.shop_id')} as first_day
   from (
     select tenant_id, id as shop_id from {shops}
     union select tenant_id, shop_id from (select distinct tenant_id, shop_id from {repair_order_totals}) t where shop_id is not null
     union select tenant_id, shop_id from {daily_snapshots}) i),
 today as (
-  select z.zone, ${q.day('z.zone', q.now)} as day from (select distinct zone from places) z),
+  select z.zone, ${q.day('z.zone', q.now)} as day from (select zone from places union select ${usual(q)} as zone) z),
 months as (
   select d.day, ${q.month('d.day')} as month, lead(d.day) over (order by d.day) as next_day from {report_days} d
-  where d.zone = 'UTC' and d.day = d.month and d.day >= ${monthOf(`coalesce(
-    (select p.first_day from places p where p.first_day is not null order by p.first_day limit 1),
-    (select t.day from today t order by t.day limit 1))`)})`
-
-/** Every month of each shop from its first invoice on; for a shop without invoices, its current month. */
-const frame = (q: ViewWords): PlainLeg => ({
-  select: { tenant_id: 'p.tenant_id', shop_id: 'p.shop_id', period: 'd.month' },
-  from: `places p join today t on t.zone = p.zone join months d
-    on d.month >= ${q.month('coalesce(p.first_day, t.day)')} and d.month <= ${q.month('t.day')}`,
-})
+  where d.zone = 'UTC' and d.day = d.month)`
 
 /** The last snapshot of each month. */
 const snapshots = (q: ViewWords): PlainLeg => ({
@@ -84,14 +77,64 @@ const snapshots = (q: ViewWords): PlainLeg => ({
       where later.tenant_id = s.tenant_id and later.shop_id = s.shop_id and later.day > s.day and e.month = d.month)`,
 })
 
+/** The legs that are stacked with those of the figures. */
+const more = (q: ViewWords): PlainLeg[] => [snapshots(q), ...reckonedLegs(q)]
+
+/**
+ * The stacked legs by month, and what their balances come to. Not as subqueries: SQLite's parser has only so much depth.
+ */
+const summed = (q: ViewWords): string => `summed as (
+  ${stacked(q.plainDays, ofDays, q.month, more(q))}),
+running as (
+  select s.*, ${reckonedColumns.map((name) => `sum(s.${changeColumn(name)}) over so_far as ${soFar(name)}`).join(', ')},
+    sum(s.has_value) over so_far as has_value_so_far, lead(s.period) over so_far as next_period
+  from summed s where s.place = 1
+  window so_far as (partition by s.tenant_id, s.shop_id, case when s.period is null then 1 end order by s.period))`
+
+/**
+ * With the months of each shop in between that have none, up to the current one: figures of those are null, and balances
+ * go on.
+ */
+function dense(q: ViewWords): string {
+  const isOwn = 'm.month = g.period or g.period is null'
+  const own = [...stackedNames(q.plainDays, ofDays, more(q)), 'has_value'].map(
+    (name) => `case when ${isOwn} then g.${name} end as ${name}`,
+  )
+  const balances = reckonedColumns.map((name) => `coalesce(g.${soFar(name)}, 0) as ${soFar(name)}`)
+  return `
+      select g.tenant_id, g.shop_id, coalesce(m.month, g.period) as period, m.month, m.day as month_start, m.next_day,
+        p.zone, p.first_day, ${q.month('t.day')} as current_month, g.has_value_so_far, ${[...own, ...balances].join(', ')}
+      from running g
+      left join places p on p.tenant_id = g.tenant_id and p.shop_id = g.shop_id
+      left join today t on t.zone = coalesce(p.zone, ${usual(q)})
+      left join months m on m.month >= g.period and (g.next_period is null or m.month < g.next_period)
+        and m.month <= ${q.month('t.day')}`
+}
+
+/** A shop has rows from its first value on; there is nothing to say of no shop in a month without one. */
+const isShown = `case when x.shop_id is not null then x.has_value_so_far > 0
+        else x.has_value > 0 or ${reckonedColumns.map((name) => `x.${soFar(name)} <> 0`).join(' or ')} end
+        and (x.period is null or x.month is not null)`
+
+/** Without the list of payments, nothing would seem to be paid: then only snapshots tell. */
+const isReckoned = (q: ViewWords, snapshot: string): string =>
+  q.enabled(['payments', 'repair_orders']).length === 2
+    ? `(coalesce(x.period < x.current_month, false) or ${snapshot} is null)`
+    : 'false'
+
+const moment = (q: ViewWords, name: string): string =>
+  isReckonable(name)
+    ? `case when ${isReckoned(q, `x.${name}`)} then x.${soFar(name)} else x.${name} end`
+    : `x.${name}`
+
 /** The instant when the next month begins for the shop. */
-const endOfMonth = '(select n.from_at from {report_days} n where n.zone = p.zone and n.day = m.next_day)'
+const endOfMonth = '(select n.from_at from {report_days} n where n.zone = x.zone and n.day = x.next_day)'
 
 export default defineView({
   name: 'shop_months',
   doc: "Every figure, by shop and month. A figure that adds up has its own column. A ratio has a numerator and a denominator: divide the sum of one by the sum of the other. `cars` and `customers` are distinct counts, so they don't add up over months or shops; nor does the denominator of `hours_per_car`. Balances such as receivables come from the last snapshot of the month. For days, see `shop_days`. A figure is null if none of its values is known, and `_left_out` counts what is missing from it.",
   grain:
-    'one shop and month, from the month of its first invoice to the current month; a shop without invoices has only the current month; separate rows hold what has no shop or no day',
+    'one shop and month, from the first month in which a figure has a value to the current month; separate rows hold what has no shop or no day',
   columns: {
     month: col.text("The month, as YYYY-MM, in the shop's time zone."),
     ...common,
@@ -104,7 +147,13 @@ export default defineView({
     ...figureColumns,
     month_start: col.day('The first day of the month, for tools that need a date.'),
     receivables_is_reckoned: col.boolean.always(
-      'Whether `receivables_cents` follows from closings and payments because the month has no snapshot. It is null instead for months that a payment deleted later, or an order opened again, makes unsure. Invoices whose total is unknown are left out.',
+      "Whether `receivables_cents` follows from closings and payments: in every month that is over, and in the running month before its first snapshot. False if the list of payments is switched off. It is what is known today: payments that were deleted since and orders that were opened again or deleted don't count. `deposits_held_cents` works alike.",
+    ),
+    receivables_left_out: col.count.always(
+      'Orders on which something else may have been owed at the end of the month: a payment that counted was deleted since, the order was an invoice and was opened again, or its total is unknown. `receivables_cents` has the first by the payments that are left, and nothing of the others.',
+    ),
+    is_open: col.boolean.always(
+      'Whether the shop had closed its first invoice by the end of the month. Deposits and purchases come before that. For an average over shops or months, take only these rows.',
     ),
   },
   example: `select month, sum(sales_cents) as sales_cents,
@@ -115,7 +164,7 @@ group by month
 order by month desc
 limit 12`,
   build: (q) => ({
-    with: [shops(q), complete(q)].join(',\n'),
+    with: [shops(q), complete(q), summed(q)].join(',\n'),
     select: {
       month: 'x.period',
       tenant_id: 'x.tenant_id',
@@ -123,22 +172,19 @@ limit 12`,
       shop_id: 'x.shop_id',
       shop_key: q.key('x.tenant_id', 'x.shop_id'),
       shop_name: q.name('shops', 'h', 'x.shop_id'),
-      first_day: 'p.first_day',
-      is_whole: `coalesce(${q.dayText('p.first_day')} <= x.period || '-03' and x.period < ${q.month('t.day')}
+      first_day: 'x.first_day',
+      is_whole: `coalesce(${q.dayText('x.first_day')} <= x.period || '-03' and x.period < x.current_month
         and c.through >= ${endOfMonth}, false)`,
       ...Object.fromEntries(periodColumns(ofDays, q).map(({ name, sql }) => [name, sql])),
-      ...Object.fromEntries(
-        moments.map(({ name }) => [name, name === owed ? orReckoned(`x.${name}`) : `x.${name}`]),
-      ),
-      month_start: 'm.day',
-      receivables_is_reckoned: isReckoned(`x.${owed}`),
+      ...Object.fromEntries(moments.map(({ name }) => [name, moment(q, name)])),
+      month_start: 'x.month_start',
+      receivables_is_reckoned: isReckoned(q, 'x.receivables_cents'),
+      receivables_left_out: `x.${soFar('receivables_left_out')}`,
+      is_open: `coalesce(x.period >= ${q.month('x.first_day')}, false)`,
     },
-    from: `(${stacked(q.plainDays, ofDays, q.month, [frame(q), snapshots(q), ...reckonedLegs(q)])}) x
-      left join places p on p.tenant_id = x.tenant_id and p.shop_id = x.shop_id
-      left join today t on t.zone = p.zone
+    from: `(${dense(q)}) x
       left join complete c on c.tenant_id = x.tenant_id
-      left join months m on m.month = x.period
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
-      where x.place = 1 and (x.period is null or t.day is null or x.period <= ${q.month('t.day')})`,
+      where ${isShown}`,
   }),
 })

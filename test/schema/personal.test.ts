@@ -191,7 +191,7 @@ test('what else tells of a person is personal in every view, among it how a cust
     ...['full_name', 'first_name', 'last_name', 'city', 'zip', 'phone', 'email'].map(
       (column) => `dim_customers.${column}`,
     ),
-    ...['handovers.message', 'inspections.detail', 'orders.label'],
+    ...['handovers.message', 'inspections.detail', 'orders.label', 'payments_ledger.notes'],
   ])
   expect(contactColumns.map((column) => dimCustomers.columns[column].personal)).toEqual([true, true])
 })

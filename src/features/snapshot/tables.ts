@@ -35,6 +35,7 @@ export const snapshotTables = {
       to_collect_over_60_cents: cents('For those closed more than 60 days ago.'),
       to_collect_over_90_cents: cents('For those closed more than 90 days ago.'),
       credits_cents: cents('Sum of the negative balances: what shops owe customers.'),
+      deposits_held_cents: cents('Payments on estimates and orders in progress.'),
     },
   }),
 } as const

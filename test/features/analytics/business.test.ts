@@ -228,7 +228,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ).toEqual([['undecided', null]])
   })
 
-  it('payments_daily has live payments of live orders, by type', async () => {
+  it('payments_daily has live payments, those of the deleted order too, by type', async () => {
     expect(
       await rows(
         'payments_daily',
@@ -238,19 +238,20 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ).toEqual(
       expect.arrayContaining([
         [1, '2026-03-04', '(none)', '(none)', 1, 1, 0, 0, 0],
-        [1, '2026-03-04', 'Cash', '(none)', 1, 45_444, 0, 0, 0],
+        [1, '2026-03-04', 'Cash', '(none)', 2, 46_443, 0, 0, 0],
         [2, '2026-03-05', 'Credit Card', 'Visa', 2, 4000, 1, 1, -500],
       ]),
     )
     expect(await rows('payments_daily', 'payments')).toHaveLength(3)
   })
 
-  it('payments_ledger has live payments of live orders one by one', async () => {
+  it('payments_ledger has live payments one by one', async () => {
     const columns = 'payment_id paid_on paid_at_local is_deposit is_refund paid_so_far_cents settled_on'
     expect(await rows('payments_ledger', columns, 'where tenant_id = 1 order by payment_id')).toEqual([
-      [1, '2026-03-04', '2026-03-04 19:00:00', false, false, 45_444, null],
+      [1, '2026-03-04', '2026-03-04 19:00:00', false, false, 45_444, '2026-03-04'],
       [2, '2026-03-05', '2026-03-05 07:45:00', false, false, 4500, null],
       [3, '2026-03-05', '2026-03-05 07:45:00', false, true, 4000, null],
+      [4, '2026-03-04', '2026-03-04 19:00:00', false, false, 999, null],
       [5, '2026-03-04', '2026-03-04 19:00:00', false, false, 45_445, null],
     ])
   })
@@ -565,10 +566,13 @@ describe.each(bothWarehouses())('$name', (kind) => {
       return found.map(({ day: _day, taken_at: _at, ...row }) => Object.values(row).map(Number))
     }
     const expected = [
-      [1, 1, 833, 2, 1, 1, 355, 1, 8000, 4, 15_997, 0, 10_000, 0, 5997, 1, 16_000, 16_000, 6000, 6000, -3],
-      [1, 2, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0],
-      [2, 1, 833, 2, 1, 0, 0, 1, 0, 2, 819_311, 0, 0, 0, 819_311, 1, 819_311, 819_311, 819_311, 819_311, 0],
-      [2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+      [1, 1, 833, 2, 1, 1, 355, 1, 8000, 4, 15_997, 0, 10_000, 0, 5997, 1, 16_000, 16_000, 6000, 6000, -3, 0],
+      [1, 2, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0],
+      [
+        2, 1, 833, 2, 1, 0, 0, 1, 0, 2, 819_311, 0, 0, 0, 819_311, 1, 819_311, 819_311, 819_311, 819_311, 0,
+        0,
+      ],
+      [2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     ]
     expect((await run(['snapshot'])).stdout).toContain('4 shops')
     expect(await taken()).toEqual(expected)

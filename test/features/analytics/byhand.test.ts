@@ -6,39 +6,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
+import { type Fields, order, payment, stamps, updated } from '../../support/handmade.js'
 import { type Address, configure } from '../../support/place.js'
 import { ask } from '../../support/views.js'
 import { bothWarehouses, reopen } from '../../support/warehouse.js'
-
-type Fields = Record<string, unknown>
-
-const updated = '2026-11-10T00:00:00Z'
-const stamps = (created: string): Fields => ({ created_at: created, updated_at: updated })
-
-/** An order of one hour at 100 dollars, without fee and taxes. */
-const order = (id: number, closed: string | null, more: Fields = {}): Fields => ({
-  ...{ id, ...stamps('2026-10-20T12:00:00Z'), number: id, state: closed === null ? 'estimate' : 'invoice' },
-  ...{ shop_id: 1, customer_id: 1, vehicle_id: 1, technician_id: 1, advisor_id: 1, status_id: null },
-  ...{ started_at: closed && '2026-10-21T12:00:00Z', closed_at: closed, picked_up_at: closed },
-  ...{ taxable: false, supply_fee_cents: 0, payments: [] },
-  services: [
-    {
-      ...{ id, title: 'Brakes', completed: true, completed_at: closed, labor_rate_cents: 10_000 },
-      labors: [{ id, name: 'Labor', technician_id: more.technician_id ?? 1, hours: 1, taxable: true }],
-    },
-  ],
-  ...more,
-})
-
-const payment = (
-  id: number,
-  repair_order_id: number | null,
-  created: string,
-  amount_cents: unknown = 10_000,
-): Fields => ({
-  ...{ id, ...stamps(created), repair_order_id, amount_cents, notes: '' },
-  ...{ payment_type: 'Cash', payment_type_details: { type: 'Cash', name: null } },
-})
 
 /** Clocks in Chicago go back on November 1 at 07:00 UTC: it is 01:30 there twice. */
 const orders: readonly Fields[] = [
@@ -158,7 +129,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ).toEqual([[1, '2026-11-01', '2026-11-01 05:30:00']])
   })
 
-  it('payments_ledger has a row for each payment of an order that exists, in the order in which they came', async () => {
+  it('payments_ledger has a row for each payment, in the order in which they came', async () => {
     const columns =
       'payment_id paid_on paid_at_local closed_on is_deposit is_refund paid_so_far_cents settled_on days_to_pay'
     expect(await rows('payments_ledger', columns, 'order by payment_id')).toEqual([
@@ -166,10 +137,23 @@ describe.each(bothWarehouses())('$name', (kind) => {
       [12, '2026-11-01', '2026-11-01 01:30:00', '2026-11-01', false, false, 10_000, '2026-11-01', 0],
       [13, '2026-11-03', '2026-11-03 23:30:00', '2026-11-01', false, false, 10_000, '2026-11-03', 2],
       [14, '2026-10-25', '2026-10-25 07:00:00', null, true, false, 500, null, null],
+      // Without a shop, the clock is that of report.timeZone; a deleted order still tells its shop.
+      [15, '2026-10-25', '2026-10-25 12:00:00', null, false, false, 10_000, null, null],
+      [16, '2026-10-25', '2026-10-25 12:00:00', null, false, false, 10_000, null, null],
+      [17, '2026-11-05', '2026-11-05 06:00:00', null, false, false, 10_000, null, null],
       [18, '2026-11-06', '2026-11-06 06:00:00', '2026-11-05', false, false, 7000, null, null],
-      [19, '2026-11-06', '2026-11-06 06:00:00', '2026-11-05', false, false, 14_000, null, null],
-      [20, '2026-11-07', '2026-11-07 06:00:00', '2026-11-05', false, true, 10_000, '2026-11-07', 2],
+      [19, '2026-11-06', '2026-11-06 06:00:00', '2026-11-05', false, false, 14_000, '2026-11-06', 1],
+      [20, '2026-11-07', '2026-11-07 06:00:00', '2026-11-05', false, true, 10_000, null, null],
       [21, '2026-10-31', '2026-10-31 13:20:00', '2026-10-31', false, false, 10_000, '2026-10-31', 0],
+    ])
+    const gone = 'payment_id order_gone shop_id repair_order_key number state customer_key notes'
+    expect(
+      await rows('payments_ledger', gone, 'where payment_id between 14 and 17 order by payment_id'),
+    ).toEqual([
+      [14, false, 1, '101-5', 5, 'estimate', '101-1', ''],
+      [15, true, null, null, null, null, null, ''],
+      [16, true, null, '101-99', null, null, null, ''],
+      [17, true, 1, '101-7', null, null, null, ''],
     ])
   })
 
@@ -182,22 +166,19 @@ describe.each(bothWarehouses())('$name', (kind) => {
       ['2026-10', 10_000, true],
       ['2026-11', 20_000, true],
     ])
-    // Payments of that month were deleted since: nobody knows what it was then.
-    expect(await rows('shop_months', owed, "where shop_id = 2 and month = '2026-10'")).toEqual([
-      ['2026-10', null, false],
-    ])
+    // Payments of that month were deleted since: what is left covers the order.
+    expect(
+      await rows('shop_months', `${owed} receivables_left_out`, "where shop_id = 2 and month = '2026-10'"),
+    ).toEqual([['2026-10', 0, true, 1]])
   })
 
-  it('a shop without data has a name and no first day, and only the running month, without a row anywhere else', async () => {
+  it('a shop without data has a name and no first day, without a row anywhere else', async () => {
     expect(await rows('dim_shops', 'shop_id shop_name first_day', 'order by shop_id')).toEqual([
       [1, 'Main Street', '2026-10-31'],
       [2, 'Main Street', '2026-10-31'],
       [3, 'Main Street', null],
     ])
-    const figures = 'first_day is_whole sales_cents gross_margin_numerator cars'
-    // It has sold nothing so far; that there is no data yet is what `first_day` tells.
-    expect(await rows('shop_months', figures, 'where shop_id = 3')).toEqual([[null, false, 0, 0, 0]])
-    for (const view of ['shop_days', 'daily_sales', 'orders', 'payments_daily', 'receivables'])
+    for (const view of ['shop_months', 'shop_days', 'daily_sales', 'orders', 'payments_daily', 'receivables'])
       expect([view, await rows(view, 'shop_id', 'where shop_id = 3')]).toEqual([view, []])
     // Nor has a shop any row before the month in which it opened.
     expect(await rows('shop_months', 'month', "where shop_id = 2 and month < '2026-10'")).toEqual([])
@@ -220,10 +201,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
       ['101-1', 'Bo Ray', 4],
       ['101-2', 'Bo Ray', 2],
     ])
-    const shops = 'group by shop_key, shop_name order by shop_key'
+    const shops = 'group by shop_key, shop_name order by shop_key nulls last'
     expect(await rows('payments_ledger', 'shop_key shop_name count(*)', shops)).toEqual([
-      ['101-1', 'Main Street', 7],
+      ['101-1', 'Main Street', 8],
       ['101-2', 'Main Street', 1],
+      [null, null, 2],
     ])
   })
 

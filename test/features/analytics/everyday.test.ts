@@ -142,8 +142,12 @@ async function business(): Promise<Sandbox> {
   return sandbox
 }
 
-const worldOf = ({ store }: Sandbox): World => ({
-  tenants: store.tenantIds.map((tenant) => ({ tenant, of: (resource) => store.all(tenant, resource) })),
+const worldOf = ({ store }: Sandbox, gone: readonly Gone[]): World => ({
+  tenants: store.tenantIds.map((tenant) => ({
+    tenant,
+    of: (resource) => store.all(tenant, resource),
+    deletedOrders: gone.flatMap((one) => (one.tenant === tenant ? [one.order] : [])),
+  })),
   zoneOf: (tenant, shop) => {
     const sent = store.all(tenant, 'shops').find(({ id }) => id === shop)?.time_zone
     const configured = report.shopTimeZones[`${tenant}/${shop}` as '101/2']
@@ -280,7 +284,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     warehouse = await reopen(address)
     today = days()
     await run('snapshot')
-    facts = new Facts(worldOf(sandbox), gone)
+    facts = new Facts(worldOf(sandbox, gone), gone)
   })
   afterAll(async () => {
     await warehouse.close()
@@ -291,7 +295,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const found = await query(warehouse, inBraces(sql).replace('from sync_runs', `from ${place}sync_runs`))
     if (today !== days()) {
       today = days()
-      facts = new Facts(worldOf(sandbox), gone)
+      facts = new Facts(worldOf(sandbox, gone), gone)
     }
     const expected = answer?.(facts) ?? []
     expect(texts(found)).toEqual(texts(expected))

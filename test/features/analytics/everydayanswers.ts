@@ -522,6 +522,9 @@ const balances = (facts: Facts, isSuch: (balance: bigint) => boolean): Owned[] =
 const byCustomer = (of: readonly Owned[]): [Owned, Owned[]][] =>
   groups(of, ({ business, order }) => [business.tenant, order.customer_id])
 
+const bucketOf = (days: number): string =>
+  days <= 30 ? '0 to 30' : days <= 60 ? '31 to 60' : days <= 90 ? '61 to 90' : 'over 90'
+
 const owed = (of: readonly Owned[]): number | null => sumKnown(of.map(({ bill }) => bill.balance))
 
 const bookkeepers: Answer[] = [
@@ -540,6 +543,26 @@ const bookkeepers: Answer[] = [
       }),
     ),
   byShopLastMonth((of) => ({ deposits_cents: of('deposits_cents').numerator })),
+  (facts) => {
+    const isHeld = ({ state }: Row): boolean => state !== null && state !== 'invoice'
+    const held = facts.rows('payments_ledger').filter(isHeld)
+    return groups(held, ({ tenant_id, shop_id }) => [tenant_id, shop_id]).map(([first, rows]) => ({
+      ...facts.shop(first.tenant_id, first.shop_id),
+      orders: new Set(rows.map((row) => row.repair_order_id)).size,
+      deposits_held_cents: sumOf(rows, 'amount_cents'),
+    }))
+  },
+  (facts) => {
+    const isCash = ({ type, day }: Row): boolean =>
+      type === 'Cash' && between(day, ['2026-11-01', '2026-11-20'])
+    const cash = facts.rows('payments_daily').filter(isCash)
+    return groups(cash, ({ day, tenant_id, shop_id }) => [day, tenant_id, shop_id]).map(([first, rows]) => ({
+      day: first.day,
+      ...facts.shop(first.tenant_id, first.shop_id),
+      payments: sumOf(rows, 'payments'),
+      cash_cents: sumOf(rows, 'amount_cents'),
+    }))
+  },
   byShopLastMonth((of) => ({
     tax_cents: of('tax_cents').numerator,
     invoices_with_unknown_tax: of('tax_cents').left,
@@ -549,14 +572,28 @@ const bookkeepers: Answer[] = [
     invoices_left_out: of('exempt_sales_cents').left,
   })),
   (facts) => {
-    const bucket = ({ business, order }: Owned): string => {
-      const days = business.age(order) ?? 0
-      return days <= 30 ? '0 to 30' : days <= 60 ? '31 to 60' : days <= 90 ? '61 to 90' : 'over 90'
-    }
+    const bucket = ({ business, order }: Owned): string => bucketOf(business.age(order) ?? 0)
     return groups(
       balances(facts, (balance) => balance > 0n),
       (one) => [bucket(one)],
     ).map(([first, all]) => ({ bucket: bucket(first), invoices: all.length, owed_cents: owed(all) }))
+  },
+  (facts) => {
+    const [, end] = lastMonth
+    const closed = facts.invoices('2020-01-01', end).flatMap(({ business, bill, order }) => {
+      const isPaid = ({ tenant_id, repair_order_id, paid_on }: Row): boolean =>
+        tenant_id === business.tenant &&
+        repair_order_id === order.id &&
+        (paid_on === null || String(paid_on) <= end)
+      const paid = sumOf(facts.rows('payments_ledger').filter(isPaid), 'amount_cents') ?? 0
+      const balance = bill.total === null ? 0 : Number(bill.total) - paid
+      const days = dayNumber(end) - dayNumber(business.closed(order) ?? end)
+      return balance > 0 ? [{ bucket: bucketOf(days), balance }] : []
+    })
+    return groups(closed, ({ bucket }) => [bucket]).map(([{ bucket }, all]) => ({
+      bucket,
+      owed_cents: sumKnown(all.map(({ balance }) => balance)),
+    }))
   },
   (facts) =>
     top(

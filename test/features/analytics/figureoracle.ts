@@ -5,12 +5,12 @@
 import {
   type Bill,
   Business,
-  cents,
   exemptOf,
   type Fields,
   isFirstVisit,
   list,
   minutesFrom,
+  placedPayment,
   priceOf,
   sum,
   taxableOf,
@@ -165,14 +165,10 @@ interface Placed {
 
 function addPayments(placed: Placed, business: Business): void {
   for (const payment of business.records.of('payments')) {
-    const order = business.byOrder.get(Number(payment.repair_order_id))?.order
-    if (!order) continue
-    const [day, closed] = [business.day(order.shop_id, payment.created_at), business.closed(order)]
-    const amount = cents(payment.amount_cents)
-    const month = placed.month(order.shop_id, day)
+    const { shop, day, isDeposit, amount } = placedPayment(business, payment)
+    const month = placed.month(shop, day)
     month.add('collected_cents', amount)
     month.add('refunds_cents', amount === null ? null : amount < 0n ? amount : 0n)
-    const isDeposit = closed === null || (day !== null && day < closed)
     month.add('deposits_cents', amount === null ? null : isDeposit ? amount : 0n)
   }
 }

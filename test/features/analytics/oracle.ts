@@ -12,6 +12,8 @@ export type Row = Record<string, unknown>
 export interface Records {
   readonly tenant: number
   of(resource: string): readonly Fields[]
+  /** Orders that were deleted after they were stored. */
+  readonly deletedOrders?: readonly Fields[]
 }
 
 const unit = 10n ** 9n
@@ -599,57 +601,62 @@ function earlierRecommendations(business: Business): Row[] {
 const named = (text: unknown): string =>
   typeof text === 'string' && text.trim() !== '' ? text.trim() : '(none)'
 
-/** Which payment brings an invoice to 0: the last one of anything, if all of them come to the total. */
+/** A payment with its order, and its shop: that of its order, even if that was deleted. */
+export function placedPayment(business: Business, payment: Fields) {
+  const bill = business.byOrder.get(Number(payment.repair_order_id))
+  const deleted = business.records.deletedOrders?.find(({ id }) => id === payment.repair_order_id)
+  const shop = (bill?.order ?? deleted)?.shop_id ?? null
+  const [day, closed] = [business.day(shop, payment.created_at), bill ? business.closed(bill.order) : null]
+  const isDeposit = bill !== undefined && (closed === null || (day !== null && day < closed))
+  return { payment, bill, shop, day, closed, isDeposit, amount: cents(payment.amount_cents) }
+}
+
+/** An invoice is settled by the payment from which on all that was paid until then, and later, covers its total. */
 function paymentsLedger(business: Business): Row[] {
-  const all = business.records
-    .of('payments')
-    .filter(({ repair_order_id }) => business.byOrder.has(Number(repair_order_id)))
-  return groups(all, ({ repair_order_id }) => [repair_order_id]).flatMap(([one, payments]) => {
-    const bill = business.byOrder.get(Number(one.repair_order_id))
-    if (!bill) return []
-    const { order } = bill
-    const sorted = payments.toSorted((a, b) => {
+  const all = business.records.of('payments').map((payment) => placedPayment(business, payment))
+  // A payment without an order is alone.
+  const ofOrder = ({ payment: { repair_order_id: order, id } }: (typeof all)[number]): unknown[] =>
+    order === null || order === undefined ? ['alone', id] : [order]
+  return groups(all, ofOrder).flatMap(([{ bill }, payments]) => {
+    const sorted = payments.toSorted(({ payment: a }, { payment: b }) => {
       const [first, second] = [String(a.created_at), String(b.created_at)]
       return first < second ? -1 : first > second ? 1 : idOf(a) < idOf(b) ? -1 : 1
     })
-    const last = sorted.findLastIndex(({ amount_cents }) => (cents(amount_cents) ?? 0n) !== 0n)
-    const closed = business.closed(order)
-    let paid = 0n
-    return sorted.map((payment, i) => {
-      const amount = cents(payment.amount_cents)
-      paid += amount ?? 0n
-      const day = business.day(order.shop_id, payment.created_at)
-      const settles = i === last && order.state === 'invoice' && bill.total !== null && paid === bill.total
+    const upTo = sorted.map((_, i) => sum(sorted.slice(0, i + 1).map(({ amount }) => amount)))
+    const { total = null, order } = bill ?? {}
+    const short = total === null ? -1 : upTo.findLastIndex((paid) => paid < total)
+    const isShort = total !== null && (short >= 0 || total > 0n)
+    const settling = order?.state === 'invoice' && isShort ? short + 1 : -1
+    return sorted.map(({ payment, shop, day, closed, isDeposit, amount }, i) => {
       const between =
         day !== null && closed !== null ? (Date.parse(day) - Date.parse(closed)) / 86_400_000 : null
       return {
         tenant_id: business.tenant,
         payment_id: payment.id,
         paid_on: day,
-        paid_at_local: business.clock(order.shop_id, payment.created_at),
+        paid_at_local: business.clock(shop, payment.created_at),
         closed_on: closed,
-        repair_order_id: order.id,
-        customer_id: order.customer_id ?? null,
+        shop_id: shop,
+        repair_order_id: payment.repair_order_id ?? null,
+        state: order?.state ?? null,
+        customer_id: order?.customer_id ?? null,
         amount_cents: amount,
         is_refund: amount !== null && amount < 0n,
-        is_deposit: closed === null || (day !== null && day < closed),
-        paid_so_far_cents: paid,
-        settled_on: settles ? day : null,
-        days_to_pay: settles && between !== null ? Math.max(0, between) : null,
+        is_deposit: isDeposit,
+        paid_so_far_cents: upTo[i],
+        settled_on: i === settling ? day : null,
+        days_to_pay: i === settling && between !== null ? Math.max(0, between) : null,
+        order_gone: bill === undefined,
+        notes: payment.notes ?? null,
       }
     })
   })
 }
 
 function paymentsDaily(business: Business): Row[] {
-  const rows = business.records.of('payments').flatMap((payment) => {
-    const order = business.byOrder.get(Number(payment.repair_order_id))?.order
-    if (!order) return []
+  const rows = business.records.of('payments').map((payment) => {
     const details = (payment.payment_type_details ?? {}) as Fields
-    const [type, typeName] = [named(details.type), named(details.name)]
-    const day = business.day(order.shop_id, payment.created_at)
-    const closed = business.closed(order)
-    return [{ shop: order.shop_id, closed, day, type, typeName, amount: cents(payment.amount_cents) }]
+    return { ...placedPayment(business, payment), type: named(details.type), typeName: named(details.name) }
   })
   return groups(rows, ({ shop, day, type, typeName }) => [shop, day, type, typeName]).map(([first, own]) => ({
     tenant_id: business.tenant,
@@ -663,9 +670,8 @@ function paymentsDaily(business: Business): Row[] {
     refund_payments: own.filter(({ amount }) => amount !== null && amount < 0n).length,
     refund_cents: sum(own.map(({ amount }) => (amount !== null && amount < 0n ? amount : 0n))),
     amounts_unknown: unknowns(own.map(({ amount }) => amount)),
-    deposit_cents: sum(
-      own.map(({ closed, day, amount }) => (closed === null || (day !== null && day < closed) ? amount : 0n)),
-    ),
+    deposit_cents: sum(own.map(({ isDeposit, amount }) => (isDeposit ? amount : 0n))),
+    order_gone_cents: sum(own.map(({ bill, amount }) => (bill ? 0n : amount))),
   }))
 }
 

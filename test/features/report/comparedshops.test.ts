@@ -70,6 +70,15 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     for (const [tenant, list] of Object.entries(visits))
       for (const [i, visit] of list.entries())
         sandbox.store.put(Number(tenant), 'repair_orders', recordOf(visit, i + 1))
+    // Shop 4, and no shop in the second business, have an order and no invoice.
+    for (const [tenant, shop] of [
+      [101, 4],
+      [102, null],
+    ] as const) {
+      const [visit] = at(shop, `${month(1)}-10`, 9)
+      const open = { state: 'in_progress', closed_at: null }
+      if (visit) sandbox.store.put(tenant, 'repair_orders', { ...recordOf(visit, 99), ...open })
+    }
     const address = await kind.viewed()
     const config = configure(sandbox, address, ['repair_orders'], { report: { timeZone: 'UTC' } })
     expect((await shopsync(['sync', '--config', config])).code).toBe(0)
@@ -131,6 +140,8 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(byShop.get('shop 1')).toEqual([10_000, 0, 0, 30_000, 50_000, 0])
     expect(byShop.get('shop 2')).toEqual([null, null, 10_000, 30_000, 40_000, 0])
     expect(byShop.get('shop 3')).toEqual([null, null, null, null, 30_000, 0])
+    const lines = (id: string) => scope(id).periods[0]?.shops.map(({ key }) => key)
+    expect([lines('101'), lines('102')]).toEqual([['101-1', '101-2', '101-3', null], []])
     const newest = scope('shop-101-3')
     expect(newest.periods[0]?.comparisons).toEqual([])
     expect(newest.periods[0]?.technicians.map(({ before }) => before)).toEqual([undefined])

@@ -101,14 +101,20 @@ export interface FigureRows {
 
 const shop = ['tenant_id', 'shop_key'] as const
 
-/** The shops among these rows whose data begins after the beginning of a range. In a comparison, they are on neither side. */
+/**
+ * The shops among these rows whose data begins after the beginning of a range. In a comparison, they are on neither side.
+ * Those without an invoice have nothing to compare.
+ */
 export function newerShops(
   rows: readonly FigureRow[],
   shops: Findings['shops'],
   { from, to }: DayRange,
 ): Findings['shops'] {
   const present = new Set(rows.map(({ keys }) => keys.shop_key))
-  return shops.filter(({ shop_key, first_day }) => present.has(shop_key) && !isOpenSince(first_day, from, to))
+  return shops.filter(
+    ({ shop_key, first_day }) =>
+      first_day !== null && present.has(shop_key) && !isOpenSince(first_day, from, to),
+  )
 }
 
 /**

@@ -133,7 +133,7 @@ export function projectionIn(
     const own = figureAmount(addedAmounts(of.map(({ values }) => values)), sales) ?? 0
     const first = shops.find(({ shop_key }) => shop_key === key)?.first_day ?? `${current.month}-01`
     const weekdays = weekdaysOf(days, first, completeDay)
-    const sofar = [...days].filter((day) => day >= `${current.month}-01`).length
+    const sofar = [...days].filter((day) => day >= `${current.month}-01` && day >= first).length
     const coming = ahead.filter((day) => weekdays.has(weekdayOf(day))).length
     cents += own + (sofar === 0 ? 0 : (own / sofar) * coming)
     openDays += sofar
