@@ -157,6 +157,13 @@ export const privacy: readonly Promised[] = [
   },
   {
     ...keys,
+    broken: 'is stopped by its own default, which has become looser',
+    breakage: ofState.function('heldColumns', () => () => new Set<string>()),
+    test: 'test/engine/warehouse/hidingagain.test.ts',
+    name: 'what the preset of an earlier version hid stays hidden until it is loosened, and the preset keeps it from then on',
+  },
+  {
+    ...keys,
     broken: 'accepts another key under the same version',
     breakage: ofValues.function('keyCheck', () => () => 'the same'),
     name: 'another key is refused under the same version',
