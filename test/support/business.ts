@@ -130,10 +130,12 @@ const orders: readonly Fields[] = [
     ],
   }),
   lately(3, 5, 77_700, {
+    vehicle_id: 1,
     labor_discount_cents: 700,
     part_discount_percentage: 5,
     services: [
       service(31, 77_700, {
+        canned_job_id: 61,
         labors: [labor(311, 10)],
         parts: [part(312, 9, 999, 1, 31)],
         hazmats: [item(313, { quantity: 1, fee_cents: 355 })],
@@ -425,6 +427,7 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
       vehicle_id: 5,
     }),
     record(5, { recommendation_id: 1, approved: true, imported: false, done: false, vehicle_id: 1 }),
+    record(6, { recommendation_id: 4, approved: true, imported: false, done: false, vehicle_id: 1 }),
   ],
 }
 
@@ -482,6 +485,7 @@ const single: Readonly<Record<string, Readonly<Record<1 | 2, Fields>>>> = {
 
 /** One record of each resource that is deleted after a first sync: none of them may show. */
 const deleted: Readonly<Record<string, Fields>> = {
+  canned_jobs: { title: 'Gone', labors: [] },
   customers: { first_name: 'Gone' },
   payments: payment(90, 1, 90, 'Cash'),
   payment_transactions: { ...attempt(90, 1, 'approved', 50), amount_cents: 90 },

@@ -190,6 +190,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       [3, '2026-03-01', '2026-03-01', 2, '1-4', 1004, 'Customer 1', 'undecided', true, true, false, 10_000],
       [4, null, '2026-03-01', null, null, null, null, 'declined', false, false, true, null],
       [5, '2026-03-04', '2026-03-01', 1, '1-1', 1001, 'Customer 1', 'approved', false, false, false, 5000],
+      [6, '2026-03-01', '2026-03-01', 1, '1-1', 1001, 'Customer 1', 'approved', false, false, false, null],
     ])
     const vehicle =
       'past_recommendation_key recommendation_key vehicle_key vehicle_name description category decided_on decided_at_local recommended_at_local unsold_at_local'

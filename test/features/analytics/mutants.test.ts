@@ -24,10 +24,17 @@ const harmless: Readonly<Record<string, RegExp>> = {
   // No attempt and no recommendation of the business belongs to a deleted order; figures.test.ts has such cases.
   card_attempts: /repair_order_id and o\._deleted_at is null/,
   earlier_recommendations: /repair_order_id and o\._deleted_at is null/,
-  recommendation_conversion: /repair_order_id and o\._deleted_at is null/,
+  // What was approved since, in only one of two tenants: oracle.test.ts has that. The deleted past recommendation is
+  // of one that was approved since, and so not to sell either way.
+  recommendation_conversion:
+    /repair_order_id and o\._deleted_at is null|approved|p\._deleted_at is null and \(p\.done/,
   // Whose today it is only affects the ages for a few hours a day.
   customer_value: /select v\.shop_id|todays w on/,
-  inventory_value: /todays w on/,
+  // The deleted invoice is no shop's first, and an order of both tenants was closed on one day.
+  inventory_value: /todays w on|min\(o\.closed_on\)|max\(o\.closed_on\)/,
+  deleted_orders: /report_zones/,
+  // Only one tenant has open orders with parts; in oracle.test.ts both have, with the same ids.
+  parts_on_order: /./,
   // No invoice of the business is settled by its payments. byhand.test.ts has such invoices and deleted payments,
   // oracle.test.ts two tenants.
   payments_ledger: /from "payments" [ef] where/,
