@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import type { Environment } from '../engine/config/expand.js'
-import type { Io } from './io.js'
+import type { CommandContext } from './command.js'
 import type { Sent } from './send.js'
 
 /** How long to wait for the program's remaining output after it exits, in milliseconds. */
@@ -32,9 +32,22 @@ export interface Called extends Sent {
   readonly output?: string | undefined
 }
 
+/** Where the user's programs run: in the configuration's folder, as it names them and the files among their arguments. */
+export interface Programs {
+  readonly environment: Environment
+  readonly folder: string
+}
+
+export const programsOf = ({
+  config: { folder },
+  invocation: {
+    io: { environment },
+  },
+}: Pick<CommandContext, 'config' | 'invocation'>): Programs => ({ environment, folder })
+
 /** Runs the program. Never throws: if the program can't be started, the message counts as not delivered. */
 export function callCommand(call: {
-  readonly programs: Pick<Io, 'environment' | 'workingDirectory'>
+  readonly programs: Programs
   readonly command: readonly string[]
   readonly input: string
   /** After this many milliseconds, the program and everything it started are killed. */
@@ -67,7 +80,7 @@ export function callCommand(call: {
     // Its own process group, so its children end with it.
     const child = spawn(program, words, {
       detached: true,
-      cwd: programs.workingDirectory,
+      cwd: programs.folder,
       env: goesOn ? { ...programs.environment } : environmentWithout(programs.environment, secrets),
       stdio: ['pipe', goesOn ? 'pipe' : 'ignore', 'pipe'],
     })

@@ -143,13 +143,9 @@ export class OpenContext implements CommandContext {
   }
 
   async existingWarehouse(how: { readonly takesOver?: boolean } = {}): Promise<Warehouse> {
-    const { isNew } = await import('../engine/warehouse/migrate.js')
+    const { absenceStop, isNew } = await import('../engine/warehouse/migrate.js')
     const there = await this.readingWarehouse()
-    if (await isNew(there))
-      throw new Stop(`There is no warehouse at ${there.where} yet; nothing was created`, {
-        exitCode: 2,
-        hint: 'Type shopsync sync',
-      })
+    if (await isNew(there)) throw await absenceStop(there, 2)
     this.#warehouse ??= there
     return this.readyWarehouse(how)
   }
@@ -164,7 +160,8 @@ export class OpenContext implements CommandContext {
     if (this.config.warehouse.autoMigrate && !refusal) {
       const bring = this.shard ? (await import('../engine/run/catchup.js')).migrateBeforeShard : migrate
       const changes = await bring(warehouse)
-      if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
+      if (changes.length > 0 && warehouse.madeAs !== null) tellMade(this, warehouse.madeAs)
+      else if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
       await this.#afterMigration(warehouse)
       return warehouse
     }
@@ -291,6 +288,12 @@ export async function withContext<T>(
     warnOfOpen(context, openFiles)
     return use(context)
   })
+}
+
+/** A mistyped name makes one, too, and would load everything into it. */
+export function tellMade({ log, invocation }: CommandContext, warehouse: string): void {
+  log.info({ warehouse }, 'A new warehouse was made')
+  invocation.out.print(`Made a new warehouse: ${warehouse}\n`)
 }
 
 /** `rowSettings`: those of the program that has read the configuration, if that was earlier. */

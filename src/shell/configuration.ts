@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { basename } from 'node:path'
 import { joinedNames } from '../engine/base/format.js'
 import { inFolder } from '../engine/config/address.js'
 import type { Config } from '../engine/config/config.js'
+import { configFile, configFolder, configName } from '../engine/config/configfolder.js'
 import { isOpenToAll, readEnvFile } from '../engine/config/envfile.js'
 import { type Environment, expand } from '../engine/config/expand.js'
 import {
-  configName,
   type DocumentOptions,
   type Loaded,
   load,
@@ -39,8 +39,7 @@ interface OpenFile {
 /** Environment variables take precedence over the file. */
 function withVariables({ globals, io }: Pick<Call, 'globals' | 'io'>) {
   const known = surroundings(io)
-  const config = configName({ file: globals.config, environment: known.environment })
-  const found = readEnvFile(globals.envFile, { workingDirectory: known.workingDirectory, config })
+  const found = readEnvFile(globals.envFile, { ...known, file: globals.config })
   const environment = { ...found?.variables, ...known.environment }
   return { around: { ...known, environment }, envFile: found }
 }
@@ -58,6 +57,10 @@ export async function loadConfiguration(
   const openFiles = [...keys].map(([file, of]) => ({ file, keys: of }))
   return { ...loaded, openFiles: openFiles.filter(({ file }) => isOpenToAll(file)) }
 }
+
+/** Where what the configuration names is looked for, whether there is a configuration or not. */
+export const folderOf = ({ globals, io }: Pick<Call, 'globals' | 'io'>): string =>
+  configFolder({ ...surroundings(io), file: globals.config })
 
 /** The variables that `${NAME}` in a job may use. */
 export const variablesOf = (call: Pick<Call, 'globals' | 'io'>): Environment =>
@@ -94,20 +97,20 @@ export async function outline(call: Call, names: readonly string[]): Promise<Out
   const sections = await sectionsOf(call.features)
   const known = { ...around, tablesOf, sections }
   const { environment } = around
-  const name = configName({ file: globals.config, environment })
-  const file = resolve(around.workingDirectory, name)
+  const named = { ...around, file: globals.config }
+  const [name, file] = [configName(named), configFile(named)]
   const isNamed = globals.config !== undefined || Boolean(environment.SHOPSYNC_CONFIG)
   if (!isNamed && !existsSync(file)) return outlined(stub, '', { ...known, name })
-  const { value, lines } = parseFile(readConfig(file, { ...around, file: globals.config }), name)
+  const { value, lines } = parseFile(readConfig(file, named), name)
   const { resources = {}, warehouse, ...more } = membersOf(value)
   const { url, schema } = membersOf(warehouse)
-  const filled = expand({ url }, { environment, folder: dirname(file), secrets: new Set(['url']) })
+  const folder = folderOf(call)
+  const filled = expand({ url }, { environment, folder, secrets: new Set(['url']) })
   const address = membersOf(filled.value).url
   const place = { ...stub.warehouse, ...(schema !== undefined && { schema }) }
   const said = Object.fromEntries(Object.entries(more).filter(([section]) => names.includes(section)))
   const document = { ...stub, ...said, warehouse: place, resources }
-  const where =
-    typeof address === 'string' && address !== '' ? inFolder(address, around.workingDirectory) : ''
+  const where = typeof address === 'string' && address !== '' ? inFolder(address, folder) : ''
   return outlined(document, where, { ...known, name, lines })
 }
 

@@ -3,8 +3,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { Clock } from '../engine/base/clock.js'
 import { visible } from '../engine/base/escape.js'
 import type { Receiver } from '../engine/config/receivershape.js'
-import { type Called, callCommand } from './callcommand.js'
-import type { Io } from './io.js'
+import { type Called, callCommand, type Programs } from './callcommand.js'
 import { type Persistence, type Sent, sendPatiently } from './send.js'
 
 /** `name`: a receiver of webhooks recognizes by it what it has had before. */
@@ -20,7 +19,7 @@ export function deliverTo(
   how: Persistence & {
     /** Values that must not reach a program or appear in output. */
     readonly secrets: readonly string[]
-    readonly programs: Pick<Io, 'environment' | 'workingDirectory'>
+    readonly programs: Programs
     /** See `callCommand`. */
     readonly goesOn?: boolean | undefined
   },

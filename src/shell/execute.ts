@@ -217,6 +217,7 @@ export const reportOfNothing = (
   rows_deleted: 0,
   quarantined: 0,
   reason: null,
+  warehouse_made: null,
   cursors: [],
   ...done,
 })

@@ -4,26 +4,24 @@
  * both, and `shopsync forget --replay` takes the file.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Int64 } from '../../schema/resource.js'
 import { codeFromOutside, Stop } from '../engine/base/errors.js'
 import { plural } from '../engine/base/format.js'
 import { parseId } from '../engine/base/int64.js'
 import { toJson } from '../engine/base/printjson.js'
-import { configName } from '../engine/config/load.js'
 import { type Receipt, storedReceipts } from '../engine/warehouse/forgottenrecords.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import type { Invocation } from './command.js'
+import { folderOf } from './configuration.js'
 
 /** One line: a receipt, when the work begins and when it is done; or that a customer was let back in. */
 export type ForgottenLine =
   | Receipt
   | { readonly tenant_id: Int64; readonly customer_id: Int64; readonly lifted_at: string }
 
-export const forgottenFile = ({ globals, io }: Pick<Invocation, 'globals' | 'io'>): string => {
-  const config = configName({ file: globals.config, environment: io.environment })
-  return join(dirname(resolve(io.workingDirectory, config)), 'forgotten.jsonl')
-}
+export const forgottenFile = (call: Pick<Invocation, 'globals' | 'io'>): string =>
+  join(folderOf(call), 'forgotten.jsonl')
 
 /** The customers who were forgotten, as far as the warehouse and the file know. */
 export interface ForgottenCustomers {

@@ -32,6 +32,8 @@ const twoConfigurations = ({ where, names }: OtherSettings): Stop =>
 
 /** One time of opening everything. */
 export class Opening {
+  #made: string | null = null
+
   constructor(
     private readonly context: CommandContext,
     private readonly isFirst: boolean,
@@ -46,6 +48,7 @@ export class Opening {
   async warehouse(): Promise<Warehouse> {
     const { context } = this
     const warehouse = await (this.isFirst ? context.readyWarehouse() : context.existingWarehouse())
+    this.#made = warehouse.madeAs
     await checkSourceIdentity(warehouse, sourceAddress(context.config.api))
     return warehouse
   }
@@ -65,7 +68,8 @@ export class Opening {
     urls: Readonly<Record<string, string | undefined>>,
   ): Promise<void> {
     for (const [use, url] of Object.entries(urls)) if (url) this.ports.set(use, Number(new URL(url).port))
-    if (this.isFirst) await this.context.invocation.out.answer(document, text)
+    const { out } = this.context.invocation
+    if (this.isFirst) await out.answer({ ...document, warehouse_made: this.#made }, text)
     else this.context.log.info(urls, 'Everything was opened again')
   }
 }

@@ -1,5 +1,6 @@
 /** Commands that only read or change what exists, on a path without a warehouse: a sentence, and nothing is created. */
 import { existsSync, readdirSync } from 'node:fs'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plannedChanges } from '../../src/engine/warehouse/migrate.js'
 import { shopsync } from '../support/call.js'
@@ -11,31 +12,38 @@ const sandbox = await sandboxOfFile()
 beforeAll(() => sandbox.store.addTenant({ id: 1 }))
 afterAll(() => undefined)
 
+/** Each says that there is none, and why, in the same words. */
 const commands = [
-  ['status', 1, /no tenant has been synced yet/],
-  ['verify', 1, /There is no warehouse at .* yet.*Type shopsync sync/],
-  ['why notes 1', 1, /There is no warehouse at .* yet.*Type shopsync sync/],
-  ['run weekly-verify', 1, /There is no warehouse at/],
-  ['plan', 0, /There is no warehouse there yet; the run creates it/],
-  ['runs', 0, /There is no warehouse at .* yet, and nothing has run/],
-  ['quarantine list', 0, /There is no warehouse at .* yet, and nothing is in quarantine/],
-  ['report --out /dev/null', 0, /Nothing has been synced into this warehouse yet/],
-  ['check', 0, /tables? changes? to make by the next run/],
-  ['forget --tenant 1 --yes', 2, /There is no warehouse at .* yet; nothing was created.*Type shopsync sync/],
-  ['adopt --yes', 2, /There is no warehouse at .* yet; nothing was created.*Type shopsync sync/],
-  ['quarantine replay', 2, /There is no warehouse at .* yet; nothing was created.*Type shopsync sync/],
+  ['status', 1],
+  ['verify', 1],
+  ['why notes 1', 1],
+  ['run weekly-verify', 1],
+  ['forget --tenant 1 --customer 1 --dry-run', 1],
+  ['plan', 0],
+  ['runs', 0],
+  ['quarantine list', 0],
+  ['events list', 0],
+  ['grants', 0],
+  ['report --out /dev/null', 0],
+  ['report --operations --out /dev/null', 0],
+  ['forget --tenant 1 --yes', 2],
+  ['adopt --yes', 2],
+  ['quarantine replay', 2],
+  ['copy --to sqlite:/dev/shm/no-copy.db', 2],
 ] as const
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  test.each(commands)('%s: exit code %i', async (words, code, sentence) => {
+  test.each(commands)('%s: exit code %i', async (words, code) => {
     const address = kind.address()
+    const path = address.url.slice('sqlite:'.length)
+    const missing = kind.name === 'sqlite' ? `file ${path}` : `schema ${address.schema}`
     const config = configure(sandbox, address, ['notes'])
     const { stdout, stderr, code: ended } = await shopsync([...words.split(' '), '--config', config])
     expect(ended, stderr).toBe(code)
-    expect(stdout + stderr).toMatch(sentence)
+    expect(stdout + stderr).toContain(`There is no warehouse yet: there is no ${missing}`)
+    expect(stdout + stderr).toMatch(/type shopsync sync/i)
     expect(stdout + stderr).not.toMatch(/should not have happened|\n +at /)
     if (kind.name === 'sqlite') {
-      const path = address.url.slice('sqlite:'.length)
       expect(existsSync(path)).toBe(false)
       expect(readdirSync(path.slice(0, path.lastIndexOf('/')))).toEqual([])
       return
@@ -44,4 +52,45 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await plannedChanges(warehouse)).some(({ table }) => table === 'sync_cursors')).toBe(true)
     await warehouse.close()
   })
+
+  test('commands that make one say so, with its full name', async () => {
+    const address = kind.address()
+    const config = configure(sandbox, address, ['notes'])
+    const { url, schema } = address
+    const [, place = url] = /@(.*)/.exec(url) ?? []
+    const full = kind.name === 'sqlite' ? url : `${place} (schema ${schema})`
+    const { stdout, stderr } = await shopsync(['sync', '--config', config])
+    expect(stdout).toContain('Made a new warehouse: ')
+    expect(stdout).toContain(full)
+    expect(stderr).toMatch(/A new warehouse was made/)
+    const again = await shopsync(['sync', '--json', '--config', config])
+    expect(again.json()).toMatchObject({ warehouse_made: null })
+    for (const words of [['sync'], ['migrate'], ['run', 'hourly']]) {
+      const elsewhere = configure(sandbox, kind.address(), ['notes'])
+      const { warehouse_made: made } = (await shopsync([...words, '--json', '--config', elsewhere])).json<{
+        warehouse_made: string
+      }>()
+      expect(made).toMatch(kind.name === 'sqlite' ? /^sqlite:\/.*warehouse\.db$/ : /^postgres:.* \(schema t_/)
+    }
+  })
+})
+
+test('a mistyped schema: the one that has a warehouse is named', async () => {
+  const [, postgres] = bothWarehouses()
+  const there = await postgres?.migrated()
+  if (!there) throw new Error('no Postgres')
+  const config = configure(sandbox, { ...there, schema: 'garag' }, ['notes'])
+  for (const words of ['status', 'runs', 'plan', 'verify']) {
+    const { stdout, stderr } = await shopsync([words, '--config', config])
+    expect(stdout + stderr).toContain(
+      `there is no schema garag; this database has a warehouse in ${there.schema}`,
+    )
+  }
+  const client = new pg.Client({ connectionString: there.url })
+  await client.connect()
+  await client.query('create schema garag; create table garag.theirs ()')
+  await client.end()
+  expect((await shopsync(['status', '--config', config])).stdout).toMatch(
+    /the schema garag of postgres:.* has none of its tables; this database has a warehouse in shopsync/,
+  )
 })

@@ -112,7 +112,7 @@ export class AlertingWorld {
       label: 'sqlite:./warehouse.db',
       warehouse: async () => this.warehouse,
       secrets: ['hidden-token', signingKey],
-      programs: { environment: process.env, workingDirectory: tmpdir() },
+      programs: { environment: process.env, folder: tmpdir() },
       notice: (message, fields) => void this.notices.push([message, fields]),
       budgetMs: 3000,
       ...this.settings,

@@ -107,10 +107,10 @@ function postgresHint(url: string): string {
   return `Leave${shown} out${quoted}: the address begins with "${scheme}://"`
 }
 
-/** The address with ~/ replaced by the home directory. A shell would do that, but no shell reads the configuration. */
-export const atHome = (url: string): string =>
+/** The path of a SQLite address. ~/ is the home directory: a shell would know that, but none reads a configuration. */
+export const sqlitePath = (url: string): string | undefined =>
   // A system may not know the user's home: then only an address that names it is a problem.
-  url.replace(/^sqlite:~(?=\/)/, () => `sqlite:${homedir()}`)
+  url.startsWith('sqlite:') ? url.slice('sqlite:'.length).replace(/^~(?=\/)/, () => homedir()) : undefined
 
 /**
  * Parameters of a Postgres address that are paths. "system" is libpq's word for the certificates that the system
@@ -119,10 +119,12 @@ export const atHome = (url: string): string =>
 const pathParameter = /(?<=[?&](?:sslrootcert|sslcert|sslkey)=)(?!system(?:&|$))[^&]+/g
 
 /** The address with absolute paths. Relative ones start in the folder. */
-export const inFolder = (url: string, folder: string): string =>
-  url.startsWith('sqlite:')
-    ? `sqlite:${resolve(folder, url.slice('sqlite:'.length))}`
-    : url.replace(pathParameter, (path) => encodeURIComponent(resolve(folder, decodeURIComponent(path))))
+export function inFolder(url: string, folder: string): string {
+  const path = sqlitePath(url)
+  return path === undefined
+    ? url.replace(pathParameter, (file) => encodeURIComponent(resolve(folder, decodeURIComponent(file))))
+    : `sqlite:${resolve(folder, path)}`
+}
 
 /** The warehouse's address without its password. */
 export const warehouseLabel = (url: string): string => (url.startsWith('sqlite:') ? url : postgresLabel(url))

@@ -7,6 +7,8 @@ import type { Privacy } from './treatment.js'
 export interface Config {
   /** The file that was read. undefined if the program made the document. */
   readonly file: string | undefined
+  /** Where its relative paths start: the folder of the file as it was named; without one, the working directory. */
+  readonly folder: string
   readonly api: {
     /** Without a trailing slash. */
     readonly baseUrl: string

@@ -3,9 +3,10 @@
  * an environment. Used by src/shell/configuration.ts.
  */
 import { readFileSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { codeFromOutside, Stop } from '../base/errors.js'
+import { type ConfigurationCall, configFolder } from './configfolder.js'
 import type { Environment } from './expand.js'
 
 /** The name of the file next to a configuration. */
@@ -67,10 +68,10 @@ function mistakeIn(found: RegExpExecArray | null): string | undefined {
 /** Reads the named file, or else the usual one next to the configuration. undefined if there isn't one. */
 export function readEnvFile(
   named: string | undefined,
-  { workingDirectory, config }: { readonly workingDirectory: string; readonly config: string },
+  call: ConfigurationCall,
 ): { readonly file: string; readonly variables: Environment } | undefined {
-  const usual = join(dirname(resolve(workingDirectory, config)), usualEnvFile)
-  const file = named === undefined ? usual : resolve(workingDirectory, named)
+  const usual = join(configFolder(call), usualEnvFile)
+  const file = named === undefined ? usual : resolve(call.workingDirectory, named)
   try {
     const text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
     refuseMistakes(text, file)

@@ -3,11 +3,12 @@
  * Used by src/shell/configuration.ts.
  */
 import { readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { resources as declared } from '../../../schema/index.js'
 import { codeFromOutside, Stop } from '../base/errors.js'
-import { atHome, baseUrlProblem, inFolder, warehouseLabel, warehouseProblem } from './address.js'
+import { baseUrlProblem, inFolder, sqlitePath, warehouseLabel, warehouseProblem } from './address.js'
 import type { Config } from './config.js'
+import { configFile, configName, leftBehind } from './configfolder.js'
 import { JsonError, parseDocument } from './configtext.js'
 import { type Environment, expand, type SecretFile } from './expand.js'
 import type { Resources } from './leaf.js'
@@ -55,14 +56,10 @@ const secretPaths = ({ sections }: Checks): SettingPaths =>
     ...sections.flatMap(({ secrets }) => secrets),
   ])
 
-/** The configuration file: from --config, or else SHOPSYNC_CONFIG, or else config.json. */
-export const configName = ({ file, environment }: Pick<LoadOptions, 'file' | 'environment'>): string =>
-  file ?? (environment.SHOPSYNC_CONFIG || 'config.json')
-
 /** Reads and checks the configuration file (see configName). */
 export function load(options: LoadOptions): Loaded {
   const name = configName(options)
-  const file = resolve(options.workingDirectory, name)
+  const file = configFile(options)
   const text = readConfig(file, options)
   const { value, lines } = parseFile(text, name)
   return readDocument(value, { ...options, name, file, lines })
@@ -76,12 +73,15 @@ export interface DocumentOptions extends Surroundings {
   readonly lines?: ReadonlyMap<string, number>
 }
 
+const folderOf = ({ file, workingDirectory }: Pick<DocumentOptions, 'file' | 'workingDirectory'>): string =>
+  file ? dirname(file) : workingDirectory
+
 /** Checks a configuration that is already parsed: the part of loading that needs no file. */
 export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
   const { resources = declared, tablesOf, environment } = options
   const checks = { ...options, resources }
   const secrets = secretPaths(options)
-  const folder = options.file ? dirname(options.file) : options.workingDirectory
+  const folder = folderOf(options)
   const { value, problems, variables, files, held } = expand(raw, {
     environment,
     folder,
@@ -112,17 +112,34 @@ export const withoutDoubles = (more: readonly Problem[], known: readonly Problem
 function addressProblems(
   found: Readonly<Record<string, unknown>>,
   raw: unknown,
-  { environment, sections }: Pick<DocumentOptions, 'environment' | 'sections'>,
+  options: DocumentOptions,
 ): Problem[] {
+  const { environment, sections } = options
   const document = found as ConfigDocument
   const { baseUrl, allowInsecure } = document.api
   const shown = (raw as { api: { baseUrl: string } }).api.baseUrl
   const api = baseUrlProblem(baseUrl, shown, allowInsecure)
-  const warehouse = warehouseProblem(textOf(document.warehouse.url))
+  const url = textOf(document.warehouse.url)
+  const warehouse = warehouseProblem(url) ?? otherFolder(url, options)
   const proxy = proxyProblem(baseUrl, proxyText(document.api.proxy), environment)
   const around = { allowInsecure, sections: found, raw }
   const more = sections.flatMap((one) => one.problems(found[one.name], around))
   return [api, proxy, warehouse, ...more].filter((problem) => problem !== undefined)
+}
+
+/** A warehouse that is where paths started before. */
+function otherFolder(url: string, options: DocumentOptions): Problem | undefined {
+  const path = sqlitePath(url)
+  const folder = folderOf(options)
+  const left = path && leftBehind(path, { folder, workingDirectory: options.workingDirectory })
+  if (!left) return undefined
+  const { here, there } = left
+  return {
+    path: 'warehouse.url',
+    found: `a file ${here} in the working directory`,
+    expected: `it at ${there}, because relative paths of a configuration start in its folder`,
+    hint: `To keep it, type mv ${here}* ${dirname(there)}/, or write "url": "sqlite:${here}" into ${options.name}`,
+  }
 }
 
 const textOf = (value: string | { file: string }): string => (typeof value === 'string' ? value : '')
@@ -199,16 +216,18 @@ function toConfig(
     sections,
   }: DocumentOptions & { readonly resources: Resources },
 ): Config {
+  const folder = folderOf({ file, workingDirectory })
   const document = found as ConfigDocument
   const { api, warehouse, sync, history, log, privacy } = document
   const { attempts, base, max } = api.retry
-  const url = atHome(textOf(warehouse.url))
+  const url = inFolder(textOf(warehouse.url), folder)
   const settings = Object.keys(resources).map((name) => {
     const { enabled = true, path, columns = {}, history = false } = document.resources[name] ?? {}
     return [name, { enabled, path, columns, history }] as const
   })
   return {
     file,
+    folder,
     api: {
       ...api,
       baseUrl: api.baseUrl.replace(/\/+$/, ''),
@@ -216,7 +235,7 @@ function toConfig(
       proxy: proxyFor(api.baseUrl, proxyText(api.proxy), environment),
       retry: { attempts, baseMs: base, maxMs: max },
     },
-    warehouse: { ...warehouse, url: new Secret(inFolder(url, workingDirectory)), label: warehouseLabel(url) },
+    warehouse: { ...warehouse, url: new Secret(url), label: warehouseLabel(url) },
     sync,
     resources: Object.fromEntries(settings),
     history,

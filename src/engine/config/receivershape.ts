@@ -27,7 +27,9 @@ export const receiverShape = (example: string) => ({
     })
     .min(1, { error: `a list such as ${example}` })
     .optional()
-    .describe('A program and its arguments; it gets the message as JSON on stdin. It runs without a shell.'),
+    .describe(
+      "A program and its arguments; it gets the message as JSON on stdin. It runs without a shell, in the configuration's folder.",
+    ),
   webhook: secret('an address such as "https://hooks.example.com/services/…"').optional().meta({
     description:
       'The address to POST the message to, as JSON. The address is a secret and is never shown; take it from the environment.',

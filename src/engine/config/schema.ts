@@ -134,7 +134,7 @@ const warehouse = z
     {
       url: secret('"sqlite:PATH" or "postgres://USER@HOST/DATABASE"').meta({
         description:
-          'Address of the warehouse: "sqlite:PATH" (relative to the working directory) or "postgres://USER:PASSWORD@HOST/DATABASE".',
+          'Address of the warehouse: "sqlite:PATH" (relative to the folder of this file) or "postgres://USER:PASSWORD@HOST/DATABASE".',
         examples: ['sqlite:./warehouse.db', 'postgres://shopsync:${PGPASSWORD}@localhost/warehouse'],
       }),
       schema: schemaName

@@ -46,7 +46,7 @@ export const rowsIn = <N extends 'rows_upserted' | 'rows_deleted'>(
 ): number => reports.reduce((total, report) => total + report[name], 0)
 
 export function reportOf(
-  run: Pick<WritingRun, 'source' | 'clock' | 'runId' | 'shard'>,
+  run: Pick<WritingRun, 'source' | 'clock' | 'runId' | 'shard' | 'warehouse'>,
   request: Pick<RunRequest, 'job' | 'mode'>,
   startedAt: string,
   { ends, reason, quarantined }: RunEnd,
@@ -68,6 +68,7 @@ export function reportOf(
     rows_deleted: rowsIn(reports, 'rows_deleted'),
     quarantined,
     reason: reason ?? (reports.some((one) => one.reason === 'bug') ? 'bug' : null),
+    warehouse_made: run.warehouse.madeAs,
     cursors: reports,
   }
 }

@@ -215,6 +215,7 @@ async function reportOfJob(
     rows_deleted: rowsIn(done, 'rows_deleted'),
     quarantined: await quarantinedBy({ warehouse, shard }, done, startedAt),
     reason: cut ?? done.find(({ reason }) => reason !== null)?.reason ?? null,
+    warehouse_made: warehouse.madeAs,
     cursors: done.flatMap(({ cursors }) => cursors),
   }
 }

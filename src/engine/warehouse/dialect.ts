@@ -156,6 +156,8 @@ export interface Catalog<R extends Rows<R> = AnyRows> {
   liveIndexes(): Promise<readonly LiveIndex[]>
   /** What others made or set on these tables that keeps rows from being stored as they were sent. */
   interferences(tables: readonly string[]): Promise<readonly Interference[]>
+  /** Why there is no warehouse here, as far as can be seen, and what to type. Asked only where there is none. */
+  absence(): Promise<Obstacle>
   /** The database's encoding if it can't hold every character; undefined if it can. */
   narrowEncoding(): Promise<string | undefined>
   /** Creates the schema for the tables, and keeps other migrations out until the transaction ends. */

@@ -7,7 +7,7 @@ import type { Change } from './change.js'
 import { isEverybodys, ofTable } from './classify.js'
 import type { Db } from './database.js'
 import { isNewWarehouse, missing } from './ddl.js'
-import type { Dialect, LiveColumn } from './dialect.js'
+import type { Dialect, LiveColumn, Obstacle } from './dialect.js'
 import { refusalOf } from './interference.js'
 import { consequencesOf, recordConsequences } from './layout.js'
 import { rowSettingsName } from './oneconfiguration.js'
@@ -202,17 +202,31 @@ export function plannedChanges(warehouse: Warehouse): Promise<
 export const isNew = async (warehouse: Warehouse): Promise<boolean> =>
   isNewWarehouse(await plannedChanges(warehouse))
 
+/** That there is no warehouse, why, and what to type: all commands say it in these words. */
+export async function absence(warehouse: Warehouse): Promise<Obstacle> {
+  const { problem, hint } = await warehouse.read(() => warehouse.dialect.catalog.absence())
+  return { problem: `There is no warehouse yet: ${problem}`, hint }
+}
+
+/** The same in a sentence; undefined if there is a warehouse. */
+export async function absenceText(warehouse: Warehouse): Promise<string | undefined> {
+  if (!(await isNew(warehouse))) return undefined
+  const { problem, hint } = await absence(warehouse)
+  return `${problem}. ${hint}`
+}
+
+export async function absenceStop(warehouse: Warehouse, exitCode: 1 | 2): Promise<Stop> {
+  const { problem, hint } = await absence(warehouse)
+  return new Stop(`${problem}; nothing was created`, { exitCode, hint })
+}
+
 /**
  * For commands that write nothing, before they read: what a table lacks keeps back its lists alone. Throws Stop where
  * nobody can go on, since there is no warehouse, or the product's own tables are an older version's.
  */
 export async function checkTables(warehouse: Warehouse): Promise<void> {
   const changes = await plannedChanges(warehouse)
-  if (isNewWarehouse(changes))
-    throw new Stop(`There is no warehouse at ${warehouse.where} yet; nothing was created`, {
-      exitCode: 1,
-      hint: 'Type shopsync sync',
-    })
+  if (isNewWarehouse(changes)) throw await absenceStop(warehouse, 1)
   const hint = 'Type shopsync sync, or shopsync migrate to update only the tables'
   const [first, ...more] = changes.filter(({ table }) => isEverybodys(table))
   if (first)
@@ -321,6 +335,7 @@ async function migrateOthers(
     const again = await survey(warehouse, (query) => session.run(query))
     const changes = except(unchanged, again.changes)
     const { model, tables } = warehouse
+    const isMade = isNewWarehouse(changes)
     const consequences = consequencesOf(model, changes)
     for (const change of changes) {
       onChange?.(change)
@@ -346,6 +361,7 @@ async function migrateOthers(
       ...(unchanged.size === 0 && { model: digest(tables) }),
       [namesMemory]: namesAfter(again.names, model, changes),
     })
+    if (isMade) warehouse.isMade()
     return changes
   })
 }

@@ -72,6 +72,7 @@ class Opened {
   readonly reported = new Set<string>()
   /** Tables and columns that exist: the catalog is the longest answer that an idle run waits for. */
   readonly found = new Set<string>()
+  isMade = false
 
   constructor(readonly options: WarehouseOptions) {
     const { dialect, model, clock = systemClock, retryWaits: waits, signal } = options
@@ -173,6 +174,16 @@ export class Warehouse implements Reader {
   /** Where it is, for people. Never includes a password. */
   get where(): string {
     return this.dialect.where
+  }
+
+  /** Its full name, if this process has made it; null if it was there. */
+  get madeAs(): string | null {
+    return this.#opened.isMade ? this.where : null
+  }
+
+  /** Remembers that this process has made it. */
+  isMade(): void {
+    this.#opened.isMade = true
   }
 
   get tables(): readonly Table[] {

@@ -6,8 +6,8 @@ import type { Config } from '../../engine/config/config.js'
 import type { Observer } from '../../engine/run/runreport.js'
 import type { Source } from '../../engine/source/source.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { programsOf } from '../../shell/callcommand.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
-import type { Io } from '../../shell/io.js'
 import type { Job } from '../jobs/jobfile.js'
 import type { Trial } from './trials.js'
 
@@ -38,7 +38,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
       ...(await shown(context, { what: 'listing the tenants' }, (shows) =>
         examineParts(context, config, shows),
       )),
-      ...(await examineTextfile(config, invocation.io)),
+      ...(await examineTextfile(config)),
       ...(await examineTargets(context)),
       ...(await examineJobs(context)),
       ...(await examineEvents(invocation)),
@@ -178,7 +178,7 @@ async function forgottenIn(context: CommandContext): Promise<Iterable<Int64>> {
   }
 }
 
-async function examineTextfile(config: Config, io: Io): Promise<Trial[]> {
+async function examineTextfile(config: Config): Promise<Trial[]> {
   const { metricsSettings } = await import('../health/metricssettings.js')
   const { textfile } = metricsSettings(config)
   if (textfile === undefined) return []
@@ -186,7 +186,7 @@ async function examineTextfile(config: Config, io: Io): Promise<Trial[]> {
     import('../health/textfile.js'),
     import('./trials.js'),
   ])
-  const found = await tryTextfile(textfile, io.workingDirectory).then(
+  const found = await tryTextfile(textfile, config.folder).then(
     () => undefined,
     (error: unknown) => failure('metrics', error, 1),
   )
@@ -246,7 +246,7 @@ async function examineAlerts(context: CommandContext, jobs: readonly Job[]): Pro
     clock,
     label,
     secrets: secretsOf(config),
-    programs: invocation.io,
+    programs: programsOf(context),
     signal: invocation.signals.signal,
   })
   const none: Trial = {

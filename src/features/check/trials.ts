@@ -51,7 +51,8 @@ type Facts =
       readonly of: 'warehouse'
       readonly where: string
       readonly changes: number
-      readonly autoMigrate: boolean
+      /** That there is none yet. */
+      readonly absent: string | undefined
     }
   /** Columns that stay hidden, although the preset of this version keeps them. */
   | { readonly of: 'held columns'; readonly columns: readonly string[] }

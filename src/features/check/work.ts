@@ -20,11 +20,12 @@ import {
 import { tryChanges } from '../../engine/run/catchup.js'
 import { isEverybodys } from '../../engine/warehouse/classify.js'
 import { readJson } from '../../engine/warehouse/database.js'
+import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { failedWorks } from '../../engine/warehouse/failedworks.js'
 import { refusalOf } from '../../engine/warehouse/interference.js'
 import { isHeld } from '../../engine/warehouse/lease.js'
-import { checkWritable, plannedChanges } from '../../engine/warehouse/migrate.js'
+import { absence, checkWritable, plannedChanges } from '../../engine/warehouse/migrate.js'
 import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
@@ -143,12 +144,14 @@ export async function checkWarehouse(
     const warehouse = await open()
     await checkWritable(warehouse)
     const refused = await warehouse.trying(() => tryWrite(warehouse, { creates: autoMigrate }))
-    const changes = (await plannedChanges(warehouse)).length
+    const planned = await plannedChanges(warehouse)
+    const changes = planned.length
     const exitCode = changes > 0 && !autoMigrate ? 1 : 0
     const { where } = warehouse
     const columns = [...(warehouse.model.privacy.held ?? [])]
+    const absent = isNewWarehouse(planned) ? (await absence(warehouse)).problem : undefined
     return [
-      { of: 'warehouse', where, changes, autoMigrate, exitCode },
+      { of: 'warehouse', where, changes, absent, exitCode },
       ...(columns.length > 0 ? [{ of: 'held columns', columns, exitCode: 0 } as const] : []),
       ...refused.map(tableFailure),
     ]

@@ -2,7 +2,7 @@
 import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Stop } from '../../engine/base/errors.js'
-import { atHome, inFolder, warehouseProblem } from '../../engine/config/address.js'
+import { inFolder, warehouseProblem } from '../../engine/config/address.js'
 import { type Environment, expand } from '../../engine/config/expand.js'
 import { isSchemaName } from '../../engine/config/leaf.js'
 import type { Problem } from '../../engine/config/problems.js'
@@ -35,7 +35,7 @@ export function copyPlace(
       hint: `Type shopsync copy --to sqlite:./copy.db, or --to 'postgres://USER:\${PGPASSWORD}@HOST/DATABASE'`,
     })
   const { value, problems } = expand(to, { environment, folder: '', secrets: new Set() })
-  const typed = atHome(String(value).trim())
+  const typed = String(value).trim()
   const url = inFolder(typed, workingDirectory)
   const [unset] = problems
   if (unset)

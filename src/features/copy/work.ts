@@ -8,7 +8,7 @@ import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Table } from '../../engine/model/table.js'
 import { now } from '../../engine/run/tenant.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
-import { plannedChanges } from '../../engine/warehouse/migrate.js'
+import { absenceStop, plannedChanges } from '../../engine/warehouse/migrate.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Besides, BesideWarehouse } from '../../shell/command.js'
@@ -86,11 +86,7 @@ export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
   opening(async (closing) => {
     const source = closing(await deps.openSource())
     const plan = await plannedChanges(source)
-    if (isNewWarehouse(plan))
-      throw new Stop(`There is no warehouse at ${source.where} yet; nothing was created`, {
-        exitCode: 2,
-        hint: 'Expected the warehouse that the configuration names: warehouse.url',
-      })
+    if (isNewWarehouse(plan)) throw await absenceStop(source, 2)
     const state = await opening(async (looking) => {
       const there = looking(await deps.openTarget({ existing: true }))
       if (there.where === source.where)

@@ -39,7 +39,7 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     { configurationOf },
     { execute, exitCodeOfRun },
     text,
-    { writeReport },
+    { pageAt, writeReport },
     { beginReconcile },
     { beginSync },
   ] = await Promise.all([
@@ -73,7 +73,7 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     const { hearChange } = await import('./hear.js')
     out.print(text.heard(await hearChange(context, sandbox)))
     if (signals.signal.aborted) return 1
-    const report = await writeReport(context, page, null)
+    const report = await writeReport(context, pageAt(io.workingDirectory, page), null)
     out.print(text.answers(report.data, out.terminal))
     out.print(text.closing(file, page))
     if (out.json)

@@ -63,14 +63,20 @@ function refuseForeignFlags(options: Invocation['options']): void {
 }
 
 async function list(context: CommandContext): Promise<number> {
-  const [{ eventsText, listEvents, nobodyListened }, { sinceFlag }] = await Promise.all([
+  const [{ eventsText, listEvents, nobodyListened }, { absenceText }, { sinceFlag }] = await Promise.all([
     import('./eventlist.js'),
+    import('../../engine/warehouse/migrate.js'),
     import('../../shell/timerange.js'),
   ])
   const { options, out } = context.invocation
   const last = wholeNumber('--last', options.last, { from: 1, to: mostEvents, example: usualNumber })
   await context.refuseUnknown()
   const since = sinceFlag(context)
+  const absent = await absenceText(await context.readingWarehouse())
+  if (absent !== undefined) {
+    await out.answer({ events: [], warehouse_absent: absent }, absent)
+    return 0
+  }
   const { tenants, resources } = context.choice
   const events = await listEvents(context, {
     last: last ?? (since === undefined ? usualNumber : mostEvents),

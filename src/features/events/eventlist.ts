@@ -1,7 +1,6 @@
 /* `shopsync events list`: what was received, and its outcome. */
 import type { Int64 } from '../../../schema/resource.js'
 import { atSecond, count, span } from '../../engine/base/format.js'
-import { isNew } from '../../engine/warehouse/migrate.js'
 import type { CommandContext } from '../../shell/command.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table, unbroken } from '../../shell/texttable.js'
@@ -28,10 +27,9 @@ interface ListedEvent {
   readonly run_id: string | null
 }
 
-/** The inbox of a warehouse that may not exist. */
+/** The inbox of a warehouse; undefined if nobody has listened. */
 async function inboxOf(context: CommandContext): Promise<Inbox | undefined> {
   const warehouse = await context.readingWarehouse()
-  if (await isNew(warehouse)) return undefined
   const { clock, invocation } = context
   const inbox = await Inbox.there(warehouse, { clock, signal: invocation.signals.signal })
   if (inbox) context.onClose(() => inbox.close())

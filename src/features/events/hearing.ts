@@ -4,6 +4,7 @@
  */
 
 import { once } from 'node:events'
+import { resolve } from 'node:path'
 import { instead, Stop } from '../../engine/base/errors.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import type { Config } from '../../engine/config/config.js'
@@ -244,7 +245,7 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 
 /** The configured settings, overridden by the flags. */
 function settingsBy(
-  flags: CommandContext['invocation']['options'],
+  { options: flags, io }: CommandContext['invocation'],
   configured: EventSettings,
 ): EventSettings {
   const port = wholeNumber('--port', flags['port'], { to: 65_535, example: 8787 })
@@ -254,7 +255,8 @@ function settingsBy(
       exitCode: 2,
       hint: 'Type --tls-cert FILE --tls-key FILE',
     })
-  const tls = cert !== undefined && key !== undefined ? { cert, key } : configured.tls
+  const here = (file: string): string => resolve(io.workingDirectory, file)
+  const tls = cert !== undefined && key !== undefined ? { cert: here(cert), key: here(key) } : configured.tls
   return { ...configured, host: text(flags['host']) ?? configured.host, port: port ?? configured.port, tls }
 }
 
@@ -262,7 +264,7 @@ function settingsBy(
 export async function listenUntilEnd(context: CommandContext, opening: Opening): Promise<number> {
   const { invocation, config, clock } = context
   const { options, signals } = invocation
-  const given = settingsBy(options, eventSettings(config))
+  const given = settingsBy(invocation, eventSettings(config))
   const settings = { ...given, port: opening.port('events', given.port) }
   signals.expected = true
   const warehouse = await opening.warehouse()

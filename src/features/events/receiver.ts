@@ -1,6 +1,7 @@
 /* The receiver from the program's side: a thread that is started, told what is synced, and ended. */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { resources } from '../../../schema/index.js'
 import { Bug, Stop } from '../../engine/base/errors.js'
@@ -38,7 +39,7 @@ export interface RunningReceiver {
 const ownDigest = (text: string): Uint8Array => createHash('sha256').update(text, 'utf8').digest()
 
 export function receiverCall(
-  config: Pick<Config, 'warehouse' | 'api'>,
+  config: Pick<Config, 'warehouse' | 'api' | 'folder'>,
   settings: EventSettings,
   synced: SyncedNow,
 ): ReceiverCall {
@@ -50,7 +51,7 @@ export function receiverCall(
     host,
     port,
     path,
-    tls,
+    tls: tls && { cert: resolve(config.folder, tls.cert), key: resolve(config.folder, tls.key) },
     maxBodyBytes,
     synced,
     secretDigests: secrets.map((secret) => ownDigest(secret.reveal())),

@@ -45,7 +45,9 @@ const shape = section(
         key: file('the key').describe('File with the key.'),
       })
       .optional()
-      .describe('Certificate for https; read again when the files change. Without it, plain http.'),
+      .describe(
+        "Certificate for https, relative to the configuration's folder; read again when the files change. Without it, plain http.",
+      ),
     allowInsecure: flag(
       'Allow plain http on an address that other machines can reach, for a network in which something else terminates TLS.',
     ),

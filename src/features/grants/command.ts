@@ -107,13 +107,17 @@ const grantsCommand: Command = {
 Lists the roles that shopsync grant let in, and since when. What else a role may read is not listed: shopsync check tells.`,
   examples: [['shopsync grants', 'one line a role']],
   run: async (invocation) => {
-    const [{ withContext }, { grantsText, readGrants }] = await Promise.all([
+    const [{ withContext }, { grantsText, readGrants }, { absenceText }] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
+      import('../../engine/warehouse/migrate.js'),
     ])
     return withContext(invocation, async (context) => {
-      const grants = await readGrants(await context.readingWarehouse())
-      await invocation.out.answer({ grants }, grantsText(grants, invocation.out.terminal))
+      const { out } = invocation
+      const warehouse = await context.readingWarehouse()
+      const absent = await absenceText(warehouse)
+      const grants = absent === undefined ? await readGrants(warehouse) : []
+      await out.answer({ grants, warehouse_absent: absent }, absent ?? grantsText(grants, out.terminal))
       return 0
     })
   },

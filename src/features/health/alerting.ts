@@ -6,6 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { reportSettings } from '../../engine/config/reportsection.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { programsOf } from '../../shell/callcommand.js'
 import type { CommandContext, FinishedWork } from '../../shell/command.js'
 import { secretsOf } from '../../shell/log.js'
 import { alertSettings } from './alertsettings.js'
@@ -53,7 +54,7 @@ async function optionsOf(context: CommandContext): Promise<Omit<AlertOptions, 'n
     isAwaited: invocation.out.isRead,
     warehouse: () => context.warehouseThere(),
     secrets: secretsOf(config),
-    programs: invocation.io,
+    programs: programsOf(context),
     signal: invocation.signals.signal,
   }
 }
@@ -75,7 +76,7 @@ export async function farewell(
   const secrets = secretsOf(config)
   const { tenantNames } = reportSettings(config)
   const notice = (message: string, fields: Record<string, unknown>): void => warn(context, message, fields)
-  const said = { alerts, clock, label, tenantNames, secrets, programs: invocation.io, signal, notice }
+  const said = { alerts, clock, label, tenantNames, secrets, programs: programsOf(context), signal, notice }
   return farewellOf(warehouse, tenantId, said)
 }
 

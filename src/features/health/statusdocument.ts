@@ -19,7 +19,7 @@ import {
 import { latenessOf } from '../../engine/run/lateness.js'
 import { type FailedWork, failedWorks } from '../../engine/warehouse/failedworks.js'
 import { readLateness } from '../../engine/warehouse/latenessrows.js'
-import { plannedChanges } from '../../engine/warehouse/migrate.js'
+import { absenceText, plannedChanges } from '../../engine/warehouse/migrate.js'
 import { type PrivacyStatus, privacyStatus } from '../../engine/warehouse/pendingprivacy.js'
 import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten } from '../../engine/warehouse/tenants.js'
@@ -49,6 +49,8 @@ export interface StatusReport {
   readonly healthy: boolean
   readonly checked_at: string
   readonly warehouse: string
+  /** That there is no warehouse, and what to type. Absent if there is one. */
+  readonly warehouse_absent?: string | undefined
   /** null: no run has stored a source yet. */
   readonly belongs_to: BelongsTo | null
   readonly stale_after_seconds: number
@@ -162,6 +164,14 @@ const isWell = ({
   !(events && isUnreadable(events)) &&
   belongs_to?.configured !== false
 
+/** No run has ever written to this warehouse. */
+async function statusOfNone({ warehouse }: StatusOptions) {
+  const warehouse_absent = await absenceText(warehouse)
+  const state = { tenants: [], cursors: [], lease: null, last_run: null, reason: null }
+  const none = { quarantined: 0, forgotten: 0, lateness: [], failed_works: [], incidents: [] }
+  return { warehouse_absent, ...state, ...none }
+}
+
 /** Freshness, row counts, problems and the last run of a warehouse. Read-only. */
 export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
   const stretched = await stretchedBound(asked.warehouse, asked.targets)
@@ -173,12 +183,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     belongs_to: await belongsTo(options.warehouse, options.source),
     stale_after_seconds: options.staleAfterMs / 1000,
   }
-  // No run has ever written to this warehouse.
-  if (missing.has('sync_cursors')) {
-    const state = { tenants: [], cursors: [], lease: null, last_run: null, reason: null }
-    const none = { quarantined: 0, forgotten: 0, lateness: [], failed_works: [], incidents: [] }
-    return { healthy: false, ...head, ...state, ...none }
-  }
+  if (missing.has('sync_cursors')) return { healthy: false, ...head, ...(await statusOfNone(options)) }
   const failed = await failedWorks(options.warehouse)
   const lateness = missing.has('sync_lateness') ? [] : await latenessStatus(options)
   const named = { tenants: options.tenants, resources: options.named ?? null }

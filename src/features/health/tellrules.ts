@@ -19,7 +19,7 @@ import { describeError, isExpected } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { readLastRun } from '../../engine/run/lastrun.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { Io } from '../../shell/io.js'
+import type { Programs } from '../../shell/callcommand.js'
 import type { AlertSettings } from './alertsettings.js'
 import { type AlertStateSettings, keptFrom, updateIncidents } from './alertstate.js'
 import { installationOf, type Message, messageOf, type Teller } from './alerttext.js'
@@ -98,7 +98,7 @@ export interface AlertOptions extends AlertStateSettings {
   readonly warehouse: () => Promise<Warehouse | undefined>
   /** Values that must not reach a program or appear in output. */
   readonly secrets: readonly string[]
-  readonly programs: Pick<Io, 'environment' | 'workingDirectory'>
+  readonly programs: Programs
   /** Reports a message that wasn't accepted. */
   readonly notice: (message: string, fields: Record<string, unknown>) => void
   /** Milliseconds for all messages together; default 30,000. */

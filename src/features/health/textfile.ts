@@ -24,8 +24,8 @@ export async function writeTextfile(named: string, text: string, folder: string)
 }
 
 /** Throws Stop if the file could not be written or nobody would collect it; writes nothing. */
-export async function tryTextfile(file: string, workingDirectory: string): Promise<void> {
-  const folder = resolve(workingDirectory, dirname(file))
+export async function tryTextfile(file: string, base: string): Promise<void> {
+  const folder = resolve(base, dirname(file))
   if (!file.endsWith('.prom'))
     throw new Stop(
       `metrics.textfile is ${file}: node_exporter ignores a file whose name does not end in .prom`,

@@ -80,6 +80,7 @@ export function headlineOf(report: StatusReport): string {
   if (reason !== null) return reasonText(reason)
   if (cursors.length === 0 && healthy)
     return forgotten > 0 ? 'every tenant was forgotten.' : 'first load: the tenants are being listed.'
+  if (report.warehouse_absent !== undefined) return report.warehouse_absent
   if (cursors.length === 0) return 'no tenant has been synced yet.'
   const loading = loadingText(report)
   const late = lateWords(cursors)
@@ -289,6 +290,7 @@ const quarantine = (report: StatusReport): string =>
 function next(report: StatusReport, troubled: readonly CursorHealth[]): string {
   // Every run would be refused; the line above about the source says what to type.
   if (report.belongs_to?.configured === false) return ''
+  if (report.warehouse_absent !== undefined) return ''
   if (report.cursors.length === 0) return 'Type shopsync sync'
   if (troubled.some((cursor) => cursor.state === 'failed'))
     return 'To find out what is wrong, type shopsync check; to try again, shopsync sync'

@@ -33,7 +33,7 @@ export async function writeMetrics(context: CommandContext): Promise<void> {
     const warehouse = await context.warehouseThere()
     if (warehouse === undefined) return
     const { writeTextfile } = await import('./textfile.js')
-    await writeTextfile(textfile, await metricsOf(context, warehouse), context.invocation.io.workingDirectory)
+    await writeTextfile(textfile, await metricsOf(context, warehouse), context.config.folder)
   } catch (error) {
     if (!isExpected(error) && outsideCode(error) === undefined) throw error
     const found = describeError(error)

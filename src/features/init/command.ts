@@ -107,12 +107,12 @@ async function printWay(invocation: Invocation, ways: typeof import('./words.js'
 
 /** Where the warehouse is to be, if it is a file. */
 async function makeFolder(folder: string, warehouse: string): Promise<void> {
-  const [{ mkdir }, { dirname }, { atHome, inFolder }] = await Promise.all([
+  const [{ mkdir }, { dirname }, { inFolder }] = await Promise.all([
     import('node:fs/promises'),
     import('node:path'),
     import('../../engine/config/address.js'),
   ])
-  const url = inFolder(atHome(warehouse), folder)
+  const url = inFolder(warehouse, folder)
   if (url.startsWith('sqlite:')) await mkdir(dirname(url.slice('sqlite:'.length)), { recursive: true })
 }
 

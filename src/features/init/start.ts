@@ -2,7 +2,6 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { configName } from '../../engine/config/load.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import type { Invocation } from '../../shell/command.js'
 import { loadConfiguration } from '../../shell/configuration.js'
@@ -34,11 +33,9 @@ export interface Start {
 }
 
 export async function startOf(invocation: Invocation): Promise<Start> {
-  const { io, globals } = invocation
+  const { io } = invocation
   const { config, written } = await loadConfiguration(invocation)
-  const name = configName({ file: globals.config, environment: io.environment })
-  const file = resolve(io.workingDirectory, name)
-  const folder = dirname(file)
+  const { folder, file = 'config.json' } = config
   // A container may run as a user without a name.
   const uid = process.getuid?.() ?? 0
   const gid = process.getgid?.() ?? 0
@@ -51,7 +48,7 @@ export async function startOf(invocation: Invocation): Promise<Start> {
   const outside = files
     .map((path) => dirname(resolve(folder, path)))
     .filter((place) => relative(folder, place).startsWith('..'))
-  const folders = jobFolders(io)
+  const folders = jobFolders(invocation)
   const around = await aroundJobs(invocation, config.api.allowInsecure)
   const jobs = jobNames(folders).flatMap((job) => {
     const { schedule } = readJob(job, folders, around)

@@ -8,7 +8,7 @@ const jobsCommand: Command = {
   name: 'jobs',
   summary: 'list the jobs, show when they are due, and validate their files',
   help: `
-Jobs are files: the ones in jobs/ of the working directory, then the ones that come with shopsync. list shows when each
+Jobs are files: the ones in jobs/ beside the configuration, then the ones that come with shopsync. list shows when each
 job is due and how it last ended; show prints its steps and the next instants of its schedule. validate reads the files
 as a run would, and exits with 1 if one is wrong, or is scheduled with "due": true while there are no targets.`,
   examples: [

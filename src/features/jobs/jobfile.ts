@@ -9,6 +9,7 @@ import { resources as declared } from '../../../schema/index.js'
 import { arrange } from '../../engine/base/arrange.js'
 import { Stop } from '../../engine/base/errors.js'
 import { addressProblem } from '../../engine/config/address.js'
+import { leftBehind } from '../../engine/config/configfolder.js'
 import { cronProblem } from '../../engine/config/cron.js'
 import { parseDuration } from '../../engine/config/duration.js'
 import { type Environment, expand } from '../../engine/config/expand.js'
@@ -29,15 +30,26 @@ import { inWords, type Problem, problemsOf, settingPaths } from '../../engine/co
 import { Secret } from '../../engine/config/secret.js'
 import { jobThenShape, thenProblems, thenSecrets } from '../../engine/config/thensection.js'
 import type { Invocation, JobStep, StepKind, StepSetting } from '../../shell/command.js'
-import { variablesOf } from '../../shell/configuration.js'
+import { folderOf, variablesOf } from '../../shell/configuration.js'
 import { stepsOf } from '../../shell/features.js'
-import type { Io } from '../../shell/io.js'
 import { packageFolder } from '../../shell/package.js'
 
-/** Where to look for jobs: in jobs/ of the working directory, then among those that come with the program. */
-export const jobFolders = ({ workingDirectory }: Io): readonly string[] => [
-  ...new Set([workingDirectory, packageFolder()].map((folder) => join(folder, 'jobs'))),
-]
+/** Where to look for jobs: in jobs/ beside the configuration, then among those that come with the program. */
+export function jobFolders(call: Pick<Invocation, 'globals' | 'io'>): readonly string[] {
+  const { workingDirectory } = call.io
+  const folder = folderOf(call)
+  const [own, shipped] = [join(folder, 'jobs'), join(packageFolder(), 'jobs')]
+  const { here = shipped } = leftBehind('jobs', { folder, workingDirectory }) ?? {}
+  if (here !== shipped && jobNames([here]).length > 0)
+    throw new Stop(
+      `Found jobs in ${here}, in the working directory; expected them in ${own}, beside the configuration`,
+      {
+        exitCode: 2,
+        hint: `To keep them, type mv ${here} ${own}; if they are not shopsync's, type mkdir ${own}`,
+      },
+    )
+  return [...new Set([own, shipped])]
+}
 
 /** What is needed to read job files. */
 export const aroundJobs = async (
@@ -207,7 +219,8 @@ export function readJob(name: string, folders: readonly string[], around: JobSur
   const file = jobFile(name, folders)
   if (file === undefined) return unknownJob(name, jobNames(folders), folders)
   const { value, lines } = parseFile(readFileSync(file, 'utf8'), file)
-  const filled = expand(value, { environment, folder: dirname(file), secrets })
+  // The folder that jobs/ is in: the configuration's.
+  const filled = expand(value, { environment, folder: dirname(dirname(file)), secrets })
   const parsed = jobShape(resources, kinds).safeParse(filled.value, { error: inWords })
   const schema = jobSchema(kinds, resources)
   const found = parsed.success

@@ -89,7 +89,7 @@ interface ReadJobs {
 
 /** The files of all jobs, read with the configuration at hand. */
 export async function readJobs({ invocation, config }: CommandContext): Promise<ReadJobs> {
-  const folders = jobFolders(invocation.io)
+  const folders = jobFolders(invocation)
   const around = await aroundJobs(invocation, config.api.allowInsecure)
   const jobs: Job[] = []
   const broken: ReadJobs['broken'][number][] = []
@@ -126,7 +126,7 @@ interface Known {
 
 /** The files of all jobs, or of the named one. */
 export async function jobFiles(invocation: Invocation, name: string | undefined): Promise<JobFile[]> {
-  const folders = jobFolders(invocation.io)
+  const folders = jobFolders(invocation)
   const names = name === undefined ? jobNames(folders) : [name]
   const { timeZone, last, allowInsecure, hasTargets } = await knownOf(invocation, names)
   const around = await aroundJobs(invocation, allowInsecure)

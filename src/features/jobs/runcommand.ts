@@ -5,7 +5,7 @@ export const runCommand: Command = {
   name: 'run',
   summary: 'run the job jobs/JOB.json: the command for cron',
   help: `
-Looks for the file in jobs/ below the working directory, then among the jobs that come with shopsync (hourly, nightly,
+Looks for the file in jobs/ beside the configuration, then among the jobs that come with shopsync (hourly, nightly,
 weekly-verify, backfill, due). schema/job.schema.json describes its settings. Its "schedule" tells shopsync schedule when
 it is due; cron needs a line of its own.
 
@@ -38,7 +38,7 @@ a snapshot, a report and the heartbeat, follows with --whole once all shards hav
     if (shards !== undefined) refuseBeside(invocation.options)
     return withContext(invocation, async (context) => {
       const around = await aroundJobs(invocation, context.config.api.allowInsecure)
-      const folders = jobFolders(invocation.io)
+      const folders = jobFolders(invocation)
       const job = readJob(invocation.argument ?? '', folders, around)
       if (shards === undefined) return carryOutJob(context, job)
       return (await import('./enqueue.js')).enqueue(context, job, shards)

@@ -23,7 +23,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
   ],
   run: async (invocation) => {
     const [
-      { withContext },
+      { tellMade, withContext },
       { hiddenWhat, loosenedWhat, migrateText, recomputedWhat, rewrittenWhat },
       { migrate },
       { loosenPrivacy, migrateStored },
@@ -43,6 +43,8 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
         const changes = await migrate(warehouse, ({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
         return changes.map(({ table, what }) => ({ table, what }))
       })
+      const { madeAs: warehouse_made } = warehouse
+      if (warehouse_made !== null) tellMade(context, warehouse_made)
       const { clock } = context
       const { signal } = invocation.signals
       const views = await makeViewsOf(context, warehouse)
@@ -69,7 +71,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
         ...hidden.done.map((one) => ({ table: one.table, what: hiddenWhat(one) })),
         ...loose.map((one) => ({ table: one.table, what: loosenedWhat(one) })),
       ]
-      const document = { warehouse: context.config.warehouse.label, changes }
+      const document = { warehouse: context.config.warehouse.label, warehouse_made, changes }
       await invocation.out.answer(document, migrateText(warehouse.where, changes))
       if (hidden.left !== null) context.log.warn(hidden.left)
       // Everything else was done.

@@ -80,6 +80,7 @@ async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): P
     { planText },
     { Stamps },
     { shown },
+    { absenceText },
   ] = await Promise.all([
     import('../../shell/commandcontext.js'),
     import('./work.js'),
@@ -89,6 +90,7 @@ async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): P
     import('./words.js'),
     import('../../engine/base/clock.js'),
     import('../../shell/progress.js'),
+    import('../../engine/warehouse/migrate.js'),
   ])
   const { options, out } = invocation
   return withContext(invocation, async (context) => {
@@ -109,15 +111,17 @@ async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): P
     const made = await shown(context, { stats: () => deps.source.stats() }, (shows) =>
       makePlan({ ...deps, observer: { ...deps.observer, ...shows } }, request, config.api.rateReserve),
     )
+    const absent = await absenceText(deps.warehouse)
     const views = await plannedViews(deps.warehouse, viewsWanted(context))
     const freshness = request.mode === 'sync' ? await freshnessOf(context, made) : undefined
     if (out.json)
       await out.document({
         ...made,
         view_changes: views.made,
+        warehouse_absent: absent,
         ...(freshness && { freshness: freshness.plan }),
       })
-    else out.say(planText(made, { views, more: freshness?.text ?? '' }, out.terminal))
+    else out.say(planText(made, { views, absent, more: freshness?.text ?? '' }, out.terminal))
     return made.cursors.some((cursor) => cursor.status === 'failed') ? 1 : 0
   })
 }

@@ -14,7 +14,16 @@ const shownLines = 20
 /** `more`: additional text, in its own paragraph. */
 export function planText(
   made: RunPlan,
-  { views, more = '' }: { readonly views: ViewsMade; readonly more?: string },
+  {
+    views,
+    absent = '',
+    more = '',
+  }: {
+    readonly views: ViewsMade
+    /** That there is no warehouse; empty if there is one. */
+    readonly absent?: string | undefined
+    readonly more?: string
+  },
   terminal: Terminal = plainTerminal,
 ): string {
   const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made)]
@@ -30,6 +39,7 @@ export function planText(
     ),
     cursorsText(made.cursors, terminal),
     refillsText(made.cursors),
+    absent,
     changesText(made.table_changes),
     viewsText(views),
     more,
@@ -107,13 +117,7 @@ const viewsText = ({ made, troubles }: ViewsMade): string =>
     ...troubles.map(({ message, hint }) => `${message}. ${hint}.`),
   ].join('\n')
 
-const isNew = (changes: RunPlan['table_changes']): boolean =>
-  changes.some(({ table, what }) => table === 'sync_cursors' && what === 'create table')
-
 const changesText = (changes: RunPlan['table_changes']): string =>
-  isNew(changes) ? `There is no warehouse there yet; the run creates it. ${listOf(changes)}` : listOf(changes)
-
-const listOf = (changes: RunPlan['table_changes']): string =>
   changes.length === 0
     ? 'The tables are up to date.'
     : `Changes to the tables:\n${firstOf(changes, shownChanges, changeLine, (others) => `and ${count(others)} more`)}`

@@ -34,17 +34,14 @@ const parts = async () => ({
 })
 
 async function list({ out }: Invocation, context: CommandContext): Promise<number> {
-  const [{ listQuarantine, quarantineText, noWarehouseText }, { isNew }] = await Promise.all([
+  const [{ listQuarantine, quarantineText }, { absenceText }] = await Promise.all([
     parts(),
     import('../../engine/warehouse/migrate.js'),
   ])
   const warehouse = await context.readingWarehouse()
-  const isAbsent = await isNew(warehouse)
-  const entries = isAbsent ? [] : await listQuarantine(warehouse, context.choice)
-  await out.answer(
-    { values: entries },
-    isAbsent ? noWarehouseText(warehouse.where) : quarantineText(entries, out.terminal),
-  )
+  const absent = await absenceText(warehouse)
+  const values = absent === undefined ? await listQuarantine(warehouse, context.choice) : []
+  await out.answer({ values, warehouse_absent: absent }, absent ?? quarantineText(values, out.terminal))
   return 0
 }
 

@@ -6,9 +6,6 @@ import type { Quarantined, Replayed } from './work.js'
 
 const empty = 'Nothing is in quarantine.'
 
-export const noWarehouseText = (where: string): string =>
-  `There is no warehouse at ${where} yet, and nothing is in quarantine. Type shopsync sync`
-
 export const leftText = (left: number): string =>
   `${plural(left, 'record')} still in quarantine: shopsync quarantine list`
 

@@ -23,27 +23,28 @@ quarantine and drift.`,
   ],
   readsAnyEncoding: true,
   run: async (invocation) => {
-    const [{ withContext }, { checkPlace, writeOperations, writeReport }, words, { shown }] =
+    const [{ withContext }, { checkPlace, pageAt, writeOperations, writeReport }, words, { shown }] =
       await Promise.all([
         import('../../shell/commandcontext.js'),
         import('./work.js'),
         import('./words.js'),
         import('../../shell/progress.js'),
       ])
-    const { options, out } = invocation
+    const { options, out, io } = invocation
     const isOperations = options.operations === true
     const file = String(options.out ?? (isOperations ? 'operations.html' : 'report.html'))
-    checkPlace(file, invocation.io)
+    const page = pageAt(io.workingDirectory, file)
+    checkPlace(page)
     return withContext(invocation, async (context) => {
       await context.refuseForgotten()
       const { tenants } = context.choice
       const making = { what: 'asking the warehouse, and drawing the page' }
       if (isOperations) {
-        const written = await shown(context, making, () => writeOperations(context, file, tenants))
+        const written = await shown(context, making, () => writeOperations(context, page, tenants))
         await out.answer(written.document, words.operationsText(written))
         return 0
       }
-      const written = await shown(context, making, () => writeReport(context, file, tenants))
+      const written = await shown(context, making, () => writeReport(context, page, tenants))
       await out.answer(written.document, words.reportText(written, out.terminal))
       return 0
     })

@@ -267,6 +267,8 @@ export interface ReportData {
   readonly periods: readonly ReportPeriod[]
   /** All tenants together; each tenant and each shop, if there are few; empty in a warehouse that was never synced. */
   readonly scopes: readonly ReportScope[]
+  /** That there is no warehouse; undefined if there is one. */
+  readonly absent?: string | undefined
   /** All tenants, if there are several, with most sales first. */
   readonly tenants: readonly TenantLine[]
 }

@@ -24,6 +24,8 @@ export interface OperationsData {
   /** The warehouse's address without its password. */
   readonly warehouse: string
   readonly belongsTo: BelongsTo | null
+  /** That there is no warehouse; undefined if there is one. */
+  readonly absent?: string | undefined
   /** Nothing was ever synced: everything else is empty. */
   readonly isEmpty: boolean
   readonly incidents: readonly Incident[]

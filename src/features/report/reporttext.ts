@@ -8,7 +8,7 @@ import type { QuestionAnswer } from './fact.js'
 /** The first screen of the report for a terminal: the questions and their answers. */
 export function answersText(data: ReportData, terminal: Terminal = plainTerminal): string {
   const [scope] = data.scopes
-  if (scope === undefined) return neverSynced
+  if (scope === undefined) return data.absent ?? neverSynced
   const answers = answersOf(data, scope)
   return paragraphs(
     readingOrder.flatMap((question) =>

@@ -14,7 +14,8 @@ export const reportAsStep: StepKind = {
       shape: textLeaf('a file such as "report.html"')
         .optional()
         .meta({
-          description: "report: the file; report.html by default, operations.html for the operator's page.",
+          description:
+            "report: the file, relative to the configuration's folder; report.html by default, operations.html for the operator's page.",
           examples: ['report.html'],
         }),
       elsewhere: 'none: only report writes a file',
@@ -44,15 +45,15 @@ export const reportAsStep: StepKind = {
     tell,
   ) => {
     const { tenants } = chooseFrom(context.config, step)
-    const out = named ?? (operations ? 'operations.html' : 'report.html')
-    const [{ checkPlace, writeOperations, writeReport }, words, { remembered }, { reportOfNothing }] =
+    const [{ checkPlace, pageAt, writeOperations, writeReport }, words, { remembered }, { reportOfNothing }] =
       await Promise.all([
         import('./work.js'),
         import('./words.js'),
         import('../../engine/warehouse/failedworks.js'),
         import('../../shell/execute.js'),
       ])
-    checkPlace(out, context.invocation.io)
+    const page = pageAt(context.config.folder, named ?? (operations ? 'operations.html' : 'report.html'))
+    checkPlace(page)
     return {
       asksSource: false,
       carryOut: async ({ runId, warehouse, asked: signal }) => {
@@ -60,8 +61,8 @@ export const reportAsStep: StepKind = {
         const trying = { what: 'report', warehouse, now: started, signal } as const
         const text = await remembered(trying, async () =>
           operations
-            ? words.operationsText(await writeOperations(context, out, tenants))
-            : words.reportText(await writeReport(context, out, tenants)),
+            ? words.operationsText(await writeOperations(context, page, tenants))
+            : words.reportText(await writeReport(context, page, tenants)),
         )
         const report = reportOfNothing({
           run_id: runId,

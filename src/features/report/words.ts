@@ -12,9 +12,9 @@ export const reportText = ({ data, file }: Written<ReportData>, terminal?: Termi
 
 /** The start of the operator's page, and where it is. */
 export function operationsText({ data, file }: Written<OperationsData>): string {
-  const { belongsTo, incidents, isEmpty, late } = data
+  const { belongsTo, incidents, isEmpty, late, absent = neverSynced } = data
   const found = isEmpty
-    ? neverSynced
+    ? absent
     : incidents.length === 0
       ? 'No incident is open.'
       : `${plural(incidents.length, 'incident')} open: ${incidents.map(({ message }) => message).join('; ')}`

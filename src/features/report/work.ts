@@ -10,12 +10,21 @@ import { reportSettings } from '../../engine/config/reportsection.js'
 import { freshnessSettings } from '../../engine/config/targetsection.js'
 import { readThenCheck } from '../../engine/warehouse/migrate.js'
 import type { CommandContext } from '../../shell/command.js'
-import type { Io } from '../../shell/io.js'
 import { staleAfterNow } from '../targets/stretchedbound.js'
 import { answersOf } from './answers.js'
 import type { ReportData } from './data.js'
 import type { OperationsData } from './operationsdata.js'
 import type { ReportOptions } from './read/opening.js'
+
+/** Where a page goes. */
+interface PagePlace {
+  /** As a person or a job named it. */
+  readonly file: string
+  readonly path: string
+}
+
+/** `folder`: where a relative name starts. */
+export const pageAt = (folder: string, file: string): PagePlace => ({ file, path: resolve(folder, file) })
 
 /** The owner's or the operator's page, written to a file. */
 export interface Written<Data> {
@@ -33,8 +42,7 @@ const cannot = (found: string, hint: string): never => {
  * Throws Stop if the report can't be written. Called before any work, since making a report takes seconds. Leaves
  * nothing behind, and doesn't touch an older report.
  */
-export function checkPlace(file: string, { workingDirectory }: Io): void {
-  const path = resolve(workingDirectory, file)
+export function checkPlace({ file, path }: PagePlace): void {
   const there = isFolder(dirname(path)) ? statSync(path, { throwIfNoEntry: false }) : undefined
   if (file === '') cannot('Found no name', 'Type shopsync report --out report.html')
   if (there?.isDirectory())
@@ -112,11 +120,10 @@ const documentOf = (path: string, data: ReportData): object => ({
 /** `tenants`: null for all. Queries the warehouse, draws the owner's page and writes it. */
 export async function writeReport(
   context: CommandContext,
-  file: string,
+  { file, path }: PagePlace,
   tenants: readonly Int64[] | null,
 ): Promise<Written<ReportData>> {
   const { data, text } = await drawReport(context, tenants)
-  const path = resolve(context.invocation.io.workingDirectory, file)
   await write(path, text)
   return { file, data, document: documentOf(path, data) }
 }
@@ -124,11 +131,10 @@ export async function writeReport(
 /** `tenants`: null for all. Queries the warehouse, draws the operator's page and writes it. */
 export async function writeOperations(
   context: CommandContext,
-  file: string,
+  { file, path }: PagePlace,
   tenants: readonly Int64[] | null,
 ): Promise<Written<OperationsData>> {
   const { data, text } = await drawOperations(context, tenants, { isServed: false })
-  const path = resolve(context.invocation.io.workingDirectory, file)
   await write(path, text)
   const { madeAt, warehouse, belongsTo: belongs_to, incidents, resources } = data
   const head = { file: path, made_at: madeAt, warehouse, belongs_to }

@@ -30,7 +30,7 @@ Reads only the warehouse. Runs are kept for history.keep; idle ones older than a
     ...choiceOptions,
   ],
   run: async (invocation) => {
-    const [{ withContext }, { readRuns }, { runsText, noRunsText }, { isNew }] = await Promise.all([
+    const [{ withContext }, { readRuns }, { runsText }, { absenceText }] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
@@ -40,8 +40,9 @@ Reads only the warehouse. Runs are kept for history.keep; idle ones older than a
     const last = wholeNumber('--last', options.last, { from: 1, to: mostRuns, example: usualNumber })
     return withContext(invocation, async (context) => {
       const warehouse = await context.readingWarehouse()
-      if (await isNew(warehouse)) {
-        await out.answer({ runs: [] }, noRunsText(warehouse.where))
+      const absent = await absenceText(warehouse)
+      if (absent !== undefined) {
+        await out.answer({ runs: [], warehouse_absent: absent }, absent)
         return 0
       }
       await context.refuseUnknown()

@@ -14,9 +14,6 @@ import { type Ink, plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table, unbroken } from '../../shell/texttable.js'
 import type { PastRun } from './work.js'
 
-export const noRunsText = (where: string): string =>
-  `There is no warehouse at ${where} yet, and nothing has run. Type shopsync sync`
-
 const mostFailures = 5
 
 const number = (value: number | bigint | null): string => (value === null ? '' : count(value))

@@ -34,8 +34,8 @@ const runsTold = 50
 /** Runs until a signal comes. */
 export async function runJobs(context: CommandContext, opening: Opening): Promise<number> {
   const { invocation, config, clock, log } = context
-  const { signals, out, io } = invocation
-  const book = new JobBook(jobFolders(io), await aroundJobs(invocation, config.api.allowInsecure))
+  const { signals, out } = invocation
+  const book = new JobBook(jobFolders(invocation), await aroundJobs(invocation, config.api.allowInsecure))
   const jobs = book.open()
   signals.expected = true
   const warehouse = await opening.warehouse()

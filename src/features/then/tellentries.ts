@@ -9,6 +9,7 @@ import type { ThenEntry } from '../../engine/config/thensection.js'
 import type { RunReport } from '../../engine/run/runreport.js'
 import { changesThrough } from '../../engine/warehouse/changesthrough.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { programsOf } from '../../shell/callcommand.js'
 import type { CommandContext } from '../../shell/command.js'
 import { deliverTo, messageId, receiverIds } from '../../shell/deliverto.js'
 import { secretsOf } from '../../shell/log.js'
@@ -142,11 +143,13 @@ async function tell(
 }
 
 async function deliver(
-  { config, clock, invocation, log }: CommandContext,
+  context: CommandContext,
   { id, name, entry }: Named,
   body: string,
 ): Promise<{ readonly delivered: boolean; readonly found: string }> {
-  const { io, signals, out } = invocation
+  const { config, clock, log } = context
+  const { signals, out } = context.invocation
+  const { environment, folder } = programsOf(context)
   const own = [entry.webhook, entry.secret].flatMap((secret) => secret?.reveal() ?? [])
   const done = await deliverTo(
     entry,
@@ -157,7 +160,7 @@ async function deliver(
       signal: signals.signal,
       budgetMs: entry.webhook === undefined ? entry.timeout : Math.min(entry.timeout, webhookMs),
       secrets: [...secretsOf(config), ...own],
-      programs: { ...io, environment: { ...io.environment, [nestedVariable]: '1' } },
+      programs: { environment: { ...environment, [nestedVariable]: '1' }, folder },
     },
   )
   const fields = { entry: name, found: done.found, output: done.output }

@@ -197,9 +197,8 @@ export class Pool {
     const { round, shard } = taken
     let job: Job
     try {
-      const { io } = context.invocation
       const surroundings = await aroundJobs(context.invocation, context.config.api.allowInsecure)
-      job = readJob(round.job, jobFolders(io), surroundings)
+      job = readJob(round.job, jobFolders(context.invocation), surroundings)
     } catch (error) {
       context.log.error({ job: round.job, error: describeError(error) }, 'Job failed')
       return { exitCode: isExpected(error) ? 2 : bugExitCode, reason: null, error }

@@ -71,7 +71,7 @@ describe('a configuration', () => {
     expect(config.warehouse).toMatchObject({
       schema: 'shopsync',
       autoMigrate: true,
-      label: 'sqlite:./warehouse.db',
+      label: `sqlite:${folder}/warehouse.db`,
     })
     expect(config.sections.status).toEqual({ staleAfter: 93_600_000, deletesUncheckedAfter: 259_200_000 })
     expect(config.resources.vehicles).toEqual({ enabled: true, path: undefined, columns: {}, history: false })
@@ -125,7 +125,7 @@ describe('a configuration', () => {
     )
     expect(config.api.secret.reveal()).toBe('from-a-file')
     expect(config.api.baseUrl).toBe('https://eu.example.com')
-    expect(config.warehouse.label).toBe('sqlite:./${literal}.db')
+    expect(config.warehouse.label).toBe(`sqlite:${folder}/\${literal}.db`)
   })
 
   test('takes no blank and no line break from around an address or a credential', () => {

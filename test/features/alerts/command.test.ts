@@ -12,7 +12,7 @@ const script = (text: string): string => {
   return file
 }
 const secret = 'a-long-partner-secret'
-const programs = { environment: process.env, workingDirectory: tmpdir() }
+const programs = { environment: process.env, folder: tmpdir() }
 
 it('gets the message on stdin, its arguments unchanged, and no secret in its environment', async () => {
   const environment = { ...process.env, TEST_API_SECRET: secret, TEST_PLAIN: 'plain' }

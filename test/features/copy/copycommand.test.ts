@@ -139,7 +139,7 @@ test('without a warehouse: exit 2, and none is made', async () => {
   const ended = await run(['copy', '--to', 'sqlite:./copy.db'])
   here.configure({ status: { staleAfter: 'P3650D' } })
   expect(ended.code).toBe(2)
-  expect(ended.stderr).toContain('There is no warehouse at')
+  expect(ended.stderr).toContain('There is no warehouse yet: there is no file')
   expect(['none.db', 'copy.db'].filter((file) => existsSync(join(here.folder, file)))).toEqual([])
 })
 

@@ -78,7 +78,7 @@ describe.each(bothWarehouses())('into $name', (kind) => {
     })
     expect(await refusal(copyInto(kind.address(), kind.address()))).toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('There is no warehouse at'),
+      message: expect.stringContaining('There is no warehouse yet'),
     })
   })
 

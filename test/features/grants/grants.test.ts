@@ -104,19 +104,30 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
         ...['--config', as],
       ])
     const seen = (what: string) => rowsOf(owner, `select distinct ${what} from ${other}.dim_shops order by 1`)
-    // With a schema of its own it needs no right on the database any more.
-    const [{ database = '' } = {}] = await rowsOf<{ database: string }>(
-      owner,
-      'select quote_ident(current_database()) as database',
-    )
+    // With a schema of its own it needs no right on the database.
     await owner.query(`grant delete on all tables in schema ${address.schema} to ${own};
       grant usage on schema ${address.schema}_analytics to ${own};
       grant select on all tables in schema ${address.schema}_analytics to ${own};
-      grant create on database ${database} to ${own}`)
+      create schema ${other}; grant create, usage on schema ${other} to ${own}`)
+    // An empty one is taken, if it is ours alone.
+    const foreign = await grantAs(first)
+    expect([foreign.code, foreign.stderr]).toEqual([
+      2,
+      expect.stringContaining(`alter schema "${other}" owner to ${own}`),
+    ])
+    await owner.query(`alter schema ${other} owner to ${own}; grant create on schema ${other} to public`)
+    const shared = await grantAs(first)
+    expect([shared.code, shared.stderr]).toEqual([
+      2,
+      expect.stringContaining(`revoke create on schema "${other}" from public`),
+    ])
+    await owner.query(`revoke create on schema ${other} from public`)
     const granted = await grantAs(first, second)
     expect(granted.code, granted.stderr).toBe(0)
     expect(granted.stdout).toMatch(/ in \d\d views of the schema /)
-    await owner.query(`revoke create on database ${database} from ${own}`)
+    // What we couldn't make again stays.
+    expect((await shopsync(['revoke', '--role', other, '--config', as])).code).toBe(0)
+    expect((await grantAs(first, second)).code).toBe(0)
     const less = await grantAs(first)
     expect(less.code, less.stderr).toBe(0)
     expect(await seen('tenant_id::int as t')).toEqual([{ t: first }])
@@ -164,9 +175,9 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain(`revoke all on table ${address.schema}.customers from public`)
     await owner.query(`revoke select on ${address.schema}.customers from public`)
-    await owner.query(`create schema ${other}`)
-    expect((await ask()).stderr).toContain('which shopsync did not make')
-    await owner.query(`drop schema ${other}; drop role ${other}`)
+    await owner.query(`create schema ${other}; create table ${other}.theirs ()`)
+    expect((await ask()).stderr).toContain('which shopsync did not make, with something in it')
+    await owner.query(`drop schema ${other} cascade; drop role ${other}`)
     expect((await ask()).stderr).toContain('There is no role')
   })
 

@@ -40,7 +40,7 @@ describe('jobs', () => {
       })
   })
 
-  test('those in the working directory come first', () => {
+  test('those beside the configuration come first', () => {
     writeFileSync(
       join(own, 'hourly.json'),
       '{"description":"Mine.","steps":[{"command":"sync","tenants":[9007199254740993]}]}',

@@ -187,7 +187,7 @@ describe.concurrent('a SQLite file', () => {
         other.close()
       },
     ],
-    ['without anything', 'listen', 'There is no warehouse at', (file) => writeFileSync(file, '')],
+    ['without anything', 'listen', 'There is no warehouse yet', (file) => writeFileSync(file, '')],
     ['of another kind', 'schedule', 'cannot be read', (file) => writeFileSync(file, 'x'.repeat(10_000))],
   ]
   test.each(sample(refused))('a file %s is refused by %s', async (_what, command, says, make) => {

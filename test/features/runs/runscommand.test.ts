@@ -26,7 +26,7 @@ describe.each(warehouses())('$name', (kind) => {
       return ended.json<{ runs: PastRun[] }>().runs
     }
     const nothing = await shopsync(['runs', '--config', config])
-    expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing has run') })
+    expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('There is no warehouse yet') })
 
     const warehouse = await openAt(address)
     await syncInOrder(sandbox, warehouse, { resources })

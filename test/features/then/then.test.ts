@@ -342,7 +342,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(told()).toMatchObject([{ job: 'skipped' }])
     // As a second scheduler would start it for the same instant.
     const carryOut = async (invocation: Invocation): Promise<number> => {
-      const job = readJob('skipped', jobFolders(invocation.io), await aroundJobs(invocation, true))
+      const job = readJob('skipped', jobFolders(invocation), await aroundJobs(invocation, true))
       return await withContext(invocation, (context) => carryOutJob(context, { ...job, plannedAt }))
     }
     const { code, stderr } = await shopsync(['instant'], {

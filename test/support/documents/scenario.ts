@@ -227,7 +227,10 @@ export async function documents(
         document = ended.stdout
       }
       const kept = { command: words.join(' '), exit_code: ended.code, document }
-      found.set(name, `${inLines(stable.value(kept, name !== 'dictionary'))}\n`)
+      const lines = inLines(stable.value(kept, name !== 'dictionary'))
+      // Other tests have warehouses in the same database.
+      const text = lines.replaceAll(/(There is no warehouse yet: ).*?(: writable|"[,}\n])/g, '$1<why>$2')
+      found.set(name, `${text}\n`)
     }
     return found
   } finally {

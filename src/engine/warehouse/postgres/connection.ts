@@ -210,7 +210,7 @@ function read(parameter: string, file: string): string {
       `warehouse.url names ${file} as ${parameter}, which cannot be read (${codeFromOutside(cause)})`,
       {
         exitCode: 2,
-        hint: 'Expected the path of a file with certificates in PEM form, absolute or from the working directory',
+        hint: 'Expected the path of a file with certificates in PEM form, absolute or from the folder of the configuration (after --to: from the working directory)',
         cause,
       },
     )

@@ -5,12 +5,13 @@
 import { type CompiledQuery, Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import { Bug } from '../../base/errors.js'
+import { joinedNames } from '../../base/format.js'
 import { exact } from '../../base/int64.js'
 import { columnTypes } from '../../model/columntypes.js'
 import type { Table } from '../../model/table.js'
 import { rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
-import type { Dialect, LiveColumn, LiveIndex } from '../dialect.js'
+import type { Dialect, LiveColumn, LiveIndex, Obstacle } from '../dialect.js'
 import type { Session } from '../transaction.js'
 import { connecting, sendAlone, transactionLocally } from './connection.js'
 import { connect, lastOf, settledPool } from './connectionpool.js'
@@ -132,6 +133,33 @@ function warm(pool: pg.Pool): void {
       (client) => client.release(),
       () => {},
     )
+}
+
+/** Why there is no warehouse: most often, its schema has another name. */
+async function absence(db: Db, schema: string, place: string): Promise<Obstacle> {
+  const asked = sql<{
+    name: string
+    isOurs: boolean
+    hasTables: boolean
+  }>`select nspname as name, nspname = ${schema} as "isOurs",
+      (select count(*) = 3 from pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p')
+        and c.relname in ('sync_meta', 'sync_cursors', 'tenants')) as "hasTables"
+    from pg_namespace n order by nspname`
+  const { rows } = await asked.execute(db)
+  const found = rows.some(({ isOurs }) => isOurs)
+    ? `the schema ${schema} of postgres://${place} has none of its tables`
+    : `there is no schema ${schema}`
+  const others = rows.flatMap(({ name, isOurs, hasTables }) => (hasTables && !isOurs ? name : []))
+  const [other] = others
+  if (other === undefined)
+    return {
+      problem: found.includes(place) ? found : `${found} in postgres://${place}`,
+      hint: 'Type shopsync sync, which makes one there, or correct "warehouse" in the configuration',
+    }
+  return {
+    problem: `${found}; this database has ${others.length === 1 ? 'a warehouse' : 'warehouses'} in ${joinedNames(others)}`,
+    hint: `Write "schema": "${other}" beside warehouse.url; or, to make another one in ${schema}, type shopsync sync`,
+  }
 }
 
 /** For how many seconds a change of a table waits for those who read it, before it lets others pass and tries again. */
@@ -269,6 +297,7 @@ export function postgresDialect(
       liveColumns: () => liveColumns(db, schema),
       liveIndexes: () => liveIndexes(db, schema),
       interferences: (tables) => interferences(db, names, tables),
+      absence: () => absence(db, schema, place),
       narrowEncoding: () => narrowEncoding(db),
       prepare: (session) => prepare(db, schema, session),
       waitBriefly: (session, seconds) => waitBriefly(db, session, seconds),

@@ -154,6 +154,10 @@ const nothing = {
   /** The schema was made for a reader's views. */
   isMarked: false,
   isEmpty: false,
+  /** We have its owner's rights. */
+  isOwned: false,
+  /** Who else may create in it, and could put functions where the reader looks first. */
+  creators: '',
   mayCreate: false,
   database: '',
   us: '',
@@ -167,6 +171,9 @@ export async function schemaOf(
     select exists (select from pg_roles where rolname = ${role}) as "hasRole", n.oid is not null as "exists",
       coalesce(${markedWith} = ${readerMark(tables)}, false) as "isMarked",
       not exists (select from pg_depend where refclassid = 'pg_namespace'::regclass and refobjid = n.oid) as "isEmpty",
+      coalesce(pg_has_role(n.nspowner, 'usage'), false) as "isOwned",
+      (select coalesce(string_agg(distinct case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end, ', '), '')
+        from aclexplode(n.nspacl) where privilege_type = 'CREATE' and grantee <> n.nspowner) as creators,
       has_database_privilege(current_database(), 'create') as "mayCreate",
       quote_ident(current_database()) as database, quote_ident(current_user) as us
     from (select) one left join pg_namespace n on n.nspname = ${role}`)
@@ -176,14 +183,24 @@ export async function schemaOf(
 /** Why we can't make a reader's views in a schema of its name. */
 export function schemaTrouble(
   role: string,
-  { hasRole, exists, isMarked, mayCreate, database, us }: typeof nothing,
+  { hasRole, exists, isMarked, isEmpty, isOwned, creators, mayCreate, database, us }: typeof nothing,
 ): ViewTrouble | undefined {
   const name = quote(role)
   if (!hasRole) return noRole(name)
-  if (exists && !isMarked)
+  if (exists && !isMarked && !isEmpty)
     return {
-      message: `There is a schema ${name} already, which shopsync did not make`,
-      hint: `Choose another role; or, if nobody needs the schema, type: drop schema ${name}`,
+      message: `There is a schema ${name} already, which shopsync did not make, with something in it`,
+      hint: `Choose another role; or, if nobody needs the schema, type: drop schema ${name} cascade`,
+    }
+  if (exists && !isMarked && !isOwned)
+    return {
+      message: `There is an empty schema ${name}, which the role that runs shopsync does not own`,
+      hint: `As its owner type: alter schema ${name} owner to ${us}`,
+    }
+  if (exists && !isMarked && creators !== '')
+    return {
+      message: `There is an empty schema ${name}, in which others may create: ${creators}`,
+      hint: `Type: revoke create on schema ${name} from ${creators}`,
     }
   if (exists || mayCreate) return undefined
   return {

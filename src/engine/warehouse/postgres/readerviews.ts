@@ -335,7 +335,9 @@ export function readerStore(db: Db, tables: string, views: string): ReaderStore 
       if (hanging.length > 0) throw new Stop(leftText(hanging), { exitCode: 1, hint: endText(hanging) })
       const drops = names.map((name) => `drop view ${name}`)
       await runAll(db, run, [shortly, ...drops, `comment on schema ${schema} is null`])
-      if ((await schemaOf(ask, readable(role))).isEmpty) await runAll(db, run, [`drop schema ${schema}`])
+      // One that we couldn't make again stays, as somebody made it for us.
+      const { isEmpty, mayCreate } = await schemaOf(ask, readable(role))
+      if (isEmpty && mayCreate) await runAll(db, run, [`drop schema ${schema}`])
     },
   }
 }

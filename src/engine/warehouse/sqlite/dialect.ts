@@ -231,6 +231,10 @@ const catalogOf = (
   liveColumns: async () => liveColumns(raw),
   liveIndexes: async () => liveIndexes(raw),
   interferences: async (tables) => interferences(raw, tables),
+  absence: async () => ({
+    problem: existsSync(path) ? `the file ${path} has none of its tables` : `there is no file ${path}`,
+    hint: 'Type shopsync sync, which makes one there, or correct "warehouse" in the configuration',
+  }),
   narrowEncoding: async () => undefined,
   waitBriefly: async () => {},
   prepare: async () => (named ? undefined : tryBeside(path, where, async () => {})),

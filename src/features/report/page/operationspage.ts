@@ -281,7 +281,7 @@ export function operationsPage(data: OperationsData, draw: Draw, isServed: boole
     title: 'Operations',
     header: html`<div><h1>Operations</h1><p>${made}</p></div>${isServed ? linksHtml : null}`,
     main: data.isEmpty
-      ? html`<article class="panel empty"><h2>No data yet</h2><p>${neverSynced}</p></article>`
+      ? html`<article class="panel empty"><h2>No data yet</h2><p>${data.absent ?? neverSynced}</p></article>`
       : bodyHtml(data, draw),
     footer: html`Generated ${made} from ${data.warehouse}. All times are UTC. For the shops’ figures: <code>shopsync report</code>.`,
   })

@@ -139,7 +139,7 @@ function headerHtml(data: ReportData): Html {
 
 const bodyHtml = (data: ReportData, draw: Draw): Html =>
   data.scopes.length === 0
-    ? html`<article class="panel empty"><h2>No data yet</h2><p>${neverSynced}</p></article>`
+    ? html`<article class="panel empty"><h2>No data yet</h2><p>${data.absent ?? neverSynced}</p></article>`
     : html`${data.scopes.map((scope, i) => scopeHtml(data, scope, draw, i === 0))}`
 
 /** The whole page as text. */

@@ -5,6 +5,7 @@
 import { columnsRead } from '../../../../schema/viewreads.js'
 import { views as declaredViews } from '../../../../schema/views/index.js'
 import { fromMicros } from '../../../engine/base/timestamp.js'
+import { absenceText } from '../../../engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
 import { dayOf, endDay } from '../../analytics/shopday.js'
 import { openIncidents } from '../../health/openincidents.js'
@@ -44,7 +45,8 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
   const head = { madeAt, warehouse: label, today, timeZone }
   const none = { belongsTo: null, months: [], lastMonth: null, periods: [], scopes: [], tenants: [] }
   const found = await withData(options, asked, (opened) => figuresOf(opened, options, today))
-  return { ...head, ...(found ?? none) }
+  if (found) return { ...head, ...found }
+  return { ...head, ...none, absent: await absenceText(options.warehouse) }
 }
 
 async function figuresOf(

@@ -1,5 +1,6 @@
 /* What the operator's page shows: how the data arrived, from the product's own tables. */
 import { fromMicros } from '../../../engine/base/timestamp.js'
+import { absenceText } from '../../../engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
 import { readEventsStatus } from '../../events/eventview.js'
 import { lateWords } from '../../health/cursorhealth.js'
@@ -68,7 +69,7 @@ export async function readOperations(options: ReportOptions): Promise<Operations
   const { warehouse, label, nowMicros } = options
   const found = await withData(options, ['dim_tenants'], (opened) => stateOf(opened, options))
   const head = { madeAt: fromMicros(nowMicros), warehouse: label }
-  if (found === undefined) return { ...head, ...nothingYet }
+  if (found === undefined) return { ...head, ...nothingYet, absent: await absenceText(warehouse) }
   return { ...head, isEmpty: false, ...found, ...(await runsAndEvents(warehouse, options)) }
 }
 
