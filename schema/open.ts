@@ -1,4 +1,5 @@
 /** Conditions for open items: late work, unsettled invoices. Used by views and by the snapshot. */
+import { todayIn } from './today.js'
 import type { ViewWords } from './view.js'
 
 /** Closed after it was due, or still open past that time; unknown for an invoice without a closing time. */
@@ -25,7 +26,7 @@ export function atLeastDue(o: string): string {
 
 /** Days from the closing of an order until today, if it was closed. */
 export const daysSinceClosing = (q: ViewWords, o: string): string =>
-  `${q.dayNumber(q.day(q.zone(`${o}.tenant_id`, `${o}.shop_id`), q.now))} - ${q.dayNumber(`${o}.closed_on`)}`
+  `${todayIn(q, q.zone(`${o}.tenant_id`, `${o}.shop_id`))} - ${q.dayNumber(`${o}.closed_on`)}`
 
 /** For an order's totals: what was sold and exists at the source. */
 export const isInvoice = (o: string): string => `${o}.state = 'invoice' and ${o}._deleted_at is null`

@@ -223,8 +223,11 @@ export function stacked(
   plain: readonly PlainLeg[] = [],
 ): string {
   const names = stackedNames(q, figures, plain)
-  const padded = (own: ReadonlySet<string>): string =>
-    names.map((name) => `${q.summand(own.has(name) ? `l.${name}` : undefined)} as ${name}`).join(', ')
+  // The first leg names the columns of all. Every client of a SQLite file parses the texts of all views when it opens it.
+  const padded = (own: ReadonlySet<string>, isFirst: boolean): string =>
+    names
+      .map((name) => q.summand(own.has(name) ? `l.${name}` : undefined) + (isFirst ? ` as ${name}` : ''))
+      .join(', ')
   const queries = [
     ...legsOf(q, figures).map((leg) => ({
       text: legText(q, leg, period),
@@ -239,9 +242,9 @@ export function stacked(
       isAside,
     })),
   ]
-  const stack = queries.map(({ text, own, isAside }) => {
+  const stack = queries.map(({ text, own, isAside }, i) => {
     const isThere = isAside ? undefined : countedIn(own.map((name) => `l.${name} <> 0`).join(' or '))
-    return `select l.tenant_id, l.shop_id, l.period, ${padded(new Set(own))}, ${q.summand(isThere)} as has_value from (${text}) l`
+    return `select l.tenant_id, l.shop_id, l.period, ${padded(new Set(own), i === 0)}, ${q.summand(isThere)} as has_value from (${text}) l`
   })
   return q.sums(keys, [...names, 'has_value'], stack.join('\n  union all\n  '))
 }

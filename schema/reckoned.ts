@@ -17,7 +17,7 @@ export type Reckoned = (typeof reckonedColumns)[number]
 export const changeColumn = (column: Reckoned): string => `${column}_change`
 export const soFar = (column: Reckoned): string => `${column}_so_far`
 
-const paid = (q: ViewWords): JoinedDay => q.plainDays.shopDay('d', 'o.tenant_id', 'o.shop_id', 'p.created_at')
+const paid = (q: ViewWords): JoinedDay => q.shopDay('d', 'o.tenant_id', 'o.shop_id', 'p.created_at')
 
 const isBilled = `${isInvoice('o')} and o.closed_on is not null`
 
@@ -92,7 +92,7 @@ const deposits = (q: ViewWords): PlainLeg =>
  * deleted payments is turned around, not written as a negative: so it follows `report.unlisted`, as that of all rows does.
  */
 function leftOut(q: ViewWords): PlainLeg {
-  const gone = q.plainDays.shopDay('g', 'o.tenant_id', 'o.shop_id', 'coalesce(p._deleted_at, p._unlisted_at)')
+  const gone = q.shopDay('g', 'o.tenant_id', 'o.shop_id', 'coalesce(p._deleted_at, p._unlisted_at)')
   const current = `(select ${q.month('t.day')} from today t order by t.day desc limit 1)`
   return beginsAndEnds(
     'receivables_left_out',

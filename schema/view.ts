@@ -119,8 +119,6 @@ export interface ViewWords {
    * others, with its own alias. `const made = q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')`.
    */
   shopDay(alias: string, tenant: string, shop: string, instant: string): JoinedDay
-  /** The same words where no condition is on the day itself: less is joined for it. */
-  readonly plainDays: ViewWords
   /** The number of a day: the difference of two such numbers is their distance in days. */
   dayNumber(day: string): string
   /** The month of a day, as the text `YYYY-MM`. */

@@ -14,9 +14,6 @@ const bare: ViewWords = {
   zone: (...all) => all.join(' '),
   day: (...all) => all.join(' '),
   shopDay: (_, ...all) => ({ day: all.join(' '), local: '', join: '' }),
-  get plainDays() {
-    return bare
-  },
   dayNumber: (day) => day,
   month: (day) => day,
   dayText: (day) => day,

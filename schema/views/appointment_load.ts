@@ -1,8 +1,7 @@
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
 const begins = (q: ViewWords): JoinedDay => q.shopDay('d', 'a.tenant_id', 'a.shop_id', 'a.start_at')
-const booked = (q: ViewWords): JoinedDay =>
-  q.plainDays.shopDay('b', 'a.tenant_id', 'a.shop_id', 'a.created_at')
+const booked = (q: ViewWords): JoinedDay => q.shopDay('b', 'a.tenant_id', 'a.shop_id', 'a.created_at')
 
 export default defineView({
   name: 'appointment_load',

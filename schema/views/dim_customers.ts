@@ -9,7 +9,7 @@ const phone = `coalesce(
 
 /** Shops share customers: the clock is that of `report.timeZone`. */
 const entered = (q: ViewWords): JoinedDay =>
-  q.plainDays.shopDay('e', 'r.tenant_id', 'cast(null as bigint)', 'r.created_at')
+  q.shopDay('e', 'r.tenant_id', 'cast(null as bigint)', 'r.created_at')
 
 /** How a customer is reached: the report shows these, by the names of their columns, with `report.contacts`. */
 export const contactColumns = ['phone', 'email'] as const

@@ -9,8 +9,8 @@ const isApproved = '(coalesce(p.approved, false) or coalesce(r.approved, false))
 
 const days = (q: ViewWords) => ({
   recommended: q.shopDay('d', 'p.tenant_id', 'o.shop_id', 'r.created_at'),
-  unsold: q.plainDays.shopDay('y', 'p.tenant_id', 'o.shop_id', 'p.created_at'),
-  decided: q.plainDays.shopDay('z', 'p.tenant_id', 'o.shop_id', 'p.approval_at'),
+  unsold: q.shopDay('y', 'p.tenant_id', 'o.shop_id', 'p.created_at'),
+  decided: q.shopDay('z', 'p.tenant_id', 'o.shop_id', 'p.approval_at'),
 })
 
 export default defineView({

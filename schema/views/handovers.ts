@@ -1,7 +1,7 @@
 import { col, common, defineView, takes, type ViewWords } from '../view.js'
 
 const at = (q: ViewWords, alias: string, instant: string) =>
-  q.plainDays.shopDay(alias, 'a.tenant_id', 'o.shop_id', instant)
+  q.shopDay(alias, 'a.tenant_id', 'o.shop_id', instant)
 
 export default defineView({
   name: 'handovers',

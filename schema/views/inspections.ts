@@ -36,7 +36,7 @@ export default defineView({
   example:
     "select name, count(*) as inspections, sum(case when result = 'red' then 1 else 0 end) as red from inspections where result <> 'unchecked' group by name order by red desc, name limit 10",
   build: (q) => {
-    const inspected = q.plainDays.shopDay('d', 'o.tenant_id', 'o.shop_id', 'l.updated_at')
+    const inspected = q.shopDay('d', 'o.tenant_id', 'o.shop_id', 'l.updated_at')
     return {
       select: {
         ...takes('o', 'closed_on', 'created_on', 'tenant_id', 'shop_id', 'repair_order_id'),

@@ -84,7 +84,7 @@ const more = (q: ViewWords): PlainLeg[] => [snapshots(q), ...reckonedLegs(q)]
  * The stacked legs by month, and what their balances come to. Not as subqueries: SQLite's parser has only so much depth.
  */
 const summed = (q: ViewWords): string => `summed as (
-  ${stacked(q.plainDays, ofDays, q.month, more(q))}),
+  ${stacked(q, ofDays, q.month, more(q))}),
 running as (
   select s.*, ${reckonedColumns.map((name) => `sum(s.${changeColumn(name)}) over so_far as ${soFar(name)}`).join(', ')},
     sum(s.has_value) over so_far as has_value_so_far, lead(s.period) over so_far as next_period
@@ -97,7 +97,7 @@ running as (
  */
 function dense(q: ViewWords): string {
   const isOwn = 'm.month = g.period or g.period is null'
-  const own = [...stackedNames(q.plainDays, ofDays, more(q)), 'has_value'].map(
+  const own = [...stackedNames(q, ofDays, more(q)), 'has_value'].map(
     (name) => `case when ${isOwn} then g.${name} end as ${name}`,
   )
   const balances = reckonedColumns.map((name) => `coalesce(g.${soFar(name)}, 0) as ${soFar(name)}`)
@@ -126,9 +126,6 @@ const moment = (q: ViewWords, name: string): string =>
   isReckonable(name)
     ? `case when ${isReckoned(q, `x.${name}`)} then x.${soFar(name)} else x.${name} end`
     : `x.${name}`
-
-/** The instant when the next month begins for the shop. */
-const endOfMonth = '(select n.from_at from {report_days} n where n.zone = x.zone and n.day = x.next_day)'
 
 export default defineView({
   name: 'shop_months',
@@ -174,7 +171,7 @@ limit 12`,
       shop_name: q.name('shops', 'h', 'x.shop_id'),
       first_day: 'x.first_day',
       is_whole: `coalesce(${q.dayText('x.first_day')} <= x.period || '-03' and x.period < x.current_month
-        and c.through >= ${endOfMonth}, false)`,
+        and ${q.day('p.zone', 'c.through')} >= m.next_day, false)`,
       ...Object.fromEntries(periodColumns(ofDays, q).map(({ name, sql }) => [name, sql])),
       ...Object.fromEntries(moments.map(({ name }) => [name, moment(q, name)])),
       month_start: 'x.month_start',

@@ -26,41 +26,13 @@ export interface ExtraSql {
   exact(column: string): Expression<unknown>
 }
 
-/** Consecutive days of 24 hours each, except for the last. Days are numbered from 1970-01-01. */
-export interface DayRun {
-  readonly first: number
-  readonly days: number
-  /** When the first one begins, in seconds since 1970. */
-  readonly start: number
-  /** When the last one ends, in seconds since 1970: it may be shorter or longer than 24 hours. */
-  readonly end: number
-}
-
-/** A stretch of time in which a zone's clocks run evenly. */
-export interface EvenClock {
-  /** The number of its first day. Later ones begin when its clocks show midnight. */
-  readonly first: number
-  /** In seconds since 1970, as its end. */
-  readonly start: number
-  readonly end: number
-  /** How many seconds its clocks are ahead of UTC. */
-  readonly offset: number
-}
-
 /** Queries for the days of a calendar. */
 export interface CalendarSql {
   /**
-   * A query for each day of these runs: its number `n`; `from_at`, when it begins; `day`; the first day of its `month`;
-   * and 1 as `stretch` if its run begins there.
+   * A query for consecutive days of UTC, numbered from 1970-01-01: the number `n` of each; `from_at`, when it begins;
+   * `day`; and the first day of its `month`. The database counts them: writing them as text would take longer.
    */
-  dayRows(runs: readonly DayRun[]): Expression<unknown>
-  /**
-   * A query for each day of these runs and each UTC day that it is part of: `utc_day` as text, `YYYY-MM-DD`; `from_at`
-   * and `to_at`, when the day begins and ends, or the part of it in which clocks run evenly; `day`; and `local_at`, what
-   * clocks show at `from_at`, null for the day's midnight. Or, where views find days otherwise, one row for each run:
-   * filling all takes time.
-   */
-  utcDayRows(runs: readonly EvenClock[]): Expression<unknown>
+  dayRows(first: number, end: number): Expression<unknown>
   /** The UTC day of an instant, as indexes and views compute it. undefined if no view finds rows by it. */
   utcDay?(instant: string): string
 }

@@ -30,13 +30,9 @@ export const isNine = <K extends string>(kind: K): kind is K & ('hours' | 'quant
 /** The years that the calendar and the indexes by UTC day know: views show no day for an instant of other years. */
 export const calendarYears = { first: 1990, end: 2060 } as const
 
-/** The zone of every shop that has none of its own. */
-export const usualZone =
-  '(select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0)'
-
 /** The zone of a shop, as an expression. Tables are in braces. */
 export const zoneOf = (tenant: string, shop: string): string =>
-  `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), ${usualZone})`
+  `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), (select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0))`
 
 /** A share of this many cents is absurd; sums of a thousand such shares fit into 64 bits. */
 export const mostShare = 9_000_000_000_000_000
@@ -57,10 +53,10 @@ export interface ViewSql {
   day(zone: string, instant: string): string
   /** A day as text, `YYYY-MM-DD`. */
   dayText(day: string): string
+  /** The number of a day: days since 1970-01-01. */
+  dayNumber(day: string): string
   /** The day of each row of a table in its shop's zone. null outside the calendar. Tables are in braces. */
   shopDay(alias: string, of: ShopInstant): JoinedDay
-  /** The same, with less to join: no condition on the day finds rows by it. */
-  computedDay(alias: string, of: ShopInstant): JoinedDay
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
   /**

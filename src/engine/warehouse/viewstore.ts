@@ -114,6 +114,8 @@ export interface ViewStore {
   /** Why the views answer slowly for others who read this database. undefined if nothing is known to slow them. */
   slowedBy(run: RunStatement): Promise<ViewTrouble | undefined>
   prepare(run: RunStatement): Promise<void>
+  /** Drops the calendars of earlier versions that no view reads any more, once the views are made. */
+  tidy(run: RunStatement): Promise<void>
   /**
    * What has to be dropped before these views can be made, a transaction for each: one for all takes more locks than a
    * server has. Empty if nothing does.

@@ -1,117 +1,124 @@
 /**
- * The calendar in the warehouse: when each day begins in each time zone in use. It is filled when a zone comes into
- * use, extended by a year when a year has passed, and refilled when Node's time zone rules change. The rows that begin
- * a stretch of days are a short form of it, which the views of Postgres use; those of SQLite use a long form,
- * `report_utc_days`. That also has what clocks show, on Postgres where it begins to be something else.
+ * The calendar in the warehouse: the days, and how far the clocks of each time zone in use are ahead of UTC. A zone's
+ * clocks are stored when it comes into use. All is stored again when a year has passed, when `report.timeZone` changes,
+ * and when Node's time zone rules do.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { readMeta, storeMeta } from '../../engine/warehouse/meta.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { daysOf, endDay, firstDay } from './shopday.js'
+import { clocksOf, daysOf, dayText, endDay, firstDay } from './shopday.js'
 import { withAnalytics } from './tables.js'
 
-/** The zone in which every day exists. */
-const allDays = 'UTC'
+/** Rows per statement: SQLite allows 32,766 parameters. */
+const rowsAtOnce = 2000
 
-/**
- * Makes the rows of a zone's days in a range, and the row that ends the last day. The database counts the days of each
- * run: writing seventeen thousand rows as text takes longer than storing them.
- */
-function filling(
-  { dialect, db }: Warehouse,
-  zone: string,
-  { from, end }: { readonly from: number; readonly end: number },
-): CompiledQuery[] {
-  const days = daysOf(zone)
-  const runs = days.runs(from, end)
-  const rows = sql`select ${sql.lit(zone)}, from_at, day, month, n, (n + 3) % 7 + 1, stretch
-    from (${dialect.sql.calendar.dayRows(runs)}) as days where true`
-  const filled = withAnalytics(db)
-    .insertInto('report_days')
-    .columns(['zone', 'from_at', 'day', 'month', 'day_number', 'weekday', 'stretch'])
-    .expression(rows)
-  const last = withAnalytics(db)
-    .insertInto('report_days')
-    .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n), stretch: 1 })
-  const utcDays = dialect.sql.calendar.utcDayRows(days.clockRuns(runs))
-  const byUtcDay = withAnalytics(db)
-    .insertInto('report_utc_days')
-    .columns(['zone', 'utc_day', 'from_at', 'to_at', 'day', 'local_at'])
-    .expression(
-      sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day, local_at from (${utcDays}) as days where true`,
+const instantOf = (seconds: number): string => fromMicros(BigInt(seconds) * 1_000_000n)
+
+/** The UTC month of a day, and the days around it. */
+function monthOf(day: number) {
+  const utc_month = dayText(day).slice(0, 7)
+  const first = new Date(`${utc_month}-01`)
+  const begin = first.getTime() / 86_400_000
+  const next = first.setUTCMonth(first.getUTCMonth() + 1) / 86_400_000
+  return {
+    next,
+    columns: {
+      utc_month,
+      day_before: dayText(begin - 1),
+      last_day: dayText(next - 1),
+      day_after: dayText(next),
+    },
+  }
+}
+
+/** The rows of a zone's clocks up to the day `end`: each time in which they run evenly, month by month. */
+function clockRows(zone: string, end: number) {
+  const clocks = clocksOf(zone, firstDay, end)
+  const rows = clocks.flatMap(({ start, end: until, clock, day }) => {
+    const parts = []
+    for (let from = start; from < until; ) {
+      const { columns, next } = monthOf(Math.floor(from / 86_400))
+      const to = Math.min(until, next * 86_400)
+      const times = { from_at: instantOf(from), to_at: instantOf(to), clock_minutes: clock, day_minutes: day }
+      parts.push({ ...columns, ...times, change: from === start ? 1 : null })
+      from = to
+    }
+    return parts
+  })
+  const last = daysOf(zone).start(end) / 1000
+  const { columns } = monthOf(Math.floor(last / 86_400))
+  const behind = { from_at: instantOf(last), to_at: null, clock_minutes: null, day_minutes: null, change: 1 }
+  return [...rows, { ...columns, ...behind }]
+}
+
+/** Stores the clocks of a zone, under its name or as those of shops without a row of their own. */
+function clockStatements({ db }: Warehouse, name: string, zone: string, end: number): CompiledQuery[] {
+  const rows = clockRows(zone, end).map((row) => ({ zone: name, ...row }))
+  const statements: CompiledQuery[] = [
+    withAnalytics(db).deleteFrom('report_clocks').where('zone', '=', name).compile(),
+  ]
+  for (let i = 0; i < rows.length; i += rowsAtOnce)
+    statements.push(
+      withAnalytics(db)
+        .insertInto('report_clocks')
+        .values(rows.slice(i, i + rowsAtOnce))
+        .onConflict((c) => c.doNothing())
+        .compile(),
     )
-  return [filled, last, byUtcDay].map((statement) => statement.onConflict((c) => c.doNothing()).compile())
+  return statements
 }
 
-/** The number of the first day after a zone's calendar in the warehouse; undefined if it has none. */
-async function storedEnd(warehouse: Warehouse, zone: string): Promise<number | undefined> {
-  const last = await warehouse.read((db) =>
+function dayStatements({ dialect, db }: Warehouse, end: number): CompiledQuery[] {
+  const rows = sql`select 'UTC', from_at, day, month, n, (n + 3) % 7 + 1
+    from (${dialect.sql.calendar.dayRows(firstDay, end)}) as days where true`
+  return [
+    withAnalytics(db).deleteFrom('report_days').compile(),
     withAnalytics(db)
-      .selectFrom('report_days')
-      .select('day_number')
-      .where('zone', '=', zone)
-      .where('day', 'is not', null)
-      .orderBy('from_at', 'desc')
-      .limit(1)
-      .executeTakeFirst(),
-  )
-  return last?.day_number == null ? undefined : Number(last.day_number) + 1
+      .insertInto('report_days')
+      .columns(['zone', 'from_at', 'day', 'month', 'day_number', 'weekday'])
+      .expression(rows)
+      .onConflict((c) => c.doNothing())
+      .compile(),
+  ]
 }
 
-/**
- * The version of the time zone rules, as far as Node reports it, and the version and form of the rows made from them: a
- * copy in another kind of database needs others.
- */
-const rulesOf = ({ dialect }: Pick<Warehouse, 'dialect'>): string =>
-  `${process.versions.tz ?? 'unknown'}/5${dialect.sql.calendar.utcDay ? '' : ' short'}`
+/** The version of the time zone rules, as far as Node reports it, and the form of the rows made from them. */
+const rules = `${process.versions.tz ?? 'unknown'}/6`
 const memory = 'calendar'
-
-async function knowsRules(warehouse: Warehouse): Promise<boolean> {
-  return (await readMeta(warehouse, memory)) === rulesOf(warehouse)
-}
 
 /** Whether days are stored, but another version of the program made them: the views find none in some tables. */
 export async function isOutdatedCalendar(warehouse: Warehouse): Promise<boolean> {
   const made = await readMeta(warehouse, memory)
-  return made !== null && made !== rulesOf(warehouse)
+  return made !== null && made.split(' ')[0] !== rules
 }
 
-async function fill(
-  warehouse: Warehouse,
-  zone: string,
-  { from, end }: { readonly from: number; readonly end: number },
-): Promise<void> {
-  const stale = withAnalytics(warehouse.db)
-    .deleteFrom('report_days')
-    .where('zone', '=', zone)
-    .where((eb) => eb.or([eb('day_number', '>=', from), eb('day', 'is', null)]))
-  const staleByUtcDay = withAnalytics(warehouse.db)
-    .deleteFrom('report_utc_days')
-    .where('zone', '=', zone)
-    .where('to_at', '>', fromMicros(BigInt(daysOf(zone).start(from)) * 1000n))
-  await warehouse.write([
-    stale.compile(),
-    staleByUtcDay.compile(),
-    ...filling(warehouse, zone, { from, end }),
-  ])
-}
-
-/** Updates the days of these zones. Returns the zones that had to be filled. */
+/**
+ * Updates the days, and the clocks of these zones. `usual`: the zone of shops without a row of their own. Returns the
+ * zones that had to be filled.
+ */
 export async function refreshCalendar(
   warehouse: Warehouse,
   zones: Iterable<string>,
+  usual: string,
   now: bigint,
 ): Promise<string[]> {
   const end = endDay(now)
-  const isCurrent = await knowsRules(warehouse)
-  const filled: string[] = []
-  for (const zone of new Set([allDays, ...zones])) {
-    const stored = await storedEnd(warehouse, zone)
-    if (isCurrent && stored !== undefined && stored >= end) continue
-    await fill(warehouse, zone, { from: isCurrent ? (stored ?? firstDay) : firstDay, end })
-    filled.push(zone)
-  }
-  if (!isCurrent) await warehouse.write([storeMeta(warehouse.db, memory, rulesOf(warehouse))])
-  return filled
+  const wanted = `${rules} ${usual} ${end}`
+  const isCurrent = (await readMeta(warehouse, memory)) === wanted
+  const stored = await warehouse.read((db) =>
+    withAnalytics(db).selectFrom('report_clocks').select('zone').where('change', '=', 1).distinct().execute(),
+  )
+  const known = new Set(isCurrent ? stored.map(({ zone }) => zone) : [])
+  const missing = [...new Set(zones)].filter((zone) => !known.has(zone))
+  if (isCurrent && missing.length === 0) return []
+  const anew = isCurrent
+    ? []
+    : [...dayStatements(warehouse, end), ...clockStatements(warehouse, '', usual, end)]
+  await warehouse.write([
+    ...anew,
+    ...missing.flatMap((zone) => clockStatements(warehouse, zone, zone, end)),
+    storeMeta(warehouse.db, memory, wanted),
+  ])
+  return missing
 }

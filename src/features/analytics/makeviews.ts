@@ -158,6 +158,7 @@ async function makeStale(
     else made.push({ name, what: whatOf(found, name), digest: digestOfView(view) })
   }
   if (made.length > 0) {
+    await store.tidy(run)
     const after = await store.live(run)
     const fresh = made.map(({ name, digest }) => [name, { wanted: digest, made: after.get(name) ?? '' }])
     const now = madeFrom(troubles.length === 0 ? (inputs ?? '') : '', {

@@ -24,7 +24,7 @@ export async function refreshAnalytics(refreshing: Refreshing): Promise<ZonesNow
   const { warehouse, model, report, nowMicros } = refreshing
   const zones = await refreshZones(warehouse, model, report)
   const names = new Set(zones.zones.map(({ zone }) => zone))
-  await refreshCalendar(warehouse, names, nowMicros())
+  await refreshCalendar(warehouse, names, report.timeZone, nowMicros())
   await refreshTenantNames(warehouse, report.tenantNames)
   return zones
 }

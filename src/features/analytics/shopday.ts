@@ -6,7 +6,6 @@
 import { IANAZone } from 'luxon'
 import { Bug } from '../../engine/base/errors.js'
 import { fromMicros, minuteOf } from '../../engine/base/timestamp.js'
-import type { DayRun, EvenClock } from '../../engine/warehouse/dialect.js'
 import { clockText } from '../../engine/warehouse/learnedrules.js'
 import { calendarYears } from '../../engine/warehouse/viewsql.js'
 
@@ -28,6 +27,27 @@ export const endDay = (now: bigint): number =>
 
 /** A day number as `YYYY-MM-DD`. */
 export const dayText = (number: number): string => new Date(number * dayMs).toISOString().slice(0, 10)
+
+/** Consecutive days of 24 hours each, except for the last. */
+interface DayRun {
+  readonly first: number
+  readonly days: number
+  /** When the first one begins, in seconds since 1970. */
+  readonly start: number
+  /** When the last one ends: it may be shorter or longer than 24 hours. */
+  readonly end: number
+}
+
+/** A stretch of time in which a zone's clocks run evenly. */
+interface EvenClock {
+  /** The number of its first day. Later ones begin when its clocks show midnight. */
+  readonly first: number
+  /** In seconds since 1970, as its end. */
+  readonly start: number
+  readonly end: number
+  /** How many seconds its clocks are ahead of UTC. */
+  readonly offset: number
+}
 
 /** A run whose end isn't known yet: the next one begins there. */
 type OpenRun = Omit<DayRun, 'end'>
@@ -100,11 +120,12 @@ class ZoneDays {
   clockRuns(days: readonly DayRun[]): EvenClock[] {
     const runs: EvenClock[] = []
     for (const { first, days: count, start, end } of days) {
-      const last = { first: first + count - 1, start: start + (count - 1) * daySeconds, end }
+      const last = { first: first + count - 1, start: start + (count - 1) * daySeconds }
       const change = this.#change(last.start, end)
-      if (change > start) appendClock(runs, { first, start, end: change, offset: this.#seconds(start) })
-      if (change < end)
-        appendClock(runs, { first: last.first, start: change, end, offset: this.#seconds(change) })
+      if (count > 1) appendClock(runs, { first, start, end: last.start, offset: this.#seconds(start) })
+      // They may have changed as the last day began, instead of showing midnight.
+      if (change > last.start) appendClock(runs, { ...last, end: change, offset: this.#seconds(last.start) })
+      if (change < end) appendClock(runs, { ...last, start: change, end, offset: this.#seconds(change) })
     }
     return runs
   }
@@ -197,6 +218,20 @@ export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs' | 'clockRu
   const days = new ZoneDays(zone)
   zones.set(zone, days)
   return days
+}
+
+/**
+ * The times in which a zone's clocks run evenly, within a range of days: in seconds since 1970, with the minutes by which
+ * the clocks are ahead of UTC, and the minutes that lead to the day. These are more where clocks go back over midnight.
+ */
+export function clocksOf(zone: string, from: number, until: number) {
+  const days = daysOf(zone)
+  return days.clockRuns(days.runs(from, until)).map(({ first, start, end, offset }) => ({
+    start,
+    end,
+    clock: offset / 60,
+    day: Math.max(offset, first * daySeconds - start) / 60,
+  }))
 }
 
 const millisOf = (instant: string): number =>

@@ -6,41 +6,42 @@ import type { Database, Db } from '../../engine/warehouse/database.js'
 /** The tables behind the views for analysts, besides those of the resources. src/features/analytics fills them. */
 export const analyticsTables = {
   report_days: define({
-    doc: 'When each day begins in each time zone in use, from 1990 to ten years from now. The last row of a zone has no day and marks the end of the last day.',
+    doc: 'Internal: the days of UTC from 1990 to ten years from now. Use the view dim_days.',
     after: 'sync_alerts',
     key: ['zone', 'from_at'],
     fields: {
-      zone: text('Time zone, as an IANA name. UTC is always there.'),
-      from_at: timestamp('When the day begins there, in UTC.'),
-      day: field('day', 'The day; null after the last one.'),
+      zone: text('`UTC`.'),
+      from_at: timestamp('When the day begins, in UTC.'),
+      day: field('day', 'The day.'),
       month: field('day', 'The first day of its month.'),
       day_number: integer('Days since 1970-01-01. Subtract two to get the days between them.'),
       weekday: integer('1 for Monday to 7 for Sunday.'),
-      stretch: integer(
-        '1 on the first day of a stretch of consecutive days that each last 24 hours, and in the last row of a zone; otherwise null.',
-      ),
     },
     indexes: [
       ['zone', 'day'],
       ['zone', 'day_number'],
-      ['stretch', 'zone', 'from_at'],
     ],
   }),
-  report_utc_days: define({
-    doc: "The day in each time zone in use at each instant, by UTC day, for joins by equality: of the few rows of a zone and an instant's UTC day, the instant is between `from_at` and `to_at` in one. On Postgres, whose views search, only what clocks show: one row for each time in which they run evenly.",
-    key: ['zone', 'utc_day', 'from_at'],
+  report_clocks: define({
+    doc: 'Internal: how far clocks are ahead of UTC in each time zone in use, from 1990 to ten years from now. Rows begin with each month of UTC, for joins by equality, and when the clocks change. The last row of a zone marks the end of its last day.',
+    key: ['zone', 'utc_month', 'from_at'],
     fields: {
-      zone: text('Time zone, as an IANA name.'),
-      utc_day: text(
-        'A UTC day that the day is part of, as YYYY-MM-DD: the first ten characters of an instant.',
+      zone: text('Time zone, as an IANA name; empty for that of shops without a row in report_zones.'),
+      utc_month: text('The month in UTC, as YYYY-MM: the first seven characters of an instant.'),
+      from_at: timestamp('Since when, in UTC.'),
+      to_at: timestamp('Until when; null in the last row.'),
+      clock_minutes: integer('Minutes by which clocks are ahead of UTC; null in the last row.'),
+      day_minutes: integer(
+        'The same for the day: more where clocks go back over midnight, since the day that has begun goes on; null in the last row.',
       ),
-      from_at: timestamp('When the day begins there, in UTC, or the clocks have changed within it.'),
-      to_at: timestamp('When it ends: the next day begins, or the clocks change.'),
-      day: field('day', 'The day.'),
-      local_at: text(
-        'What the clocks show at `from_at`, YYYY-MM-DD HH:MM:SS; null if they show midnight of the day.',
+      day_before: text('The day before the month, as YYYY-MM-DD.'),
+      last_day: text('The last day of the month.'),
+      day_after: text('The day after the month.'),
+      change: integer(
+        '1 where the minutes differ from those before, and in the last row of a zone; otherwise null.',
       ),
     },
+    indexes: [['change', 'zone', 'from_at']],
   }),
   report_zones: define({
     doc: 'The time zone of each shop. Tenant 0, shop 0 is for every shop without a row.',

@@ -140,9 +140,6 @@ const quotient = (dividend: string, divisor: string): string =>
   `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
 
 export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
-  get plainDays() {
-    return viewWords({ ...sql, shopDay: sql.computedDay }, settings)
-  },
   now: sql.now,
   key: (...ids) => keyOf(ids),
   name: (resource, alias, id) => nameOf(settings, resource, alias, id),
@@ -154,8 +151,7 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   zone: zoneOf,
   day: sql.day,
   shopDay: (alias, tenant, shop, instant) => sql.shopDay(alias, { tenant, shop, instant }),
-  dayNumber: (day) =>
-    `(select day_.day_number from {report_days} day_ where day_.zone = 'UTC' and day_.day = ${day})`,
+  dayNumber: sql.dayNumber,
   month: (day) => `substr(${sql.dayText(day)}, 1, 7)`,
   dayText: sql.dayText,
   minutes: sql.minutes,

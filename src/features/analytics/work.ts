@@ -42,8 +42,9 @@ export async function makeViewsOfPart(context: CommandContext, warehouse: Wareho
   const rows = await warehouse.read((db) =>
     withAnalytics(db).selectFrom('report_zones').select('zone').distinct().execute(),
   )
-  const zones = [reportSettings(context.config).timeZone, ...rows.flatMap(({ zone }) => zone ?? [])]
-  await refreshCalendar(warehouse, new Set(zones), context.clock.nowMicros())
+  const { timeZone } = reportSettings(context.config)
+  const zones = [timeZone, ...rows.flatMap(({ zone }) => zone ?? [])]
+  await refreshCalendar(warehouse, zones, timeZone, context.clock.nowMicros())
   await makeViewsOf(context, warehouse)
 }
 

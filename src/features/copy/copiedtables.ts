@@ -22,7 +22,7 @@ export interface CopiedTables {
 const madeAnew: ReadonlySet<string> = new Set([
   'sync_lease',
   'report_types',
-  'report_near_days',
+  'report_shifted_days',
   'sync_listeners',
 ])
 

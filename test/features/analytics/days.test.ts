@@ -7,12 +7,9 @@ import { resources } from '../../../schema/index.js'
 import appointmentLoad from '../../../schema/views/appointment_load.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isTimeZone } from '../../../src/engine/config/timezone.js'
-import { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { isOutdatedCalendar } from '../../../src/features/analytics/calendar.js'
 import { railsZones } from '../../../src/features/analytics/railstimezones.js'
 import { dayOf, daysOf, endDay, localOf } from '../../../src/features/analytics/shopday.js'
-import { withAnalytics } from '../../../src/features/analytics/tables.js'
 import { viewText } from '../../../src/features/analytics/viewwords.js'
 import { zoneFinder, zoneNamed } from '../../../src/features/analytics/zones.js'
 import { model } from '../../support/model.js'
@@ -139,37 +136,6 @@ describe('names of zones', () => {
   })
 })
 
-/** The days of a few years as luxon finds them one by one. */
-function daysByLuxon(zone: string) {
-  const days = []
-  for (let number = Date.UTC(2010) / 864e5; number < Date.UTC(2013) / 864e5; number++) {
-    const day = new Date(number * 864e5).toISOString().slice(0, 10)
-    const begin = DateTime.fromISO(day, { zone }).startOf('day')
-    if (begin.toISODate() !== day) continue
-    const from_at = instant(begin.toMillis())
-    days.push({
-      zone,
-      from_at,
-      day,
-      month: `${day.slice(0, 7)}-01`,
-      day_number: number,
-      weekday: begin.weekday,
-    })
-  }
-  return days
-}
-
-/**
- * Clocks that change at night, at midnight in both directions, by half an hour; a zone that skips a day; one without
- * changes.
- */
-const plainZones = ['America/Chicago', 'America/Sao_Paulo', 'Australia/Lord_Howe', 'Pacific/Apia', 'UTC']
-let plain: Record<string, ReturnType<typeof daysByLuxon>> | undefined
-const plainDays = () => {
-  plain ??= Object.fromEntries(plainZones.map((zone) => [zone, daysByLuxon(zone)]))
-  return plain
-}
-
 const opened: Warehouse[] = []
 afterAll(async () => {
   for (const warehouse of opened) await warehouse.close()
@@ -199,11 +165,17 @@ const shops = [
 /** Appointments of those shops, before and at the start of days on which some clock changes. */
 function appointmentsAt(zones: Readonly<Record<string, string>>) {
   const stamps = { updated_at: instant(0), _synced_at: instant(0) }
-  const instants = ['2011-03-27', '2011-04-02', '2011-10-15', '2011-10-30', '2011-12-29'].flatMap((from) =>
-    Array.from({ length: 24 * 2 * 2 }, (_, half) => Date.parse(from) + half * 18e5),
-  )
-  // Where the calendar and the indexes by UTC day begin and end, and far beyond.
+  const instants = [
+    '2010-11-07',
+    '2011-03-27',
+    '2011-04-02',
+    '2011-10-15',
+    '2011-10-30',
+    '2011-12-29',
+  ].flatMap((from) => Array.from({ length: 24 * 2 * 2 }, (_, half) => Date.parse(from) + half * 18e5))
+  // Where a month begins, where the calendar and the indexes by UTC day begin and end, and far beyond.
   const edges = [
+    '2012-03-01',
     '0002-01-01',
     '1989-12-30',
     '1989-12-31',
@@ -222,6 +194,7 @@ function appointmentsAt(zones: Readonly<Record<string, string>>) {
       shop_id,
       start_at,
       day: start_at === null ? null : dayOf(zone, start_at, end),
+      local: start_at === null ? null : localOf(zone, start_at, end),
     }))
   })
 }
@@ -294,91 +267,65 @@ describe.each(bothWarehouses())('in $name', (kind) => {
     ])
   })
 
-  it('the calendar has each day of each zone in use once, and grows by itself', async () => {
+  it('the calendar has each day once and the clocks of each zone in use without a gap, and grows by itself', async () => {
     const warehouse = await fresh(kind)
-    await refresh(warehouse, { timeZone: 'Pacific/Apia' })
+    const clocksIn = async (zone: string) => {
+      const rows = (await rowsOf(warehouse, 'report_clocks')).filter((row) => row.zone === zone)
+      return rows.sort((a, b) => (String(a.from_at) < String(b.from_at) ? -1 : 1))
+    }
+    const settings = { timeZone: 'Pacific/Apia', shopTimeZones: { '101/3': 'UTC' } }
+    await refresh(warehouse, settings)
     const days = await rowsOf(warehouse, 'report_days')
-    const apia = days.filter(({ zone }) => zone === 'Pacific/Apia')
-    // From 1990 to 2036, without the day that Samoa skipped, and the row that ends the last day.
-    expect(apia).toHaveLength(end - 7305)
-    expect(days.filter(({ zone }) => zone === 'UTC')).toHaveLength(end - 7305 + 1)
-    expect(apia.filter(({ day }) => day === '2011-12-30')).toEqual([])
-    expect(apia.find(({ day }) => day === '2024-02-29')).toEqual({
-      zone: 'Pacific/Apia',
-      from_at: '2024-02-28T11:00:00.000000Z',
+    expect(days).toHaveLength(end - 7305)
+    expect(days.find(({ day }) => day === '2024-02-29')).toEqual({
+      zone: 'UTC',
+      from_at: '2024-02-29T00:00:00.000000Z',
       day: '2024-02-29',
       month: '2024-02-01',
       day_number: 19_782,
       weekday: 4,
-      stretch: null,
     })
-    expect(apia.at(-1)).toMatchObject({ day: null, stretch: 1 })
-
-    await refresh(warehouse, { timeZone: 'Pacific/Apia' }, { now: '2027-01-01T00:00:00Z' })
-    const later = await rowsOf(warehouse, 'report_days')
-    expect(later).toHaveLength(days.length + 2 * 365)
-    expect(later.filter(({ day }) => day === null)).toHaveLength(2)
-    // Every day, and each UTC day that it is part of: two in Samoa, one in UTC itself. Where views search, only the times
-    // in which clocks run evenly, and another one for the year by which the calendar grew.
-    const parts = async (zone: string): Promise<number> => {
-      const rows = (await rowsOf(warehouse, 'report_utc_days')).filter((row) => row.zone === zone)
-      return isByDay ? new Set(rows.map(({ utc_day, day }) => `${utc_day} ${day}`)).size : rows.length
+    const [even, apia, usual] = [await clocksIn('UTC'), await clocksIn('Pacific/Apia'), await clocksIn('')]
+    // A row for each month from 1990 to 2036, and the one that ends the last day.
+    expect(even).toHaveLength(47 * 12 + 1)
+    expect(usual).toEqual(apia.map((row) => ({ ...row, zone: '' })))
+    for (const rows of [even, apia]) {
+      expect(rows.slice(1).map(({ from_at }) => from_at)).toEqual(rows.slice(0, -1).map((row) => row.to_at))
+      expect(rows.every(({ from_at, utc_month }) => String(from_at).startsWith(String(utc_month)))).toBe(true)
     }
-    const isByDay = kind.name === 'sqlite'
-    let changes = 0
-    for (let day = 7305, before: number | undefined; day < end; day++) {
-      const { offset } = DateTime.fromMillis(day * 864e5, { zone: 'Pacific/Apia' })
-      if (before !== undefined && before !== offset) changes++
-      before = offset
-    }
-    expect(changes).toBeGreaterThan(20)
-    expect(await parts('UTC')).toBe(isByDay ? end - 7305 + 365 : 2)
-    expect(await parts('Pacific/Apia')).toBe(isByDay ? 2 * (end - 7305 - 1 + 365) : changes + 2)
+    expect(apia.find(({ utc_month }) => utc_month === '2024-02')).toEqual({
+      zone: 'Pacific/Apia',
+      utc_month: '2024-02',
+      from_at: '2024-02-01T00:00:00.000000Z',
+      to_at: '2024-03-01T00:00:00.000000Z',
+      clock_minutes: 780,
+      day_minutes: 780,
+      day_before: '2024-01-31',
+      last_day: '2024-02-29',
+      day_after: '2024-03-01',
+      change: null,
+    })
 
-    // A copy has the rows that its original needed, in another kind of database.
-    const rules = (await readMeta(warehouse, 'calendar')) ?? ''
-    const others = rules.endsWith(' short') ? rules.slice(0, -' short'.length) : `${rules} short`
-    const anew = [
-      storeMeta(warehouse.db, 'calendar', others),
-      withAnalytics(warehouse.db).deleteFrom('report_utc_days').compile(),
-    ]
-    await warehouse.write(anew)
-    expect(await isOutdatedCalendar(warehouse)).toBe(true)
-    await refresh(warehouse, { timeZone: 'Pacific/Apia' }, { now: '2027-01-01T00:00:00Z' })
-    expect(await isOutdatedCalendar(warehouse)).toBe(false)
-    expect(await parts('UTC')).toBe(isByDay ? end - 7305 + 365 : 1)
-    expect(await rowsOf(warehouse, 'report_days')).toHaveLength(later.length)
-  })
-
-  test("the calendar's days match luxon's, whatever the clocks do", async () => {
-    const warehouse = await fresh(kind)
-    for (const timeZone of Object.keys(plainDays())) await refresh(warehouse, { timeZone })
-    const query = withAnalytics(warehouse.db).selectFrom('report_days').selectAll().orderBy('from_at')
-    const stored = await query.where('day', '>=', '2010-01-01').where('day', '<', '2013-01-01').execute()
-    for (const [zone, days] of Object.entries(plainDays())) {
-      const rows = stored.filter((row) => row.zone === zone)
-      expect(rows.map(({ stretch: _, ...row }) => row)).toEqual(days)
-      const breaks = rows.filter(({ from_at, day_number }, i) => {
-        const before = rows[i - 1]
-        const follows = Number(day_number) === Number(before?.day_number) + 1
-        return before && !(follows && Date.parse(from_at) - Date.parse(before.from_at) === 864e5)
-      })
-      expect(rows.slice(1).filter(({ stretch }) => stretch === 1)).toEqual(breaks)
-    }
+    // The usual zone is another one, and later a year has passed.
+    await refresh(warehouse, { ...settings, timeZone: 'UTC' })
+    expect(await clocksIn('')).toEqual(even.map((row) => ({ ...row, zone: '' })))
+    await refresh(warehouse, settings, { now: '2027-01-01T00:00:00Z' })
+    expect(await rowsOf(warehouse, 'report_days')).toHaveLength(days.length + 365)
+    expect(await clocksIn('UTC')).toHaveLength(even.length + 12)
   })
 
   it("a view's days match the program's, and each part of the join is needed", async () => {
     const warehouse = await fresh(kind)
     // London has a day that begins with UTC's and ends an hour earlier; the same shop of another tenant is elsewhere.
-    const shopZones = { '101/1': 'Europe/London', '101/2': 'Pacific/Apia', '101/3': 'America/Sao_Paulo' }
-    const others = { '102/1': 'Asia/Kathmandu', '102/2': 'UTC', '102/3': 'Australia/Lord_Howe' }
+    const shopZones = { '101/1': 'Europe/London', '101/2': 'Pacific/Apia', '101/3': 'America/St_Johns' }
+    const others = { '102/1': 'Asia/Kathmandu', '102/2': 'America/Sao_Paulo', '102/3': 'Australia/Lord_Howe' }
     const settings = { timeZone: 'America/Chicago', shopTimeZones: { ...shopZones, ...others } }
     await prepareViews(warehouse, settings)
     const rows = appointmentsAt({ ...settings.shopTimeZones, '101/9': 'America/Chicago' })
     for (let i = 0; i < rows.length; i += 100)
       await warehouse.db
         .insertInto('appointments')
-        .values(rows.slice(i, i + 100).map(({ day: _, ...row }) => row))
+        .values(rows.slice(i, i + 100).map(({ day: _, local: _local, ...row }) => row))
         .execute()
     const { query: text } = viewText(appointmentLoad, warehouse.dialect.views().sql, {
       model: known,
@@ -386,28 +333,31 @@ describe.each(bothWarehouses())('in $name', (kind) => {
     })
     const daysOf = async (query: string): Promise<unknown[]> => {
       const all = await sql
-        .raw(`select v.tenant_id, v.appointment_id, v.day from (${query}) v`)
+        .raw(`select v.tenant_id, v.appointment_id, v.day, v.start_at_local from (${query}) v`)
         .execute(warehouse.db)
       return all.rows.map((row) => Object.values(row as object).join(' ')).sort()
     }
-    const right = rows.map(({ tenant_id, id, day }) => `${tenant_id} ${id} ${day ?? ''}`).sort()
+    const right = rows
+      .map(({ tenant_id, id, day, local }) => `${tenant_id} ${id} ${day ?? ''} ${local ?? ''}`)
+      .sort()
     expect(await daysOf(text)).toEqual(right)
     const parts: Readonly<Record<string, [RegExp, string][]>> = {
       sqlite: [
-        [/d_local\.zone = (?=coalesce)/, "'UTC' = "],
-        [/d_local\.from_at <= a\.start_at/, 'true'],
-        [/d_local\.to_at > a\.start_at/, 'true'],
-        [/d\.utc_day = /, "'2011-10-30' = "],
-        [/ and d\.local_day = .*\)/, ''],
-        [/coalesce\((?=cast\(d_local\.day as text\))/, 'nullif('],
+        [/d_clock\.zone = (?=coalesce)/, "'UTC' = "],
+        [/d_clock\.from_at <= a\.start_at/, 'true'],
+        [/d_clock\.to_at > a\.start_at/, 'true'],
+        [/d\.utc_day = /, "d.utc_day = '2011-10-30' and '2011-10-30' = "],
+        [/(?<=d\.shift = .*)d_clock\.day_minutes\) < 0 then -1/, '0) < 0 then -1'],
+        [/, 9\)(?=\s+left join| left join)/, ', 1)'],
         [/a\.start_at >= '1989-12-30'/, 'true'],
         [/a\.start_at < '2060-01-03'/, 'true'],
+        [/d_clock\.day_before/, "''"],
+        [/d_clock\.last_day/, "'2011-10-30'"],
       ],
       postgres: [
-        [/d_place\.zone = (?=coalesce)/, "'UTC' = "],
-        [/a\.start_at < d_place\.behind/, 'true'],
-        [/\+ (?=d_place\.shifts)/, '- '],
-        [/least\((from_at), .+? at time zone 'UTC'\)(?= order by from_at\))/, '$1'],
+        [/d_clock\.zone = (?=coalesce)/, "'UTC' = "],
+        [/d_clock\.day_minutes\[/, 'd_clock.clock_minutes['],
+        [/d_clock\.clock_minutes\[/, 'd_clock.day_minutes['],
       ],
     }
     const both: [RegExp, string][] = [[/d_zone\.tenant_id = a\.tenant_id and/, '']]
@@ -447,7 +397,7 @@ describe.each(bothWarehouses())('in $name', (kind) => {
       expect(found).toEqual([{ n: days }])
       const plan = await sql.raw<{ detail: string }>(`explain query plan ${query}`).execute(warehouse.db)
       expect(plan.rows.map(({ detail }) => detail).join('\n')).toMatch(
-        /report_near_days_by_day \(day>\? AND day<\?\)(.|\n)*appointments_by_start_at_utc_day \(tenant_id=\? AND <expr>=\?\)/,
+        /report_shifted_days_by_day \(day>\? AND day<\?\)(.|\n)*appointments_by_start_at_utc_day \(tenant_id=\? AND <expr>=\?\)/,
       )
     }
   })
@@ -473,21 +423,21 @@ describe.each(bothWarehouses())('in $name', (kind) => {
     await refresh(warehouse)
     const [one, ...others] = [['2025-06-01', undefined], ...without.slice(1)]
     expect(await daysIn('appointment_load')).toEqual(expect.arrayContaining([one, ...others]))
-    for (const change of ['delete from report_near_days', "update report_near_days set utc_day = ''"])
+    for (const change of ['delete from report_shifted_days', "update report_shifted_days set utc_day = ''"])
       await expect(sql.raw(change).execute(warehouse.db)).rejects.toThrow(/has to stay whole/)
     expect(await daysIn('appointment_load')).toHaveLength(rows.length)
-    await sql`delete from report_utc_days`.execute(warehouse.db)
+    await sql`delete from report_clocks`.execute(warehouse.db)
     expect(await daysIn('appointment_load')).toEqual(without)
   })
 
   it.runIf(kind.name === 'sqlite')('there is no view without all the days that it joins', async () => {
     const warehouse = await fresh(kind)
     // Somebody's own table, in which the days can't be.
-    await sql`create table report_near_days (n integer)`.execute(warehouse.db)
+    await sql`create table report_shifted_days (n integer)`.execute(warehouse.db)
     await make(warehouse).catch(() => undefined)
     const views = sql`select name from sqlite_schema where type = 'view'`
     expect((await views.execute(warehouse.db)).rows).toEqual([])
-    await sql`drop table report_near_days`.execute(warehouse.db)
+    await sql`drop table report_shifted_days`.execute(warehouse.db)
     await make(warehouse)
     expect((await views.execute(warehouse.db)).rows).not.toEqual([])
   })

@@ -77,7 +77,7 @@ it('a run makes what is missing, and knows the zones of the shops it fetched', a
     expect(said).toBeGreaterThan(0)
     expect(db.prepare("select count(*) from report_zones where origin = 'shop'").pluck().get()).toBe(said)
     const zones = db.prepare('select zone from report_zones order by zone').pluck().all()
-    const filled = db.prepare('select distinct zone from report_days order by zone').pluck().all()
+    const filled = db.prepare('select distinct zone from report_clocks order by zone').pluck().all()
     expect(filled).toEqual(expect.arrayContaining(zones))
   })
 })

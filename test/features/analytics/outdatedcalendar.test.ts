@@ -36,10 +36,14 @@ const run = (warehouse: Warehouse, text: string): Promise<unknown> => {
   return sql.raw(named).execute(warehouse.db)
 }
 
+const old = ['report_utc_days', 'report_near_days']
+
 /** The tables as such a version left them, with one of its views. */
 async function asBefore(warehouse: Warehouse): Promise<void> {
   const store = warehouse.dialect.views()
-  await run(warehouse, 'delete from {report_utc_days}')
+  await run(warehouse, 'delete from {report_clocks}')
+  // What it had and this version hasn't.
+  for (const table of old) await run(warehouse, `create table {${table}} (zone text)`)
   const view = store.relation('appointment_load')
   await run(warehouse, `drop view ${view}`)
   await run(warehouse, `create view ${view} as select 'of before' as day`)
@@ -75,6 +79,8 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await refresh(whole, settings)
     await make(whole, settings)
     expect(await daysIn(whole)).toEqual(days)
+    for (const table of old.slice(0, kind.name === 'sqlite' ? 2 : 1))
+      await expect(run(whole, `select * from {${table}}`)).rejects.toThrow(table)
     await whole.close()
   })
 })

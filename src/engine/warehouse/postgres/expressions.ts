@@ -47,28 +47,11 @@ export const listed: DialectSql['listed'] = (parameter, columns) => {
   return `(select ${picked.join(', ')} from jsonb_array_elements(${parameter}::jsonb) as listed(item))`
 }
 
-const dayRows: CalendarSql['dayRows'] = (runs) => {
-  const values = runs.map(
-    ({ first, days, start }) => sql`(${sql.lit(first)}, ${sql.lit(days)}, ${sql.lit(start)})`,
-  )
-  const day = sql`date '1970-01-01' + (first + i)`
-  return sql`select first + i as n, to_timestamp(start + i * 86400.0) as from_at,
-      ${day} as day, cast(date_trunc('month', ${day}) as date) as month, case when i = 0 then 1 end as stretch
-    from (values ${sql.join(values)}) as runs(first, days, start), generate_series(0, days - 1) as i`
+const dayRows: CalendarSql['dayRows'] = (first, end) => {
+  const day = sql`date '1970-01-01' + n`
+  return sql`select n, to_timestamp(n * 86400.0) as from_at, ${day} as day,
+      cast(date_trunc('month', ${day}) as date) as month
+    from generate_series(${sql.lit(first)}, ${sql.lit(end - 1)}) as n`
 }
 
-/** The views find days in `report_days`, and what clocks show in the run that an instant is in. */
-const utcDayRows: CalendarSql['utcDayRows'] = (runs) => {
-  const values = runs.map(
-    ({ first, start, end, offset }) =>
-      sql`(${sql.lit(first)}, ${sql.lit(start)}, ${sql.lit(end)}, ${sql.lit(offset)})`,
-  )
-  const shown = (seconds: string, form: string) =>
-    sql`to_char(to_timestamp(${sql.raw(seconds)}) at time zone 'UTC', ${sql.lit(form)})`
-  return sql`select ${shown('begins', 'YYYY-MM-DD')} as utc_day, to_timestamp(begins) as from_at,
-      to_timestamp(ends) as to_at, date '1970-01-01' + first as day,
-      ${shown('begins + ahead', 'YYYY-MM-DD HH24:MI:SS')} as local_at
-    from (values ${sql.join(values)}) as runs(first, begins, ends, ahead)`
-}
-
-export const calendar: CalendarSql = { dayRows, utcDayRows }
+export const calendar: CalendarSql = { dayRows }

@@ -13,7 +13,6 @@ import {
   mostUnits,
   type SelectedColumn,
   type ShopInstant,
-  usualZone,
   type ViewSql,
 } from '../viewsql.js'
 
@@ -46,39 +45,26 @@ function amount(units: string, cents: string, most = mostUnits): string {
 const nine = (number: string, most = mostUnits): string =>
   `(case when ${isBelow(number, most)} then cast(${number} * 1e9 as bigint) end)`
 
+/** The instant on the clocks of UTC, moved by some minutes. */
+const moved = (instant: string, minutes: string): string =>
+  `(${instant} at time zone 'UTC') + make_interval(mins => cast(${minutes} as integer))`
+
 /**
- * A subquery per row takes five microseconds: more than half the time of a month's query. Instead, a zone's stretches
- * are in a short array with binary search. On the shifted clock of its stretch, an instant's day is the date. The last
- * day of a stretch may have 25 hours: the next clock begins with the 25th, in which it still shows that day. Only zones
- * are joined for it, so no plan can go wrong while the server has no statistics, and queries without the day drop the
- * join.
+ * A subquery per row takes five microseconds: more than half the time of a month's query. Instead, the times at which a
+ * zone's clocks change are in a short array with binary search. Only zones are joined for it, so no plan can go wrong
+ * while the server has no statistics, and queries without the day drop the join.
  */
-function computedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
-  const [zone, place, shown, clock] = [
-    `${alias}_zone`,
-    `${alias}_place`,
-    `${alias}_clock`,
-    (at: string) => `(${at} at time zone 'UTC')`,
-  ]
-  const list = (what: string) => `array_agg(${what} order by from_at) filter (where day is not null)`
-  const shift = `cast(day as timestamp) - ${clock('from_at')}`
-  const rows = `select zone, from_at, day, ${shift} as shift, lag(${shift}) over (partition by zone order by from_at) as before
-          from {report_days} where stretch = 1`
-  const start = `least(from_at, (cast(day as timestamp) - before) at time zone 'UTC')`
-  const stretches = `select zone, max(from_at) as behind, ${list(start)} as starts, ${list('shift')} as shifts
-        from (${rows}) as stretch_ group by zone`
-  const clocks = `select zone, max(to_at) as behind, array_agg(from_at order by from_at) as starts,
-          array_agg(cast(local_at as timestamp) - ${clock('from_at')} order by from_at) as shifts
-        from {report_utc_days} group by zone`
-  const shifted = `cast(${clock(instant)} + ${place}.shifts[width_bucket(${instant}, ${place}.starts)] as date)`
+function shopDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
+  const [zone, clocks] = [`${alias}_zone`, `${alias}_clock`]
+  const list = (what: string) => `array_agg(${what} order by from_at) as ${what}`
+  const changes = `select zone, ${['from_at', 'day_minutes', 'clock_minutes'].map(list).join(', ')}
+        from {report_clocks} where change = 1 group by zone`
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
-      left join (${stretches}) ${place} on ${place}.zone = coalesce(${zone}.zone, ${usualZone})
-      left join (${clocks}) ${shown} on ${shown}.zone = coalesce(${zone}.zone, ${usualZone})`
-  const ahead = `${shown}.shifts[width_bucket(${instant}, ${shown}.starts)]`
-  const local = `to_char(${clock(instant)} + ${ahead}, 'YYYY-MM-DD HH24:MI:SS')`
+      left join (${changes}) ${clocks} on ${clocks}.zone = coalesce(${zone}.zone, '')`
+  const ahead = (minutes: string) => `${clocks}.${minutes}[width_bucket(${instant}, ${clocks}.from_at)]`
   return {
-    day: `(case when ${instant} < ${place}.behind then ${shifted} end)`,
-    local: `(case when ${instant} < ${shown}.behind then ${local} end)`,
+    day: `cast(${moved(instant, ahead('day_minutes'))} as date)`,
+    local: `to_char(${moved(instant, ahead('clock_minutes'))}, 'YYYY-MM-DD HH24:MI:SS')`,
     join,
   }
 }
@@ -97,12 +83,12 @@ export const viewSql = (schema: string): ViewSql => ({
   now: "date_trunc('second', current_timestamp)",
   table: (name) => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`,
   day: (zone, instant) =>
-    `(select day_.day from {report_days} day_ where day_.zone = ${zone} and day_.from_at <= ${instant} order by day_.from_at desc limit 1)`,
+    `(select cast(${moved(instant, 'clock_.day_minutes')} as date) from {report_clocks} clock_ where clock_.zone = ${zone} and clock_.change = 1 and clock_.from_at <= ${instant} order by clock_.from_at desc limit 1)`,
   // A cast would print it according to the reader's DateStyle.
   dayText: (day) => `to_char(${day}, 'YYYY-MM-DD')`,
+  dayNumber: (day) => `(${day} - date '1970-01-01')`,
   minutes: (from, to) => `cast(floor(extract(epoch from ((${to}) - (${from}))) / 60) as bigint)`,
-  shopDay: computedDay,
-  computedDay,
+  shopDay,
   nine,
   // A sum of whole numbers is a numeric of any size here.
   sumNine: (number, most) => `coalesce(sum(${nine(number, most)}), 0)`,

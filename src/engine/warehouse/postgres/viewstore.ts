@@ -232,6 +232,14 @@ export const viewStore = (db: Db, tables: string, schema: string): ViewStore => 
     if (rights?.may_use !== null) return
     await run(sql`create schema ${sql.id(schema)}`.compile(db))
   },
+  tidy: async (run) => {
+    const name = viewSql(tables).table('report_utc_days')
+    const found = sql<{ drops: boolean }>`select not exists (select 1 from pg_depend
+        where refclassid = 'pg_class'::regclass and refobjid = c.oid and classid = 'pg_rewrite'::regclass) as drops
+      from pg_class c where c.oid = to_regclass(${name}) and pg_has_role(c.relowner, 'usage')`
+    const { rows } = await run(found.compile(db))
+    if (rows[0]?.drops) await run(sql`drop table ${sql.raw(name)}`.compile(db))
+  },
   make: async (run, view) => {
     const trouble = await make(db, { tables, schema }, run, view)
     if (!trouble) await countKeys(db, tables, run, view.keys)

@@ -1,8 +1,8 @@
 /* SQL that only SQLite understands: members of `_extra`, stored versions as JSON, the days of a calendar. */
 
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Column, Table } from '../../model/table.js'
-import type { CalendarSql, DayRun, DialectSql, EvenClock, ExtraSql } from '../dialect.js'
+import type { CalendarSql, DialectSql, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
 import { utcDay } from './viewsql.js'
 
@@ -45,42 +45,9 @@ export const versionWords: VersionWords = {
 export const listed: DialectSql['listed'] = (parameter, columns) =>
   `(select ${columns.map(({ name }, i) => `value ->> ${i} as ${quoted(name)}`).join(', ')} from json_each(${parameter}))`
 
-/** A common table expression with a row for each day: its number, when it begins, whether it begins a run. */
-function daysOf(runs: readonly DayRun[]): RawBuilder<unknown> {
-  const firsts = runs.map(
-    ({ first, days, start }) => sql`(${sql.lit(first)}, ${sql.lit(first + days)}, ${sql.lit(start)}, 1)`,
-  )
-  // Run by run, so the rows come in the order of their key.
-  return sql`with recursive days(n, behind, start, stretch) as (values ${sql.join(firsts)}
-    union all select n + 1, behind, start + 86400, null from days where n + 1 < behind order by 1)`
-}
+const dayRows: CalendarSql['dayRows'] = (first, end) =>
+  sql`with recursive days(n) as (select ${sql.lit(first)} union all select n + 1 from days where n + 1 < ${sql.lit(end)})
+    select n, strftime('%Y-%m-%dT00:00:00.000000Z', n * 86400, 'unixepoch') as from_at,
+    date(n * 86400, 'unixepoch') as day, date(n * 86400, 'unixepoch', 'start of month') as month from days`
 
-/** The same for the days of clocks, and the parts of those on which they change: with their ends and their offsets. */
-function clockDaysOf(runs: readonly EvenClock[]): RawBuilder<unknown> {
-  const firsts = runs.map(
-    ({ first, start, end, offset }) =>
-      sql`(${sql.lit(first)}, ${sql.lit(start)}, ${sql.lit(end)}, ${sql.lit(offset)})`,
-  )
-  const next = sql.raw('(n + 1) * 86400 - ahead')
-  return sql`with recursive counted(n, start, behind, ahead) as (values ${sql.join(firsts)}
-    union all select n + 1, ${next}, behind, ahead from counted where ${next} < behind order by 2),
-    days as (select *, min(${next}, behind) as finish from counted)`
-}
-
-const instantOf = (seconds: string): RawBuilder<unknown> =>
-  sql`strftime('%Y-%m-%dT%H:%M:%S.000000Z', ${sql.raw(seconds)}, 'unixepoch')`
-const dayOf = (seconds: string): RawBuilder<unknown> => sql`date(${sql.raw(seconds)}, 'unixepoch')`
-
-const dayRows: CalendarSql['dayRows'] = (runs) =>
-  sql`${daysOf(runs)} select n, ${instantOf('start')} as from_at, ${dayOf('n * 86400')} as day,
-    date(n * 86400, 'unixepoch', 'start of month') as month, stretch from days`
-
-const utcDayRows: CalendarSql['utcDayRows'] = (runs) => {
-  const midnight = '(start / 86400 + k) * 86400'
-  return sql`${clockDaysOf(runs)} select ${dayOf(midnight)} as utc_day, ${instantOf('start')} as from_at,
-    ${instantOf('finish')} as to_at, ${dayOf('n * 86400')} as day,
-    case when start + ahead <> n * 86400 then datetime(start + ahead, 'unixepoch') end as local_at
-    from days join (select 0 as k union all select 1 union all select 2) on ${sql.raw(midnight)} < finish`
-}
-
-export const calendar: CalendarSql = { dayRows, utcDayRows, utcDay }
+export const calendar: CalendarSql = { dayRows, utcDay }

@@ -13,7 +13,6 @@ import {
   mostUnits,
   type SelectedColumn,
   type ShopInstant,
-  usualZone,
   type ViewSql,
 } from '../viewsql.js'
 
@@ -137,16 +136,6 @@ function prorate(cents: string, share: string, whole: string): string {
   return `(case when ${whole} = 0 then 0 ${most} when ${isSmall} then ${sign} * ${exact} else cast(round(${rough}) as bigint) end)`
 }
 
-/**
- * The condition that a row of `report_utc_days` has the day of an instant in a zone. It compares for equality first:
- * DuckDB would compare every instant with every day of the zone otherwise.
- */
-const isDayOf = (alias: string, zone: string, instant: string): string =>
-  `${alias}.zone = ${zone} and ${alias}.utc_day = substr(${instant}, 1, 10) and ${alias}.from_at <= ${instant} and ${alias}.to_at > ${instant}`
-
-const day = (zone: string, instant: string): string =>
-  `(select day_.day from {report_utc_days} day_ where ${isDayOf('day_', zone, instant)})`
-
 /** The first UTC day, and the first one after the last. A local day begins and ends less than a day apart from UTC's. */
 export const utcDays = { first: `${calendarYears.first - 1}-12-30`, end: `${calendarYears.end}-01-03` }
 
@@ -157,36 +146,56 @@ export const utcDays = { first: `${calendarYears.first - 1}-12-30`, end: `${cale
 export const utcDay = (instant: string): string =>
   `cast(case when ${instant} >= '${utcDays.first}' and ${instant} < '${utcDays.end}' then substr(${instant}, 1, 10) else '' end as text)`
 
-/** Minutes since midnight, of a text whose hour begins at a position. */
-const minuteOfDay = (text: string): string => `(${part(text, 12)} * 60 + ${part(text, 15)})`
+/**
+ * The condition that a row of `report_clocks` is of an instant in a zone. It compares for equality first: DuckDB would
+ * compare every instant with every row of the zone otherwise.
+ */
+const isClockOf = (alias: string, zone: string, instant: string): string =>
+  `${alias}.zone = ${zone} and ${alias}.utc_month = substr(${instant}, 1, 7) and ${alias}.from_at <= ${instant} and ${alias}.to_at > ${instant}`
+
+/** Minutes since midnight of the UTC day. */
+const minutesOf = (instant: string, ahead: string): string =>
+  `(${part(instant, 12)} * 60 + ${part(instant, 15)} + ${ahead})`
+
+/** Which day they are in: 0 for the same, -1, 1; null if nobody knows how far clocks are ahead. */
+const shiftOf = (minutes: string): string =>
+  `case when ${minutes} < 0 then -1 when ${minutes} >= 1440 then 1 when ${minutes} >= 0 then 0 end`
 
 /** DuckDB divides whole numbers to a double, and would print it as one. */
 const twoDigits = (number: string): string => `substr(cast(100 + cast(${number} as bigint) as text), 2)`
 
-/** What the clock shows, by the row of `report_utc_days` that an instant is in: clocks run evenly within it. */
-function localTime({ from, local, day }: Record<'from' | 'local' | 'day', string>, instant: string): string {
-  const isLater = `case when substr(${from}, 1, 10) = substr(${instant}, 1, 10) then 0 else 1440 end`
-  const passed = `${minuteOfDay(instant)} - ${minuteOfDay(from)} + ${isLater}`
-  const minutes = `(${passed} + coalesce(${minuteOfDay(local)}, 0))`
-  const date = `coalesce(substr(${local}, 1, 10), cast(${day} as text))`
-  const time = `${twoDigits(over(minutes, 60))} || ':' || ${twoDigits(`${minutes} % 60`)}`
-  return `${date} || ' ' || ${time} || substr(${instant}, 17, 3)`
+/** The date of minutes since midnight of an instant's UTC day, as text. `clock`: the row of `report_clocks`. */
+function dateOf(minutes: string, instant: string, clock: string): string {
+  const [date, other] = [
+    `substr(${instant}, 1, 10)`,
+    (by: string) => `substr(${instant}, 1, 8) || ${twoDigits(`${part(instant, 9)} ${by}`)}`,
+  ]
+  const before = `case when substr(${instant}, 9, 2) = '01' then ${clock}.day_before else ${other('- 1')} end`
+  const after = `case when ${date} = ${clock}.last_day then ${clock}.day_after else ${other('+ 1')} end`
+  return `case when ${minutes} < 0 then ${before} when ${minutes} >= 1440 then ${after} when ${minutes} >= 0 then ${date} end`
 }
 
-/** At most one row is joined. */
-function computedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
-  const [zone, local] = [`${alias}_zone`, `${alias}_local`]
+/** Exactly one row is joined (viewstore.ts). */
+const joinDay = (alias: string, clock: string, instant: string): string =>
+  `join "report_shifted_days" ${alias} on ${alias}.utc_day = ${utcDay(instant)} and ${alias}.shift = coalesce(${shiftOf(minutesOf(instant, `${clock}.day_minutes`))}, 9)`
+
+const day = (zone: string, instant: string): string =>
+  `(select day_.day from {report_clocks} clock_ ${joinDay('day_', 'clock_', instant)} where ${isClockOf('clock_', zone, instant)})`
+
+/** A day chosen among several texts or columns wouldn't be a typed column. */
+function shopDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
+  const [zone, clock] = [`${alias}_zone`, `${alias}_clock`]
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
-      left join {report_utc_days} ${local} on ${isDayOf(local, `coalesce(${zone}.zone, ${usualZone})`, instant)}`
-  const row = { from: `${local}.from_at`, local: `${local}.local_at`, day: `${local}.day` }
-  return { day: row.day, local: localTime(row, instant), join }
-}
-
-/** Exactly one row is joined (viewstore.ts). A day chosen among several joined columns wouldn't be a typed column. */
-function soughtDay(alias: string, at: ShopInstant): JoinedDay {
-  const { day, local, join } = computedDay(alias, at)
-  const near = `join "report_near_days" ${alias} on ${alias}.utc_day = ${utcDay(at.instant)} and ${alias}.local_day = coalesce(cast(${day} as text), '')`
-  return { day: `${alias}.day`, local, join: `${join}\n      ${near}` }
+      left join {report_clocks} ${clock} on ${isClockOf(clock, `coalesce(${zone}.zone, '')`, instant)}
+      ${joinDay(alias, clock, instant)}`
+  const minutes = minutesOf(instant, `${clock}.clock_minutes`)
+  const ofDay = `((${minutes} + 1440) % 1440)`
+  const time = `${twoDigits(over(ofDay, 60))} || ':' || ${twoDigits(`${ofDay} % 60`)}`
+  return {
+    day: `${alias}.day`,
+    local: `(${dateOf(minutes, instant, clock)}) || ' ' || ${time} || substr(${instant}, 17, 3)`,
+    join,
+  }
 }
 
 /** With windows instead of groups: SQLite pushes a condition down into a window, but not into a group. */
@@ -204,12 +213,12 @@ export const viewSql: ViewSql = {
   table: (name) => `"${name}"`,
   day,
   dayText: (day) => `cast(${day} as text)`,
-  shopDay: soughtDay,
-  computedDay,
+  dayNumber: (day) => `(${dayOf(`cast(${day} as text)`)} - 719468)`,
+  shopDay,
   minutes,
   nine,
   sumNine,
-  summand: (value = 'cast(null as bigint)') => value,
+  summand: (value = 'null') => value,
   sums,
   amount,
   prorate,

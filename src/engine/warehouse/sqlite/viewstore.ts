@@ -9,19 +9,19 @@ import { utcDays, viewSql } from './viewsql.js'
 const daySeconds = 86_400
 const dayNumber = (day: string): number => Date.parse(day) / (daySeconds * 1000)
 
-/** Each UTC day has four rows; one is for instants beyond. */
+/** Each UTC day has four rows, the day before to the day after and none; one is for instants beyond. */
 const wholeTable = (dayNumber(utcDays.end) - dayNumber(utcDays.first)) * 4 + 1
 
-const filling = sql`insert or ignore into report_near_days (utc_day, local_day, day)
+const filling = sql`insert or ignore into report_shifted_days (utc_day, shift, day)
   with recursive utc (n) as (select ${sql.lit(dayNumber(utcDays.first))} union all select n + 1 from utc where n + 1 < ${sql.lit(dayNumber(utcDays.end))}),
-  near (k) as (select null union all select -1 union all select 0 union all select 1)
-  select date(n * ${sql.lit(daySeconds)}, 'unixepoch'), coalesce(date((n + k) * ${sql.lit(daySeconds)}, 'unixepoch'), ''),
-    date((n + k) * ${sql.lit(daySeconds)}, 'unixepoch') from utc, near
-  union all select '', '', null`
+  near (k) as (select 9 union all select -1 union all select 0 union all select 1)
+  select date(n * ${sql.lit(daySeconds)}, 'unixepoch'), k,
+    case when k < 9 then date((n + k) * ${sql.lit(daySeconds)}, 'unixepoch') end from utc, near
+  union all select '', 9, null`
 
 const refusing = (change: 'delete' | 'update') =>
-  sql.raw(`create trigger if not exists report_near_days_${change} before ${change} on report_near_days
-  begin select raise(abort, 'report_near_days has to stay whole: views would lose rows'); end`)
+  sql.raw(`create trigger if not exists report_shifted_days_${change} before ${change} on report_shifted_days
+  begin select raise(abort, 'report_shifted_days has to stay whole: views would lose rows'); end`)
 
 /**
  * SQLite takes a range of an index for a 64th of it: a month of the table's seventy years would look like a year, and a
@@ -31,10 +31,10 @@ const refusing = (change: 'delete' | 'update') =>
  */
 const statistics = [
   sql`pragma analysis_limit = 100`,
-  sql`analyze report_near_days`,
+  sql`analyze report_shifted_days`,
   sql`pragma analysis_limit = 0`,
   sql`update sqlite_stat1 set stat = ${sql.lit(Math.floor(wholeTable / 20))} || substr(stat, instr(stat, ' '))
-    where idx = 'report_near_days_by_day'`,
+    where idx = 'report_shifted_days_by_day'`,
 ]
 
 /**
@@ -44,14 +44,14 @@ const statistics = [
  * here, or it would be lost. That's why the table depends on nothing, is filled in the transaction that makes the
  * views, and then refuses changes.
  */
-async function makeNearDays(db: Db, run: RunStatement): Promise<void> {
+async function makeShiftedDays(db: Db, run: RunStatement): Promise<void> {
   await run(
-    sql`create table if not exists report_near_days (utc_day TEXT not null, local_day TEXT not null, day DATE,
-      primary key (utc_day, local_day)) without rowid`.compile(db),
+    sql`create table if not exists report_shifted_days (utc_day TEXT not null, shift INTEGER not null, day DATE,
+      primary key (utc_day, shift)) without rowid`.compile(db),
   )
-  const { rows } = await run(sql<{ n: number }>`select count(*) as n from report_near_days`.compile(db))
+  const { rows } = await run(sql<{ n: number }>`select count(*) as n from report_shifted_days`.compile(db))
   if (Number(rows[0]?.n) === wholeTable) return
-  const index = sql`create index if not exists report_near_days_by_day on report_near_days (day, utc_day) where day is not null`
+  const index = sql`create index if not exists report_shifted_days_by_day on report_shifted_days (day, utc_day) where day is not null`
   for (const statement of [filling, index, refusing('delete'), refusing('update'), ...statistics])
     await run(statement.compile(db))
 }
@@ -86,7 +86,14 @@ export const viewStore = (db: Db, where: string): ViewStore => ({
   slowedBy: async () => undefined,
   prepare: async (run) => {
     await run(sql.raw(typesTable).compile(db))
-    await makeNearDays(db, run)
+    await makeShiftedDays(db, run)
+  },
+  tidy: async (run) => {
+    for (const name of ['report_near_days', 'report_utc_days']) {
+      const reading = sql`select 1 from sqlite_master where type = 'view' and instr(sql, ${name}) > 0`
+      const { rows } = await run(reading.compile(db))
+      if (rows.length === 0) await run(sql`drop table if exists ${sql.id(name)}`.compile(db))
+    }
   },
   beforehand: async () => [],
   make: async (run, { name, query }) => {
