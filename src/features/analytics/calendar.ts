@@ -7,7 +7,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { readMeta, storeMeta } from '../../engine/warehouse/meta.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { clocksOf, daysOf, dayText, endDay, firstDay } from './shopday.js'
+import { daysOf, dayText, endDay, evenClocks, firstDay } from './shopday.js'
 import { withAnalytics } from './tables.js'
 
 /** Rows per statement: SQLite allows 32,766 parameters. */
@@ -34,7 +34,7 @@ function monthOf(day: number) {
 
 /** The rows of a zone's clocks up to the day `end`: each time in which they run evenly, month by month. */
 function clockRows(zone: string, end: number) {
-  const clocks = clocksOf(zone, firstDay, end)
+  const clocks = evenClocks(zone, firstDay, end)
   const rows = clocks.flatMap(({ start, end: until, clock, day }) => {
     const parts = []
     for (let from = start; from < until; ) {

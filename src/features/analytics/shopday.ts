@@ -224,7 +224,7 @@ export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs' | 'clockRu
  * The times in which a zone's clocks run evenly, within a range of days: in seconds since 1970, with the minutes by which
  * the clocks are ahead of UTC, and the minutes that lead to the day. These are more where clocks go back over midnight.
  */
-export function clocksOf(zone: string, from: number, until: number) {
+export function evenClocks(zone: string, from: number, until: number) {
   const days = daysOf(zone)
   return days.clockRuns(days.runs(from, until)).map(({ first, start, end, offset }) => ({
     start,

@@ -213,7 +213,8 @@ export const viewSql: ViewSql = {
   table: (name) => `"${name}"`,
   day,
   dayText: (day) => `cast(${day} as text)`,
-  dayNumber: (day) => `(${dayOf(`cast(${day} as text)`)} - 719468)`,
+  // 1970-01-01 is the 719,469th of them.
+  dayNumber: (day) => `(${dayOf(`cast(${day} as text)`)} - 719469)`,
   shopDay,
   minutes,
   nine,
