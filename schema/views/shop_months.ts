@@ -171,7 +171,7 @@ limit 12`,
       shop_name: q.name('shops', 'h', 'x.shop_id'),
       first_day: 'x.first_day',
       is_whole: `coalesce(${q.dayText('x.first_day')} <= x.period || '-03' and x.period < x.current_month
-        and ${q.day('p.zone', 'c.through')} >= m.next_day, false)`,
+        and ${q.day('x.zone', 'c.through')} >= x.next_day, false)`,
       ...Object.fromEntries(periodColumns(ofDays, q).map(({ name, sql }) => [name, sql])),
       ...Object.fromEntries(moments.map(({ name }) => [name, moment(q, name)])),
       month_start: 'x.month_start',
