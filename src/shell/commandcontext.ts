@@ -160,7 +160,7 @@ export class OpenContext implements CommandContext {
     if (this.config.warehouse.autoMigrate && !refusal) {
       const bring = this.shard ? (await import('../engine/run/catchup.js')).migrateBeforeShard : migrate
       const changes = await bring(warehouse)
-      if (changes.length > 0 && warehouse.madeAs !== null) tellMade(this, warehouse.madeAs)
+      if (changes.length > 0 && warehouse.madeAs !== undefined) tellMade(this, warehouse.madeAs)
       else if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
       await this.#afterMigration(warehouse)
       return warehouse

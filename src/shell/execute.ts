@@ -217,7 +217,6 @@ export const reportOfNothing = (
   rows_deleted: 0,
   quarantined: 0,
   reason: null,
-  warehouse_made: null,
   cursors: [],
   ...done,
 })

@@ -32,7 +32,7 @@ const twoConfigurations = ({ where, names }: OtherSettings): Stop =>
 
 /** One time of opening everything. */
 export class Opening {
-  #made: string | null = null
+  #made: string | undefined
 
   constructor(
     private readonly context: CommandContext,

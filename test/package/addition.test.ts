@@ -352,7 +352,7 @@ describe('a feature', () => {
 
   it('its command has help, works, and keeps its table in the warehouse', { timeout: patience }, async () => {
     expect((await grown('--help')).stdout).toMatch(/^ {2}greet <who> +greet somebody/m)
-    expect((await grown('greet', 'Ada')).stdout).toBe('Hello, Ada (1)\n')
+    expect((await grown('greet', 'Ada')).stdout).toMatch(/^Made a new warehouse: .*\nHello, Ada \(1\)\n$/)
     const { stdout } = await grown('greet', 'Ada', '--json')
     expect(JSON.parse(stdout)).toEqual({ word: 'Hello', who: 'Ada', times: 2 })
     const db = new BetterSqlite3(join(project, 'greetings.db'), { readonly: true })

@@ -64,7 +64,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(stdout).toContain(full)
     expect(stderr).toMatch(/A new warehouse was made/)
     const again = await shopsync(['sync', '--json', '--config', config])
-    expect(again.json()).toMatchObject({ warehouse_made: null })
+    expect(again.json()).not.toHaveProperty('warehouse_made')
     for (const words of [['sync'], ['migrate'], ['run', 'hourly']]) {
       const elsewhere = configure(sandbox, kind.address(), ['notes'])
       const { warehouse_made: made } = (await shopsync([...words, '--json', '--config', elsewhere])).json<{

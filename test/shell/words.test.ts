@@ -30,7 +30,6 @@ const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
 const report = (more: Partial<RunReport> = {}): RunReport => ({
   run_id: 'r',
   job: null,
-  warehouse_made: null,
   mode: 'sync',
   status: 'ok',
   started_at: '2026-01-01T00:00:00.000000Z',

@@ -85,8 +85,8 @@ export interface RunReport {
   readonly quarantined: number
   /** A problem with the whole run; null if there is none. */
   readonly reason: Reason | null
-  /** The full name of the warehouse, if it was made for this run; null if there was one. */
-  readonly warehouse_made: string | null
+  /** The full name of the warehouse, only if it was made for this run. */
+  readonly warehouse_made?: string | undefined
   readonly cursors: readonly CursorReport[]
 }
 

@@ -176,9 +176,9 @@ export class Warehouse implements Reader {
     return this.dialect.where
   }
 
-  /** Its full name, if this process has made it; null if it was there. */
-  get madeAs(): string | null {
-    return this.#opened.isMade ? this.where : null
+  /** Its full name, if this process has made it. */
+  get madeAs(): string | undefined {
+    return this.#opened.isMade ? this.where : undefined
   }
 
   /** Remembers that this process has made it. */

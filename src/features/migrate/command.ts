@@ -44,7 +44,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
         return changes.map(({ table, what }) => ({ table, what }))
       })
       const { madeAs: warehouse_made } = warehouse
-      if (warehouse_made !== null) tellMade(context, warehouse_made)
+      if (warehouse_made !== undefined) tellMade(context, warehouse_made)
       const { clock } = context
       const { signal } = invocation.signals
       const views = await makeViewsOf(context, warehouse)

@@ -165,7 +165,6 @@ export function asRun(found: VerifyReport, job: string | null = null, runId = ''
     rows_deleted: 0,
     quarantined: 0,
     reason: found.reason,
-    warehouse_made: null,
     cursors: found.cursors.map((cursor) => asCursor(cursor, step)),
   }
 }

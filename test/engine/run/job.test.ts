@@ -38,7 +38,6 @@ const compares: JobWork = {
 const nothing = (given: StepGiven, more: Partial<RunReport> = {}): RunReport => ({
   ...{
     run_id: given.runId,
-    warehouse_made: null,
     job: 'mine',
     mode: 'snapshot',
     status: 'ok',

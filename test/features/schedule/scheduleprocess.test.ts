@@ -108,7 +108,7 @@ test('--json: one document, with the address and each job’s next instant', asy
   const ended = await run.ended
   expect(ended.code, ended.stderr).toBe(0)
   expect(ended.json()).toEqual({
-    ...{ pid: run.child.pid, url, events_url: null, time_zone: 'Europe/Berlin', warehouse_made: null },
+    ...{ pid: run.child.pid, url, events_url: null, time_zone: 'Europe/Berlin' },
     jobs: [
       {
         ...{ name: 'mine', schedule: '0 4 1 1 *', starts_now: false },
