@@ -4,7 +4,7 @@ import recommendation_conversion from '../views/recommendation_conversion.js'
 export default defineFigure({
   name: 'recommendation_close_rate',
   label: 'Recommendation close rate',
-  doc: 'The share of recommendations that were sold (approved, added to an order, or sold on a later visit), by the day they were made.',
+  doc: 'The share of recommendations that were approved or sold (approved at once, added to an order, or sold on a later visit), by the day they were made. What was approved but is on no order yet counts too: see `is_approved_unsold`.',
   unit: 'percent',
   relation: recommendation_conversion,
   day: 'recommended_on',

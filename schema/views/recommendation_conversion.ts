@@ -1,13 +1,16 @@
 import { categoryOfRecommendation, isOrderGone, worthOfRecommendation } from '../lines.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
-/** What became of it once its order was closed, a past recommendation tells. */
-const since = (isSo: string): string => `exists (
-        select 1 from {past_recommendations} p where p.tenant_id = r.tenant_id and p.recommendation_id = r.id
-          and p._deleted_at is null and (${isSo}))`
+/**
+ * The most that its past recommendations tell of what became of it once its order was closed: 3 sold, 2 done, 1 approved.
+ * Of what is done, nobody asks whether it was approved.
+ */
+const became = `(
+        select max(case when p.imported = true then 3 when p.done = true then 2 when p.approved = true then 1 else 0 end)
+        from {past_recommendations} p where p.tenant_id = r.tenant_id and p.recommendation_id = r.id and p._deleted_at is null)`
 
-const isDone = `(coalesce(r.imported, false) or ${since('p.done = true or p.imported = true')})`
-const isApproved = `(coalesce(r.approved, false) or ${since('p.approved = true')})`
+const isDone = '(coalesce(r.imported, false) or r.became >= 2)'
+const isApproved = '(coalesce(r.approved, false) or r.became = 1)'
 
 const recommended = (q: ViewWords): JoinedDay => q.shopDay('d', 'r.tenant_id', 'o.shop_id', 'r.created_at')
 
@@ -77,7 +80,7 @@ export default defineView({
       decision:
         "case when r.approved is null then 'undecided' when r.approved = true then 'approved' else 'declined' end",
       imported: 'r.imported',
-      sold_later: since('p.imported = true'),
+      sold_later: 'r.became = 3',
       value_cents: worthOfRecommendation(q),
       done: isDone,
       is_to_sell: `not (${isDone} or ${isApproved} or ${isOrderGone})`,
@@ -91,12 +94,12 @@ export default defineView({
       is_approved_unsold: `${isApproved} and not (${isDone} or ${isOrderGone})`,
       order_gone: isOrderGone,
     },
-    from: `{recommendations} r
+    from: `(
+      select r.*, coalesce(${became}, 0) as became from {recommendations} r where r._deleted_at is null) r
       left join {repair_order_totals} o on o.tenant_id = r.tenant_id and o.repair_order_id = r.repair_order_id and o._deleted_at is null
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
       left join {customers} c on c.tenant_id = o.tenant_id and c.id = o.customer_id
       left join {vehicles} v on v.tenant_id = o.tenant_id and v.id = o.vehicle_id
-      left join {categories} k on k.tenant_id = r.tenant_id and k.id = ${categoryOfRecommendation} ${recommended(q).join}
-      where r._deleted_at is null`,
+      left join {categories} k on k.tenant_id = r.tenant_id and k.id = ${categoryOfRecommendation} ${recommended(q).join}`,
   }),
 })

@@ -173,8 +173,10 @@ export interface ReportScope {
   readonly months: readonly Amounts[]
   /** Recommendations by the month in which they were made. */
   readonly advice: readonly ({
-    readonly approved: number
+    readonly soldAtOnce: number
     readonly soldLater: number
+    /** Approved, but on no order. */
+    readonly approvedUnsold: number
     readonly declined: number
     readonly undecided: number
     readonly valueCents: number

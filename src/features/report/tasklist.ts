@@ -20,7 +20,15 @@ export interface Task {
 }
 
 export interface TaskList {
-  readonly id: 'appointments' | 'pick-ups' | 'late' | 'waiting for parts' | 'unpaid' | 'overdue' | 'to sell'
+  readonly id:
+    | 'appointments'
+    | 'pick-ups'
+    | 'late'
+    | 'waiting for parts'
+    | 'unpaid'
+    | 'overdue'
+    | 'approved unsold'
+    | 'to sell'
   readonly count: number
   /** How many of them came already, were picked up already, are undecided. */
   readonly apart: number
@@ -56,6 +64,12 @@ export const taskWords: Readonly<
     first: 'largest first',
   },
   overdue: { title: 'Overdue invoices', noun: 'invoice', days: 'days since closing', first: 'largest first' },
+  'approved unsold': {
+    title: 'Approved, on no order',
+    noun: 'recommendation',
+    days: 'days since then',
+    first: 'largest first',
+  },
   'to sell': {
     title: 'Still to sell',
     noun: 'recommendation',

@@ -17,7 +17,7 @@ export const todayOf = (scope: ReportScope): QuestionAnswer => ({
   ...todaySentence(scope),
   facts: [...calendarFacts(scope), ...moneyFacts(scope)],
   remarks: [
-    'Still due: appointments that haven’t begun, and cars that aren’t picked up. Promised pick-ups: orders due out today, without estimates. To collect: all that is owed on invoices. Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid in full. Credits for overpayment are not subtracted. Still to sell: recommended in the last 90 days, and neither sold nor closed by staff.',
+    'Still due: appointments that haven’t begun, and cars that aren’t picked up. Promised pick-ups: orders due out today, without estimates. To collect: all that is owed on invoices. Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid in full. Credits for overpayment are not subtracted. Still to sell: recommended in the last 90 days, and neither approved nor sold nor closed by staff. Approved, on no order: the customer said yes in that time, and nobody has sold it yet.',
     ...unpaidRemark(listOf(scope.tasks, 'unpaid')),
   ],
 })
@@ -61,6 +61,7 @@ function calendarFacts({ needs: { inProgress, estimates }, tasks }: ReportScope)
 
 function moneyFacts({ needs: { overdue, receivables, creditCents }, tasks }: ReportScope): Fact[] {
   const [unpaid, toSell] = [listOf(tasks, 'unpaid'), listOf(tasks, 'to sell')]
+  const approved = listOf(tasks, 'approved unsold')
   return [
     fact(
       'Picked up and unpaid',
@@ -86,6 +87,7 @@ function moneyFacts({ needs: { overdue, receivables, creditCents }, tasks }: Rep
       `${toSell.count === 1 ? 'recommendation' : 'recommendations'} worth ${moneyText(toSell.cents)}`,
       toSell.apart > 0 ? `${count(toSell.apart)} undecided` : '',
       toSell.unknown > 0 ? `${count(toSell.unknown)} without a known price` : '',
+      approved.count > 0 ? `and ${count(approved.count)} approved, on no order` : '',
     ),
   ]
 }
@@ -96,6 +98,7 @@ function todaySentence({ needs: { overdue, receivables }, tasks: lists }: Report
 } {
   const [come, promised] = [listOf(lists, 'appointments'), listOf(lists, 'pick-ups')]
   const [late, toSell] = [listOf(lists, 'late'), listOf(lists, 'to sell')]
+  const approved = listOf(lists, 'approved unsold')
   const due = [[come, 'appointment'] as const, [promised, 'promised pick-up'] as const].filter(
     ([{ ahead }]) => ahead > 0,
   )
@@ -108,7 +111,9 @@ function todaySentence({ needs: { overdue, receivables }, tasks: lists }: Report
     receivables.invoices > 0
       ? `${moneyText(receivables.cents)} to collect${overdue.invoices > 0 ? ` (${moneyText(overdue.cents)} of it overdue)` : ''}`
       : '',
-    toSell.count > 0 ? `${plural(toSell.count, 'recommendation')} to follow up` : '',
+    toSell.count + approved.count > 0
+      ? `${plural(toSell.count + approved.count, 'recommendation')} to follow up`
+      : '',
   ].filter((words) => words !== '')
   const today = ahead.length === 0 ? '' : `${ahead.join(' and ')}${isPart ? ' still due' : ''} today. `
   if (tasks.length === 0)

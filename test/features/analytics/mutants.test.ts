@@ -24,10 +24,7 @@ const harmless: Readonly<Record<string, RegExp>> = {
   // No attempt and no recommendation of the business belongs to a deleted order; figures.test.ts has such cases.
   card_attempts: /repair_order_id and o\._deleted_at is null/,
   earlier_recommendations: /repair_order_id and o\._deleted_at is null/,
-  // What was approved since, in only one of two tenants: oracle.test.ts has that. The deleted past recommendation is
-  // of one that was approved since, and so not to sell either way.
-  recommendation_conversion:
-    /repair_order_id and o\._deleted_at is null|approved|p\._deleted_at is null and \(p\.done/,
+  recommendation_conversion: /repair_order_id and o\._deleted_at is null/,
   // Whose today it is only affects the ages for a few hours a day.
   customer_value: /select v\.shop_id|todays w on/,
   // The deleted invoice is no shop's first, and an order of both tenants was closed on one day.

@@ -119,6 +119,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       .join(' or ')
     const on = (column: string): string => `(${today.replaceAll('DAY', `cast(${column} as text)`)})`
     const since = later(new Date(at).toISOString().slice(0, 10), -90)
+    const isRecent = `cast(recommended_on as text) >= '${since}'`
     const unpaid = `receivables r join ${views}orders o on o.repair_order_key = r.repair_order_key
       where r.is_owed and o.picked_up_at is not null`
     const expected: [TaskList['id'], string, string][] = [
@@ -128,11 +129,8 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       ['waiting for parts', 'count(*)', "work_in_progress where status_name = 'Waiting for parts'"],
       ['unpaid', 'count(*)', unpaid],
       ['overdue', 'count(*)', 'receivables where days > 30 and balance_cents > 0'],
-      [
-        'to sell',
-        'count(*)',
-        `recommendation_conversion where is_to_sell and cast(recommended_on as text) >= '${since}'`,
-      ],
+      ['approved unsold', 'count(*)', `recommendation_conversion where is_approved_unsold and ${isRecent}`],
+      ['to sell', 'count(*)', `recommendation_conversion where is_to_sell and ${isRecent}`],
     ]
     for (const [id, what, from] of expected)
       expect([id, list(id).count]).toEqual([id, await number(`select ${what} as n from @${from}`)])
@@ -141,7 +139,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     )
     expect(list('to sell').cents).toBe(
       await number(
-        `select coalesce(sum(value_cents), 0) as n from @recommendation_conversion where is_to_sell and cast(recommended_on as text) >= '${since}'`,
+        `select coalesce(sum(value_cents), 0) as n from @recommendation_conversion where is_to_sell and ${isRecent}`,
       ),
     )
     const counted = scope('all').tasks.map(({ count }) => count)

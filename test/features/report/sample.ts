@@ -195,6 +195,7 @@ const sampleTasks = (shopNames: readonly string[]): TaskList[] => [
   },
   { id: 'unpaid', count: 4, apart: 0, ahead: 4, cents: 88_000, unknown: 1, tasks: [sampleTask] },
   { id: 'overdue', count: 11, apart: 0, ahead: 11, cents: 339_750, unknown: 0, tasks: [] },
+  { id: 'approved unsold', count: 3, apart: 0, ahead: 3, cents: 45_000, unknown: 0, tasks: [sampleTask] },
   {
     ...{ id: 'to sell', count: 38, apart: 12, ahead: 26, cents: 1_120_000, unknown: 2 },
     tasks: [{ ...sampleTask, title: 'Front brake pads', days: 12 }],
@@ -223,8 +224,9 @@ export function sampleScope({ id, kind, title, shops, months }: SampleShape): Re
     span: months,
     months: ofMonths,
     advice: ofMonths.map((month, i) => ({
-      approved: Math.round(of(month, 'invoices') * 0.34),
+      soldAtOnce: Math.round(of(month, 'invoices') * 0.3),
       soldLater: Math.round(of(month, 'invoices') * 0.08),
+      approvedUnsold: Math.round(of(month, 'invoices') * 0.04),
       declined: Math.round(of(month, 'invoices') * (0.22 + 0.04 * wave(i))),
       undecided: Math.round(of(month, 'invoices') * 0.1),
       valueCents: of(month, 'invoices') * 21_000,

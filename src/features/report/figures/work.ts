@@ -1,22 +1,30 @@
 /* How long work took, and the outcome of recommendations, by month. */
+import closeRate from '../../../../schema/figures/recommendation_close_rate.js'
 import shareLate from '../../../../schema/figures/share_late.js'
 import { count, plural } from '../../../engine/base/format.js'
 import { amountText, denominatorText, noData } from '../amounts.js'
 import type { ChartColor, Figure } from '../chart.js'
-import { cycleBands } from '../data.js'
+import { cycleBands, type ReportScope } from '../data.js'
 import { moneyToTheCent, percentText, unknownMark } from '../numberwords.js'
 import { aboutPartial, type FigureInput, lastWhole, overMonths, sumOf } from './overmonths.js'
+
+type Advice = NonNullable<ReportScope['advice'][number]>
+
+/** What the close rate counts. */
+const countedOf = (a: Advice): number => a.soldAtOnce + a.soldLater + a.approvedUnsold
+const allOf = (a: Advice): number => countedOf(a) + a.declined + a.undecided
 
 export function adviceFigure({ scope }: FigureInput): Figure {
   const { advice: byMonth } = scope
   const advice = byMonth.flatMap((month) => month ?? [])
-  const all = sumOf(advice, (a) => a.approved + a.soldLater + a.declined + a.undecided)
-  const sold = sumOf(advice, (a) => a.approved + a.soldLater)
+  const all = sumOf(advice, allOf)
+  const unsold = sumOf(advice, ({ approvedUnsold }) => approvedUnsold)
   const without = sumOf(advice, ({ withoutValue }) => withoutValue)
   const series = (
     [
-      ['Approved', 'blue', 'approved'],
+      ['Sold at once', 'blue', 'soldAtOnce'],
       ['Sold later', 'sky', 'soldLater'],
+      ['Approved, on no order', 'gold', 'approvedUnsold'],
       ['Undecided', 'grey', 'undecided'],
       ['Declined', 'rust', 'declined'],
     ] as const
@@ -24,9 +32,11 @@ export function adviceFigure({ scope }: FigureInput): Figure {
   return {
     id: 'recommendations',
     title: 'Recommendations',
-    finding: all > 0 ? `${percentText(sold, all)} of ${count(all)} were sold, at once or later.` : '',
-    definition:
-      'By the month they were made. Sold later: declined or undecided at first, then added to an order.',
+    finding:
+      all > 0
+        ? `${percentText(sumOf(advice, countedOf), all)} of ${count(all)} were approved or sold, at once or later${unsold > 0 ? `; of these, ${count(unsold)} ${unsold === 1 ? 'is' : 'are'} on no order` : ''}.`
+        : '',
+    definition: `By the month they were made. Sold later: declined or undecided at first, then added to an order. ${closeRate.label}: ${closeRate.doc}`,
     leftOut: [
       ...(without > 0
         ? [`Not in the values: ${plural(without, 'recommendation')} without a known price.`]
@@ -40,12 +50,8 @@ export function adviceFigure({ scope }: FigureInput): Figure {
         cells: byMonth.map((month) => (month ? moneyToTheCent(month.valueCents) : unknownMark)),
       },
       {
-        title: 'Sold',
-        cells: byMonth.map((a) =>
-          a === null
-            ? unknownMark
-            : percentText(a.approved + a.soldLater, a.approved + a.soldLater + a.declined + a.undecided),
-        ),
+        title: 'Close rate',
+        cells: byMonth.map((a) => (a === null ? unknownMark : percentText(countedOf(a), allOf(a)))),
       },
     ],
     nothing: 'Nothing has been recommended yet.',

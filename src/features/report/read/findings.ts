@@ -150,19 +150,26 @@ const askPayments = ({ db, tenants }: Subject) =>
     .groupBy('tenant_id')
     .execute()
 
+/** The three that the close rate counts are apart from each other, and from what is left. */
+const isSoldAtOnce = sql`(decision = 'approved' or coalesce(imported, false))`
+const isLeft = sql`not (${isSoldAtOnce} or sold_later)`
+
 const askRecommendations = ({ db, tenants, month }: Subject, from: string) =>
   db
     .selectFrom('recommendation_conversion')
-    .select(['tenant_id', 'shop_key', 'decision', month('recommended_on').as('month')])
+    .select(['tenant_id', 'shop_key', month('recommended_on').as('month')])
     .select([
-      sql<unknown>`count(*)`.as('all'),
-      countWhere(sql`sold_later`).as('sold_later'),
+      countWhere(sql`${isSoldAtOnce} and not is_approved_unsold`).as('sold_at_once'),
+      countWhere(sql`${isSoldAtOnce} and is_approved_unsold`).as('unsold'),
+      countWhere(sql`sold_later and not ${isSoldAtOnce}`).as('sold_later'),
+      countWhere(sql`decision = 'undecided' and ${isLeft}`).as('undecided'),
+      countWhere(sql`decision = 'declined' and ${isLeft}`).as('declined'),
       sumKnown('value_cents').as('value'),
       countWithout('value_cents').as('without'),
     ])
     .where('recommended_on', '>=', `${from}-01`)
     .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
-    .groupBy(['tenant_id', 'shop_key', 'decision', month('recommended_on')])
+    .groupBy(['tenant_id', 'shop_key', month('recommended_on')])
     .execute()
 
 /** The ends of `cycleBands`, in minutes. */

@@ -86,20 +86,12 @@ export function adviceByMonth(
   return months.map(({ month }) => {
     const rows = groups.get(month) ?? []
     if (rows.length === 0 && isBefore(month, beginning)) return null
-    const unsold = (decision: string): number =>
-      total(
-        rows.filter((row) => row.decision === decision),
-        (row) => numberFrom(row.all) - numberFrom(row.sold_later),
-      )
-    const notApproved = rows.filter(({ decision }) => decision !== 'approved')
     return {
-      approved: total(
-        rows.filter(({ decision }) => decision === 'approved'),
-        (row) => row.all,
-      ),
-      soldLater: total(notApproved, (row) => row.sold_later),
-      declined: unsold('declined'),
-      undecided: unsold('undecided'),
+      soldAtOnce: total(rows, (row) => row.sold_at_once),
+      soldLater: total(rows, (row) => row.sold_later),
+      approvedUnsold: total(rows, (row) => row.unsold),
+      declined: total(rows, (row) => row.declined),
+      undecided: total(rows, (row) => row.undecided),
       valueCents: total(rows, (row) => row.value),
       withoutValue: total(rows, (row) => row.without),
     }

@@ -47,6 +47,11 @@ export function taskQuestions({
   const statuses = waitingForParts.map((name) => `'${name.trim().toLowerCase().replaceAll("'", "''")}'`)
   const work = { view: 'work_in_progress', cents: 'sales_cents', title: open, apart: 'is_estimate' }
   const waits = { days: 'cast(minutes_open as bigint) / 1440', order: 'minutes_open desc, repair_order_key' }
+  const isRecent = `recommended_on >= '${toSellSince}'`
+  const advice = {
+    ...{ view: 'recommendation_conversion', cents: 'value_cents', title: 'description' },
+    ...{ since: 'recommended_on', order: 'coalesce(value_cents, 0) desc, recommendation_key' },
+  }
   return [
     {
       id: 'appointments',
@@ -104,15 +109,7 @@ export function taskQuestions({
       order: 'balance_cents desc, repair_order_key',
       days: 'days',
     },
-    {
-      id: 'to sell',
-      view: 'recommendation_conversion',
-      cents: 'value_cents',
-      title: 'description',
-      where: `is_to_sell and recommended_on >= '${toSellSince}'`,
-      apart: "decision = 'undecided'",
-      since: 'recommended_on',
-      order: 'coalesce(value_cents, 0) desc, recommendation_key',
-    },
+    { id: 'approved unsold', ...advice, where: `is_approved_unsold and ${isRecent}`, apart: 'false' },
+    { id: 'to sell', ...advice, where: `is_to_sell and ${isRecent}`, apart: "decision = 'undecided'" },
   ]
 }
