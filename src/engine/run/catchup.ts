@@ -164,11 +164,12 @@ export async function tryChanges(warehouse: Warehouse): Promise<readonly Skip[]>
 /** Updates one row with another stamp, as storing it again does: triggers may look at the columns, or for a difference. */
 function touched(db: Warehouse['db'], { name, key, columns }: Table): CompiledQuery {
   const keys = sql.join(key.map((column) => sql.ref(column)))
-  const same = columns.map((column) => [column.name, sql.ref(column.name)] as const)
+  // Not every table has a stamp.
+  const set = columns.map(({ name: of }) => [of, of === '_synced_at' ? fromMicros(0n) : sql.ref(of)] as const)
   const table = rootTable({ name })
   return db
     .updateTable(table)
-    .set({ ...Object.fromEntries(same), _synced_at: fromMicros(0n) })
+    .set(Object.fromEntries(set))
     .where(
       sql<boolean>`(${keys}) in ${db
         .selectFrom(table)
