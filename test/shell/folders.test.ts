@@ -18,8 +18,15 @@ let here: string
 
 const program = '#!/bin/sh\ncat > /dev/null\necho "$1" >> told.txt\n'
 
+/** Its name has a blank: what is to be typed must be quoted. */
+function folder(): string {
+  const made = join(scratch(), 'my shops')
+  mkdirSync(made)
+  return made
+}
+
 beforeEach(() => {
-  ;[named, linked, here] = [scratch(), scratch(), scratch()]
+  ;[named, linked, here] = [folder(), folder(), folder()]
   symlinkSync(join(linked, 'config.json'), join(named, 'config.json'))
   write({})
 })
@@ -104,14 +111,14 @@ test('a warehouse or jobs that only the working directory has: nothing is begun 
   expect((await run('sync', '--resource', 'notes')).code).toBe(0)
   cpSync(join(named, 'data'), join(here, 'data'), { recursive: true })
   cpSync(join(named, 'jobs'), join(here, 'jobs'), { recursive: true })
-  named = scratch()
+  named = folder()
   fill(named, 'named')
   cpSync(join(linked, 'config.json'), join(named, 'config.json'))
   for (const words of [['sync'], ['status'], ['copy', '--to', 'sqlite:copy.db']]) {
     const { code, stderr } = await run(...words)
     expect([code, stderr]).toEqual([2, expect.stringContaining(join(here, 'data/warehouse.db'))])
     expect(stderr).toContain(`expected it at ${join(named, 'data/warehouse.db')}`)
-    expect(stderr).toContain(`type mv ${join(here, 'data/warehouse.db')}* ${join(named, 'data')}/`)
+    expect(stderr).toContain(`type mv '${join(here, 'data/warehouse.db')}'* '${join(named, 'data')}/'`)
   }
   expect(existsSync(join(named, 'data/warehouse.db'))).toBe(false)
 })
@@ -127,6 +134,6 @@ test('jobs that only the working directory has are not replaced by the shipped o
       2,
       expect.stringContaining(`Found jobs in ${join(here, 'jobs')}`),
     ])
-    expect(stderr).toContain(`type mv ${join(here, 'jobs')} ${join(named, 'jobs')}`)
+    expect(stderr).toContain(`type mv '${join(here, 'jobs')}' '${join(named, 'jobs')}'`)
   }
 })

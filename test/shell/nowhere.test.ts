@@ -1,5 +1,6 @@
 /** Commands that only read or change what exists, on a path without a warehouse: a sentence, and nothing is created. */
 import { existsSync, readdirSync } from 'node:fs'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plannedChanges } from '../../src/engine/warehouse/migrate.js'
@@ -51,6 +52,29 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const warehouse = await reopen(address)
     expect((await plannedChanges(warehouse)).some(({ table }) => table === 'sync_cursors')).toBe(true)
     await warehouse.close()
+  })
+
+  test('a place with tables of others is refused, and left as it is', async () => {
+    const address = kind.address()
+    const schema = kind.name === 'sqlite' ? '' : `"${address.schema}"`
+    const before = await reopen(address)
+    const type = (text: string) => before.db.executeQuery(sql.raw(text).compile(before.db))
+    if (schema) await type(`create schema ${schema}`)
+    await type(`create table ${schema && `${schema}.`}theirs (a integer)`)
+    const config = configure(sandbox, address, ['notes'])
+    for (const words of [['sync'], ['migrate'], ['check'], ['run', 'hourly'], ['status']]) {
+      const { code, stdout, stderr } = await shopsync([...words, '--config', config])
+      expect(code, stderr).toBe(words[0] === 'status' ? 1 : 2)
+      if (words[0] === 'status')
+        expect(stdout).toMatch(/It has tables of others. Name a place without tables/)
+      else
+        expect(stdout + stderr).toMatch(/There is no warehouse in .*, but a table of others: theirs; nothing/)
+    }
+    const live = await before.dialect.catalog.liveColumns()
+    expect(live.map(({ table, name }) => [table, name])).toEqual([['theirs', 'a']])
+    await type(`drop table ${schema && `${schema}.`}theirs`)
+    expect((await shopsync(['sync', '--config', config])).code).toBe(0)
+    await before.close()
   })
 
   test('commands that make one say so, with its full name', async () => {

@@ -16,6 +16,10 @@ export const count = (value: number | bigint): string =>
 export const plural = (amount: number, noun: string): string =>
   `${count(amount)} ${amount === 1 ? noun : many(noun)}`
 
+/** One word of a shell command line. */
+export const word = (text: string): string =>
+  /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
 /** `a`, `a and b`, `a, b and c`; from the fifth on, their number. */
 export function joinedNames(names: readonly string[], most = 4): string {
   const all = names.length > most ? [...names.slice(0, most - 1), `${names.length - most + 1} more`] : names

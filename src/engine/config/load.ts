@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { resources as declared } from '../../../schema/index.js'
 import { codeFromOutside, Stop } from '../base/errors.js'
+import { word } from '../base/format.js'
 import { baseUrlProblem, inFolder, sqlitePath, warehouseLabel, warehouseProblem } from './address.js'
 import type { Config } from './config.js'
 import { configFile, configName, leftBehind } from './configfolder.js'
@@ -138,7 +139,7 @@ function otherFolder(url: string, options: DocumentOptions): Problem | undefined
     path: 'warehouse.url',
     found: `a file ${here} in the working directory`,
     expected: `it at ${there}, because relative paths of a configuration start in its folder`,
-    hint: `To keep it, type mv ${here}* ${dirname(there)}/, or write "url": "sqlite:${here}" into ${options.name}`,
+    hint: `To keep it, type mv ${word(here)}* ${word(`${dirname(there)}/`)}, or write "url": "sqlite:${here}" into ${options.name}`,
   }
 }
 
@@ -162,7 +163,7 @@ export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'en
           exitCode: 2,
           hint:
             code === 'EISDIR'
-              ? `Type ${join(file, 'config.json')} in its place`
+              ? `Type ${word(join(file, 'config.json'))} in its place`
               : 'Expected a file that this user may read. Check its permissions',
           cause,
         },

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip, Stop } from '../base/errors.js'
+import { joinedNames } from '../base/format.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
 import { isEverybodys, ofTable } from './classify.js'
@@ -87,9 +88,31 @@ function refusePart(value: string | null, where: string): void {
   )
 }
 
-/** Throws Stop if it is a copy of some tenants: no command writes to it. */
+/** Tables of others, where there is no warehouse: a wrong address or schema must not fill up somebody's database. */
+function strangers(live: readonly LiveColumn[]): string[] {
+  const names = [...new Set(live.map(({ table }) => table))]
+  // A listener makes its inbox first.
+  return names.includes('sync_meta') ? [] : names.filter((name) => !isEverybodys(name)).sort()
+}
+
+const ownPlace = 'Name a place without tables in warehouse.url or warehouse.schema'
+
+function refuseStrangers([first, ...more]: readonly string[], where: string): void {
+  if (first === undefined) return
+  throw new Stop(
+    `There is no warehouse in ${where}, but ${more.length === 0 ? 'a table' : 'tables'} of others: ${joinedNames([first, ...more])}; nothing was made`,
+    { exitCode: 2, hint: ownPlace },
+  )
+}
+
+/** Throws Stop if no command writes to it: it is a copy of some tenants, or somebody else's. */
 export const checkWritable = (warehouse: Warehouse): Promise<void> =>
-  warehouse.trying(async () => refusePart((await survey(warehouse)).part, warehouse.where))
+  warehouse.trying(async () => refuseUnwritable(await survey(warehouse), warehouse.where))
+
+function refuseUnwritable({ part, others }: Awaited<ReturnType<typeof survey>>, where: string): void {
+  refusePart(part, where)
+  refuseStrangers(others, where)
+}
 
 /** `value`: the mark's. undefined if there is no mark. */
 export const unfinishedCopy = (value: string | null | undefined): UnfinishedCopy | undefined =>
@@ -138,6 +161,7 @@ async function survey(
   readonly names: string | null
   /** The mark of a copy of some tenants; null if it is none. */
   readonly part: string | null
+  readonly others: readonly string[]
 }> {
   const { dialect, rowSettings, interfered } = warehouse
   const live = await dialect.catalog.liveColumns()
@@ -163,7 +187,7 @@ async function survey(
   changes.push(...trackedChanges(dialect.db, model, tracked, live))
   const names = meta.get(namesMemory) ?? null
   const part = meta.get(partMark) ?? null
-  return { changes, isKnown, stored, names, part }
+  return { changes, isKnown, stored, names, part, others: strangers(live) }
 }
 
 /** The changes that `migrate` would make now. Writes nothing. */
@@ -204,8 +228,13 @@ export const isNew = async (warehouse: Warehouse): Promise<boolean> =>
 
 /** That there is no warehouse, why, and what to type: all commands say it in these words. */
 export async function absence(warehouse: Warehouse): Promise<Obstacle> {
-  const { problem, hint } = await warehouse.read(() => warehouse.dialect.catalog.absence())
-  return { problem: `There is no warehouse yet: ${problem}`, hint }
+  const { catalog } = warehouse.dialect
+  const { problem, hint } = await warehouse.read(() => catalog.absence())
+  const others = strangers(await warehouse.read(() => catalog.liveColumns()))
+  return {
+    problem: `There is no warehouse yet: ${problem}`,
+    hint: others.length > 0 ? `It has tables of others. ${ownPlace}` : hint,
+  }
 }
 
 /** The same in a sentence; undefined if there is a warehouse. */
@@ -323,8 +352,9 @@ async function migrateOthers(
   onChange?: (change: Change) => void,
 ): Promise<readonly Change[]> {
   const { clock, dialect, rowSettings } = warehouse
-  const { changes: all, isKnown, stored, part } = await survey(warehouse)
-  refusePart(part, dialect.where)
+  const surveyed = await survey(warehouse)
+  const { changes: all, isKnown, stored } = surveyed
+  refuseUnwritable(surveyed, dialect.where)
   const found = except(unchanged, all)
   // Tables and views of an older configuration aren't made again, either.
   rowSettings?.check(stored, dialect.where)

@@ -236,7 +236,7 @@ function viewChangesWords({ changes, autoMigrate }: Extract<Trial, { of: 'view c
 function warehouseWords({ where, changes, absent }: Extract<Trial, { of: 'warehouse' }>, ok: boolean): Words {
   const what = 'warehouse'
   if (changes === 0) return { what, found: `${where}: writable, tables up to date` }
-  const found = `${absent ?? where}: writable, ${plural(changes, 'table change')} to make`
+  const found = `${absent === undefined ? `${where}: ` : `${absent}; `}writable, ${plural(changes, 'table change')} to make`
   return ok ? { what, found: `${found} by the next run` } : { what, found, hint: 'Type shopsync migrate' }
 }
 

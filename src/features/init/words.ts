@@ -1,14 +1,11 @@
 /* What `init` prints: how cron, systemd or compose start the program, with absolute paths. */
 import { stringify } from 'yaml'
 import { Retry, Skip, Stop } from '../../engine/base/errors.js'
+import { word } from '../../engine/base/format.js'
 import type { Trial } from '../check/trials.js'
 import { manifests } from './manifests.js'
 import type { Start } from './start.js'
 import { systemdUnits } from './units.js'
-
-/** One word of a shell command line. */
-const word = (text: string): string =>
-  /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 /** In a crontab, % starts a new line. */
 const inCrontab = (text: string): string => text.replaceAll('%', '\\%')

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { resources as declared } from '../../../schema/index.js'
 import { arrange } from '../../engine/base/arrange.js'
 import { Stop } from '../../engine/base/errors.js'
+import { word } from '../../engine/base/format.js'
 import { addressProblem } from '../../engine/config/address.js'
 import { leftBehind } from '../../engine/config/configfolder.js'
 import { cronProblem } from '../../engine/config/cron.js'
@@ -45,7 +46,7 @@ export function jobFolders(call: Pick<Invocation, 'globals' | 'io'>): readonly s
       `Found jobs in ${here}, in the working directory; expected them in ${own}, beside the configuration`,
       {
         exitCode: 2,
-        hint: `To keep them, type mv ${here} ${own}; if they are not shopsync's, type mkdir ${own}`,
+        hint: `To keep them, type mv ${word(here)} ${word(own)}; if they are not shopsync's, type mkdir ${word(own)}`,
       },
     )
   return [...new Set([own, shipped])]

@@ -229,7 +229,7 @@ export async function documents(
       const kept = { command: words.join(' '), exit_code: ended.code, document }
       const lines = inLines(stable.value(kept, name !== 'dictionary'))
       // Other tests have warehouses in the same database.
-      const text = lines.replaceAll(/(There is no warehouse yet: ).*?(: writable|"[,}\n])/g, '$1<why>$2')
+      const text = lines.replaceAll(/(There is no warehouse yet: ).*?(; writable|"[,}\n])/g, '$1<why>$2')
       found.set(name, `${text}\n`)
     }
     return found

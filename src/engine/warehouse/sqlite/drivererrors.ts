@@ -1,4 +1,5 @@
 import { Retry, Stop } from '../../base/errors.js'
+import { word } from '../../base/format.js'
 import {
   away,
   classifyWith,
@@ -70,7 +71,7 @@ const lacking = /^(no such (table|column)|table \S+ has no column named|ON CONFL
  */
 function damaged(where: string): Trouble {
   const file = where.replace(/^sqlite:/, '')
-  const beside = ['wal', 'shm'].map((name) => `'${file.replaceAll("'", "'\\''")}-${name}'`).join(' ')
+  const beside = ['wal', 'shm'].map((name) => word(`${file}-${name}`)).join(' ')
   const type = `rm -f ${beside}`
   return everybodys(
     `Restore the file from a backup, after what belongs to the file that was there before is removed: type ${type}; or delete all three and sync again`,
