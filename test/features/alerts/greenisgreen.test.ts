@@ -65,7 +65,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect([before.sentence.includes('incident'), before.open]).toEqual([false, '0'])
 
     // A value that can't be stored doesn't affect the exit code of runs, but is an incident.
-    sandbox.store.put(101, 'payments', payment(12.5, '2026-01-02T00:00:00Z'))
+    sandbox.store.put(101, 'payments', payment(12.5, new Date().toISOString()))
     expect((await run('sync')).code).toBe(0)
     const during = await answers()
     expect(during.codes).toEqual([1, 1, 1])
@@ -75,7 +75,6 @@ describe.each(warehouses())('$name', (kind) => {
     expect(during.shown.stdout).toContain('Type shopsync quarantine list --tenant 101 --resource payments')
     expect(during.told).toMatchObject({
       healthy: false,
-      cursors: [{ state: 'ok' }],
       incidents: [{ kind: 'quarantine', tenant_id: 101, resource: 'payments' }],
     })
     expect(during.quiet.stderr).toMatch(/status: open: quarantine since .*payments/)
@@ -85,7 +84,7 @@ describe.each(warehouses())('$name', (kind) => {
     const other = await run('status', '--resource', 'payments', '--failing')
     expect([other.code, other.stdout.includes('nothing needs attention')]).toEqual([1, false])
 
-    sandbox.store.put(101, 'payments', payment(1250, '2026-01-03T00:00:00Z'))
+    sandbox.store.put(101, 'payments', payment(1250, new Date().toISOString()))
     expect((await run('sync')).code).toBe(0)
     const after = await answers()
     expect(after.codes).toEqual([0, 0, 0])

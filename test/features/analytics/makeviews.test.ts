@@ -205,7 +205,7 @@ describe.each(bothWarehouses())('in $name, the views', (kind) => {
       ['102-1', 'Ford'],
     ])
     const customers = await ask(warehouse, 'dim_customers', 'select * from {view} order by customer_key')
-    expect(customers.map((one) => [one.customer_key, one.customer_name, one.is_deleted])).toEqual([
+    expect(customers.map((one) => [one.customer_key, one.full_name, one.is_deleted])).toEqual([
       ['101-1', 'Fleet & Co', false],
       ['101-2', 'Ada', true],
       ['102-2', 'customer 2', false],

@@ -321,7 +321,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
   })
 
   it('is a step of a job, checked before the first step starts', async () => {
-    const folder = scratch()
+    const folder = dirname(config)
     const job = (steps: object[]): void =>
       writeFileSync(
         join(folder, 'jobs/page.json'),
@@ -495,7 +495,7 @@ describe("a place that can't be written to", () => {
   it('leaves nothing next to the report, and keeps an older one in place until the new one is complete', async () => {
     const ended = await run(config, 'report', '--out', file)
     expect(ended.code, ended.stderr).toBe(0)
-    expect(ended.stdout).toContain('Nothing has been synced into this warehouse yet')
+    expect(ended.stdout).toContain('There is no warehouse yet: there is no file ')
     expect(readFileSync(file, 'utf8')).toContain('No data yet')
     expect(readdirSync(dirname(config)).sort()).toEqual(['config.json', 'file', 'folder'])
   })
