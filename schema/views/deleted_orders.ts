@@ -1,5 +1,9 @@
 import { col, common, defineView, takes } from '../view.js'
 
+/** Turned around, and not a plain negative, so that both follow `report.unlisted`: what it leaves out counts as deleted. */
+const isDeleted = 'not (o._deleted_at is null)'
+const deletedAt = 'coalesce(o._deleted_at, o._unlisted_at)'
+
 export default defineView({
   name: 'deleted_orders',
   doc: 'Orders that were deleted at the source, with the money that they had when they were last read. No other view but payments_ledger tells of them.',
@@ -30,13 +34,13 @@ export default defineView({
     sales_cents: col.cents.always('Its sales, before supply fee and taxes.'),
     total_cents: col.cents('Its total; null if a part of it is unknown.'),
     paid_cents: col.cents.always('The payments on it. Nobody knows from this whether they were paid back.'),
-    deleted_at: col.timestamp.always('When shopsync found it deleted.'),
+    deleted_at: col.timestamp.always('When shopsync found it deleted; with `report.unlisted` as `leave out`, also no longer listed.'),
     deleted_at_local: col.text.always("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
   },
   example:
     'select shop_key, shop_name, state, count(*) as orders, sum(sales_cents) as sales_cents, sum(paid_cents) as paid_cents from deleted_orders group by shop_key, shop_name, state order by shop_name, shop_key, state',
   build: (q) => {
-    const deleted = q.shopDay('d', 'o.tenant_id', 'o.shop_id', 'o._deleted_at')
+    const deleted = q.shopDay('d', 'o.tenant_id', 'o.shop_id', deletedAt)
     return {
       select: {
         ...takes(
@@ -62,7 +66,7 @@ export default defineView({
         technician_name: q.name('staffs', 't', 'o.technician_id'),
         advisor_key: q.key('o.tenant_id', 'o.advisor_id'),
         advisor_name: q.name('staffs', 'a', 'o.advisor_id'),
-        deleted_at: 'o._deleted_at',
+        deleted_at: deletedAt,
         deleted_at_local: deleted.local,
       },
       from: `{repair_order_totals} o
@@ -71,7 +75,7 @@ export default defineView({
       left join {vehicles} v on v.tenant_id = o.tenant_id and v.id = o.vehicle_id
       left join {staffs} t on t.tenant_id = o.tenant_id and t.id = o.technician_id
       left join {staffs} a on a.tenant_id = o.tenant_id and a.id = o.advisor_id ${deleted.join}
-      where o._deleted_at is not null`,
+      where ${isDeleted}`,
     }
   },
 })
