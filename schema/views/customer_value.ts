@@ -8,6 +8,8 @@ const visits = (customer: string): string =>
 const visit = (what: string, direction: 'asc' | 'desc'): string =>
   `(select v.${what} ${visits('y')} order by v.closed_on ${direction}, v.repair_order_id ${direction} limit 1)`
 
+const withoutProfit = 'x.invoices - x.profits'
+
 const standing = (q: ViewWords): string => {
   const age = `${today} - ${q.dayNumber('x.last_visit_on')}`
   return `case when x.invoices = 0 then 'never' when ${age} <= 180 then 'active' when ${age} <= 365 then 'lapsing' when x.last_visit_on is not null then 'lost' end`
@@ -28,7 +30,9 @@ export default defineView({
     visits: col.count.always('Days on which invoices of theirs were closed.'),
     sales_cents: col.cents.always('Sales on their invoices.'),
     gross_profit_cents: col.cents.always('Known gross profit on their invoices.'),
-    visits_without_profit: col.count.always('Invoices whose gross profit is unknown.'),
+    visits_without_profit: col.count.always(
+      'Invoices, not visits, whose gross profit is unknown: the same number as `invoices_without_profit`, under an older name.',
+    ),
     vehicles: col.count.always('Vehicles on their invoices.'),
     standing: col.text(
       '`active`: the last visit was up to 180 days ago. `lapsing`: up to 365 days ago. `lost`: longer ago. `never`: no visit yet.',
@@ -40,6 +44,7 @@ export default defineView({
     second_visit_on: col.day(
       'The second day on which an invoice of theirs was closed; null if they came once or never.',
     ),
+    invoices_without_profit: col.count.always('Their invoices whose gross profit is unknown.'),
   },
   example:
     'select standing, count(*) as customers, sum(sales_cents) as sales_cents from customer_value group by standing order by standing',
@@ -56,7 +61,8 @@ export default defineView({
       visits: 'x.visits',
       sales_cents: 'x.sales_cents',
       gross_profit_cents: 'x.gross_profit_cents',
-      visits_without_profit: 'x.invoices - x.profits',
+      visits_without_profit: withoutProfit,
+      invoices_without_profit: withoutProfit,
       vehicles: 'x.vehicles',
       standing: standing(q),
       sales_where_profit_known_cents: 'x.profitable_sales_cents',

@@ -34,7 +34,9 @@ export default defineView({
     sales_cents: col.cents.always('Its sales, before supply fee and taxes.'),
     total_cents: col.cents('Its total; null if a part of it is unknown.'),
     paid_cents: col.cents.always('The payments on it. Nobody knows from this whether they were paid back.'),
-    deleted_at: col.timestamp.always('When shopsync found it deleted; with `report.unlisted` as `leave out`, also no longer listed.'),
+    deleted_at: col.timestamp.always(
+      'When shopsync found it deleted; with `report.unlisted` as `leave out`, also no longer listed.',
+    ),
     deleted_at_local: col.text.always("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
   },
   example:

@@ -10,10 +10,12 @@ import {
 } from '../lines.js'
 import { isInvoice } from '../open.js'
 import { joinToday, today, todays } from '../today.js'
-import { col, common, defineView } from '../view.js'
+import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
 /** Not taken back, and no noise; a number that doesn't count tells nothing. */
 const isSold = `${saneUnits('l.quantity')} >= 5e-10`
+
+const entered = (q: ViewWords): JoinedDay => q.shopDay('e', 'i.tenant_id', 'i.shop_id', 'i.created_at')
 
 export default defineView({
   name: 'inventory_value',
@@ -63,6 +65,9 @@ export default defineView({
     shop_is_new: col.boolean.always(
       'Whether its shop closed its first invoice less than 60 days ago, or none yet: a year of sales can not be told from that.',
     ),
+    created_on: col.day(
+      "The day the item was entered, in the shop's time zone. What was entered lately and hasn't sold yet is no dead stock.",
+    ),
   },
   example:
     'select shop_key, shop_name, sum(on_hand_cents) as on_hand_cents, count(*) - count(on_hand_cents) as without_value from inventory_value group by shop_key, shop_name order by shop_name, shop_key',
@@ -102,6 +107,7 @@ export default defineView({
         // A day that is computed has no type, so the table's day is shown.
         last_sold_on: 'm.day',
         shop_is_new: isNew,
+        created_on: entered(q).day,
       },
       from: `{inventories} i
         left join (with ${todays(q)}
@@ -124,7 +130,7 @@ export default defineView({
           from {repair_order_totals} o where ${isInvoice('o')} group by o.tenant_id, o.shop_id) y
           ${joinToday('y.tenant_id', 'y.shop_id')}) f on f.tenant_id = i.tenant_id and f.shop_id = i.shop_id
         left join {shops} h on h.tenant_id = i.tenant_id and h.id = i.shop_id
-        left join {vendors} v on v.tenant_id = i.tenant_id and v.id = i.primary_vendor_id
+        left join {vendors} v on v.tenant_id = i.tenant_id and v.id = i.primary_vendor_id ${entered(q).join}
         where i._deleted_at is null`,
     }
   },

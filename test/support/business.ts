@@ -300,7 +300,13 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
       min_stock: 1,
       quantity_ordered_for_stock: 0,
     }),
-    record(33, { shop_id: 2, quantity_on_hand: null, cost_cents: 100, min_stock: null }),
+    record(33, {
+      created_at: '2026-03-04T18:15:00Z',
+      shop_id: 2,
+      quantity_on_hand: null,
+      cost_cents: 100,
+      min_stock: null,
+    }),
   ],
   purchase_records: [
     record(1, {

@@ -490,7 +490,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('customer_value counts invoices as visits, and shows who still comes', async () => {
-    const columns = 'customer_id visits sales_cents gross_profit_cents visits_without_profit vehicles'
+    const columns = 'customer_id visits sales_cents gross_profit_cents invoices_without_profit vehicles'
     expect(await rows('customer_value', columns, 'where tenant_id = 1 order by customer_id')).toEqual([
       [1, 2, 54_420, 44_270, 0, 1],
       [2, 1, 2000, 0, 1, 1],

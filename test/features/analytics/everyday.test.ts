@@ -57,6 +57,8 @@ function spread({ store }: Sandbox): void {
         const record = store.stored(tenant, resource, id) as Fields
         store.put(tenant, resource, earlier(record, weeksOf(record.repair_order_id)))
       }
+    for (const item of store.all(tenant, 'inventories').filter(({ id }) => Number(id) % 2 === 0))
+      store.put(tenant, 'inventories', earlier(item, 56))
     for (const id of store.ids(tenant, 'recommendations').filter((one) => one % 5 === 0))
       store.change(tenant, 'recommendations', id, { approved: null, imported: true })
     for (const id of store.ids(tenant, 'customers').filter((one) => one % 9 === 0))
@@ -254,6 +256,12 @@ const mistakes: readonly (readonly [title: string, column: string, sql: string])
     'What is our stock worth, and how often does it turn?',
     'turns',
     'select avg(turns) as turns from inventory_value group by shop_key',
+  ],
+  [
+    "Which stock doesn't move?",
+    'items',
+    `select count(*) as items from inventory_value where (last_sold_on < '2025-11-20' or last_sold_on is null)
+     and type <> 'CoreInventory' and sold_unknown = 0 and on_hand_cents > 0`,
   ],
 ]
 

@@ -173,28 +173,22 @@ const owners: Answer[] = [
       invoices: all.length,
       sales_cents: sales(all),
     })),
-  (facts) => {
-    const customers = facts.all('customers').map(({ business, record }) => {
-      const visits = facts.bills.filter(
-        (one) =>
-          one.business === business && one.order.state === 'invoice' && one.order.customer_id === record.id,
-      )
-      const [last] = visits.sort(
-        (a, b) =>
-          (business.closed(b.order) ?? '').localeCompare(business.closed(a.order) ?? '') ||
-          Number(b.order.id) - Number(a.order.id),
-      )
-      const age = last === undefined ? 0 : (business.age(last.order) ?? 0)
-      const standing = last === undefined ? 'never' : age <= 180 ? 'active' : age <= 365 ? 'lapsing' : 'lost'
-      return { business, standing, sales: sales(visits) ?? 0 }
-    })
-    return groups(customers, ({ business, standing }) => [business.tenant, standing]).map(([first, all]) => ({
+  (facts) =>
+    groups(valued(facts), ({ business, standing }) => [business.tenant, standing]).map(([first, all]) => ({
       ...facts.tenant(first.business),
       standing: first.standing,
       customers: all.length,
       sales_cents: sumKnown(all.map((one) => one.sales)),
-    }))
-  },
+    })),
+  (facts) =>
+    valued(facts)
+      .filter(({ standing, record }) => /lapsing|lost/.test(standing) && record.marketing_ok === true)
+      .map(({ business, record, last, sales }) => ({
+        ...facts.customer(business.tenant, record.id),
+        email: record.email === '' ? null : record.email,
+        last_visit_on: last && business.closed(last.order),
+        sales_cents: sales,
+      })),
   (facts) =>
     groups(facts.invoices(...lastMonth), ({ business, order }) => [business.tenant, order.shop_id]).map(
       ([first, all]) => ({
@@ -730,6 +724,7 @@ const partsManagers: Answer[] = [
       facts,
       (row) =>
         (row.last_sold_on === null || String(row.last_sold_on) < '2025-11-20') &&
+        String(row.created_on) < '2025-11-20' &&
         facts.record(row.tenant_id, 'inventories', row.inventory_id)?.type === 'PartInventory' &&
         row.sold_unknown === 0 &&
         Number(row.on_hand_cents) > 0,
@@ -779,6 +774,23 @@ const operators: Answer[] = [
     { mode: 'sync', status: 'ok', runs: 2 },
   ],
 ]
+
+/** Customers with their last visit, and whether they still come. */
+const valued = (facts: Facts) =>
+  facts.all('customers').map(({ business, record }) => {
+    const visits = facts.bills.filter(
+      (one) =>
+        one.business === business && one.order.state === 'invoice' && one.order.customer_id === record.id,
+    )
+    const [last] = visits.sort(
+      (a, b) =>
+        (business.closed(b.order) ?? '').localeCompare(business.closed(a.order) ?? '') ||
+        Number(b.order.id) - Number(a.order.id),
+    )
+    const age = last === undefined ? 0 : (business.age(last.order) ?? 0)
+    const standing = last === undefined ? 'never' : age <= 180 ? 'active' : age <= 365 ? 'lapsing' : 'lost'
+    return { business, record, last, standing, sales: sales(visits) ?? 0 }
+  })
 
 /** One for each question of the two pages. */
 export const answers: readonly Answer[] = [

@@ -757,6 +757,7 @@ function inventoryValue(business: Business): Row[] {
       sold_cost_cents: cost,
       last_sold_on: last(takenFrom(item)),
       shop_is_new: isNew,
+      created_on: business.day(item.shop_id, item.created_at),
       turns: value === null || value <= 0n || isNew ? null : Number(divided(100n * cost, value)) / 100,
     }
   })
