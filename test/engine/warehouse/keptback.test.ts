@@ -53,7 +53,7 @@ async function addTrigger(kind: Kind, look: Warehouse, name: string): Promise<()
 /** While the work goes on, an idle transaction holds what the statement has locked. */
 const idle = (look: Warehouse, statement: string, work: () => Promise<void>): Promise<void> =>
   look.db.connection().execute(async (held) => {
-    await sql.raw('begin').execute(held)
+    await sql.raw('begin; set local idle_in_transaction_session_timeout = 0').execute(held)
     await sql.raw(statement).execute(held)
     await work()
     await sql.raw('rollback').execute(held)
