@@ -36,11 +36,12 @@ interface OpenFile {
   readonly keys: readonly string[]
 }
 
-/** Environment variables take precedence over the file. */
+/** Environment variables take precedence over the file, which is found beside the configuration and so can't name it. */
 function withVariables({ globals, io }: Pick<Call, 'globals' | 'io'>) {
   const known = surroundings(io)
   const found = readEnvFile(globals.envFile, { ...known, file: globals.config })
-  const environment = { ...found?.variables, ...known.environment }
+  const { SHOPSYNC_CONFIG } = known.environment
+  const environment = { ...found?.variables, ...known.environment, SHOPSYNC_CONFIG }
   return { around: { ...known, environment }, envFile: found }
 }
 

@@ -137,3 +137,17 @@ test('jobs that only the working directory has are not replaced by the shipped o
     expect(stderr).toContain(`type mv '${join(here, 'jobs')}' '${join(named, 'jobs')}'`)
   }
 })
+
+test('a file with variables, which is found beside the configuration, names no other one', async () => {
+  fill(here, 'here')
+  writeFileSync(join(here, 'shopsync.env'), `DATA=./data\nSHOPSYNC_CONFIG=${join(named, 'config.json')}`)
+  for (const words of [['status'], ['jobs', 'list'], ['dictionary', '--out', 'dictionary.md']]) {
+    const { code, stderr } = await shopsync(words, { cwd: here })
+    expect(stderr).not.toContain(named)
+    if (words[0] === 'status')
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining(`Found no configuration at ${join(here, 'config.json')}`),
+      ])
+  }
+})

@@ -22,13 +22,17 @@ export function viewsWanted({ model, config }: Pick<CommandContext, 'model' | 'c
 }
 
 /** Updates the views. Problems are logged and don't affect the command. */
-export async function makeViewsOf(context: CommandContext, warehouse: Warehouse): Promise<ViewsMade> {
+export async function makeViewsOf(
+  context: CommandContext,
+  warehouse: Warehouse,
+  wanted = viewsWanted(context),
+): Promise<ViewsMade> {
   const { makeViews } = await import('./makeviews.js')
   const belongsHere = async (): Promise<boolean> => {
     const owner = await readSourceIdentity(warehouse)
     return owner !== undefined && isSame(owner, sourceAddress(context.config.api))
   }
-  const views = await makeViews(warehouse, { ...viewsWanted(context), belongsHere })
+  const views = await makeViews(warehouse, { ...wanted, belongsHere })
   for (const { message, hint } of views.troubles) context.log.warn({ hint }, message)
   return views
 }
@@ -45,7 +49,8 @@ export async function makeViewsOfPart(context: CommandContext, warehouse: Wareho
   const { timeZone } = reportSettings(context.config)
   const zones = [timeZone, ...rows.flatMap(({ zone }) => zone ?? [])]
   await refreshCalendar(warehouse, zones, timeZone, context.clock.nowMicros())
-  await makeViewsOf(context, warehouse)
+  // In `report.schema` they would meet the original's.
+  await makeViewsOf(context, warehouse, { ...viewsWanted(context), schema: undefined })
 }
 
 /** Updates zones, calendar and tenant names; runs do this by themselves. */

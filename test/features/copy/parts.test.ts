@@ -190,3 +190,22 @@ it('a copy that cannot begin leaves no file behind', async () => {
     expect([copied.code, readdirSync(folder)]).toEqual([2, []])
   }
 })
+
+it('views of a copy within the database of the original leave those of the original alone', async () => {
+  const original = await bothWarehouses()
+    .find(({ name }) => name === 'postgres')
+    ?.viewed()
+  if (original === undefined) return
+  const { url } = original
+  const config = configure(sandbox, original, resources, { report: { schema: 'figures' } })
+  expect((await shopsync(['sync', '--config', config])).code).toBe(0)
+  const words = ['copy', '--tenant', String(first), '--to', url, '--to-schema', 'a_part']
+  const copied = await shopsync([...words, '--config', config])
+  expect(copied.code, copied.stderr).toBe(0)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const tenantsIn = async (schema: string) =>
+    (await client.query(`select distinct tenant_id::text from ${schema}.orders`)).rows.length
+  expect([await tenantsIn('figures'), await tenantsIn('a_part_analytics')]).toEqual([2, 1])
+  await client.end()
+})
