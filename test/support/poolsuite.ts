@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -15,7 +16,6 @@ import { registersAgree } from './registers.js'
 import { rowsOf } from './rows.js'
 import { sandboxOfFile } from './sandbox.js'
 import { writeJob } from './scheduler.js'
-import { scratch } from './scratch.js'
 import { sized } from './size.js'
 import { contents, reopen } from './warehouse.js'
 
@@ -75,7 +75,6 @@ class Motion {
 class Pool {
   /** By the name of its connections. */
   readonly pids = new Map<string, number | undefined>()
-  readonly #folder = scratch()
   readonly #up: Program[] = []
 
   constructor(
@@ -84,12 +83,12 @@ class Pool {
     private readonly random: () => number,
     /** Whether leases and silence last as long as they do; else the test ends them. */
     private readonly isPatient: boolean,
-  ) {
-    writeJob(this.#folder, job, { steps: [{ command: 'sync' }, { command: 'snapshot' }] })
-  }
+  ) {}
 
   #configured(address: Address): string {
-    return configure(this.sandbox, address, resources, { workers: { listen: false } })
+    const config = configure(this.sandbox, address, resources, { workers: { listen: false } })
+    writeJob(dirname(config), job, { steps: [{ command: 'sync' }, { command: 'snapshot' }] })
+    return config
   }
 
   /** A process on a machine whose clock is an hour slow, right, or an hour fast. */
@@ -97,7 +96,6 @@ class Pool {
     const name = `p${this.pids.size}`
     const ahead = (Math.floor(this.random() * 3) - 1) * hour
     const run = new Program(program, [...words, '--config', this.#configured(named(this.address, name))], {
-      cwd: this.#folder,
       env: {
         PATH: process.env.PATH ?? '',
         CLOCK_AHEAD: String(ahead),
@@ -118,7 +116,7 @@ class Pool {
     const config = this.#configured(this.address)
     const words = ['run', job, '--enqueue', String(2 + Math.floor(this.random() * 4)), '--config', config]
     while (!isOver()) {
-      const { code, stderr } = await shopsync(words, { cwd: this.#folder })
+      const { code, stderr } = await shopsync(words)
       expect([0, 3, 4], stderr).toContain(code)
       await sleep(300)
     }
