@@ -11,7 +11,7 @@ const deployed = (name: string): string =>
 const nameOf = (job: string): string => job.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
 
 /** The configuration first. In place of the scheduler, Kubernetes itself starts the jobs. */
-export function manifests({ jobs, ownJobs, timeZone, shards, hears }: Start): string[] {
+export function manifests({ api, jobs, ownJobs, timeZone, shards, hears }: Start): string[] {
   const [hourly = ''] = deployed('cronjob.yaml').split('\n---\n')
   const files = ownJobs.map(
     ({ name, text }) => `  ${name}.json: |\n${text.trimEnd().replaceAll(/^/gm, '    ')}`,
@@ -26,8 +26,11 @@ export function manifests({ jobs, ownJobs, timeZone, shards, hears }: Start): st
       .replace(/timeZone: .*/, () => `timeZone: ${timeZone === 'UTC' ? 'Etc/UTC' : timeZone}`)
       .replace('args: [run, hourly]', () => `args: [run, ${JSON.stringify(name)}${sent}]`),
   )
+  const config = deployed('config.yaml')
+    .replace('"https://api.example.com"', () => JSON.stringify(api.baseUrl))
+    .replace('"42"', () => JSON.stringify(api.partnerId))
   const all = [
-    [deployed('config.yaml'), ...files].join('\n'),
+    [config, ...files].join('\n'),
     ...crons,
     ...(hears ? [deployed('listen.yaml')] : []),
     ...(shards === 0 ? [] : [deployed('worker.yaml')]),

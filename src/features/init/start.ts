@@ -2,6 +2,7 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import type { Config } from '../../engine/config/config.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import type { Invocation } from '../../shell/command.js'
 import { loadConfiguration } from '../../shell/configuration.js'
@@ -15,6 +16,7 @@ export interface Start {
   readonly program: string
   /** The configuration's folder. */
   readonly folder: string
+  readonly api: Pick<Config['api'], 'baseUrl' | 'partnerId'>
   readonly user: string
   /** In the form a container uses: user and group numbers. */
   readonly ids: string
@@ -60,6 +62,7 @@ export async function startOf(invocation: Invocation): Promise<Start> {
     node: io.started.node,
     program: realpathSync(io.started.program),
     folder,
+    api: config.api,
     user: nameOfUser() ?? String(uid),
     ids: `${uid}:${gid}`,
     written: [...new Set(outside)],

@@ -65,6 +65,34 @@ const endedBefore =
   ({ or, eb }: ExpressionBuilder<Database, 'sync_runs'>) =>
     or([eb('stamped_until', 'is', null), eb('stamped_until', '<', through), eb('mode', '=', eventsMode)])
 
+const keyOf = ({ tenant_id, resource }: Pick<ChangedList, 'tenant_id' | 'resource'>): string =>
+  `${tenant_id} ${resource}`
+
+/** What runs recorded of the lists that they changed. */
+const recorded = (db: Db) =>
+  db
+    .selectFrom('sync_run_cursors')
+    .select(['tenant_id', 'resource'])
+    .select((eb) => [
+      eb.fn.sum<Int64 | null>('rows_upserted').as('upserted'),
+      eb.fn.sum<Int64 | null>('rows_deleted').as('deleted'),
+    ])
+    .where(sql<boolean>`coalesce(rows_upserted, 0) + coalesce(rows_deleted, 0) > 0`)
+    .groupBy(['tenant_id', 'resource'])
+
+const asList = ({
+  upserted,
+  deleted,
+  ...list
+}: Awaited<ReturnType<ReturnType<typeof recorded>['execute']>>[number]): ChangedList => ({
+  ...list,
+  rows_upserted: Number(upserted ?? 0),
+  rows_deleted: Number(deleted ?? 0),
+})
+
+const countsOf = (lists: readonly ChangedList[]): NonNullable<Rung['lists']> =>
+  Object.fromEntries(lists.map((list) => [keyOf(list), [list.rows_upserted, list.rows_deleted]]))
+
 /** `from` (null: the beginning), `through`: the range. `known`: what rings were told before. */
 export async function readChanges(
   warehouse: Warehouse,
@@ -75,30 +103,23 @@ export async function readChanges(
   }: { readonly from: string | null; readonly through: string; readonly known: Rung | undefined },
 ): Promise<Changes> {
   const rung = await lastRung(warehouse, from)
-  const told = rung && rung.run_id === known?.run_id && rung.rows === known.rows ? rung.run_id : ''
+  const isSameHour = rung !== undefined && rung.run_id === known?.run_id
+  const told = isSameHour && rung.rows === known?.rows ? rung.run_id : ''
   const fresh = (db: Db) => runsSince(db, from).where('run_id', '!=', told).where(endedBefore(through))
   const found = new Map<string, ChangedList>()
   const add = (list: ChangedList): void => {
-    const before = found.get(`${list.tenant_id} ${list.resource}`)
-    found.set(`${list.tenant_id} ${list.resource}`, {
+    const before = found.get(keyOf(list))
+    found.set(keyOf(list), {
       ...list,
       // Lists that an unsure run did record are counted in both ways.
       rows_upserted: Math.max(list.rows_upserted, before?.rows_upserted ?? 0),
       rows_deleted: Math.max(list.rows_deleted, before?.rows_deleted ?? 0),
     })
   }
-  const { rows, verdicts, isAnyUnsure } = await warehouse.read(async (db) => ({
-    rows: await db
-      .selectFrom('sync_run_cursors')
-      .select(['tenant_id', 'resource'])
-      .select((eb) => [
-        eb.fn.sum<Int64 | null>('rows_upserted').as('upserted'),
-        eb.fn.sum<Int64 | null>('rows_deleted').as('deleted'),
-      ])
-      .where('run_id', 'in', fresh(db))
-      .where(sql<boolean>`coalesce(rows_upserted, 0) + coalesce(rows_deleted, 0) > 0`)
-      .groupBy(['tenant_id', 'resource'])
-      .execute(),
+  const { changed, hour, verdicts, isAnyUnsure } = await warehouse.read(async (db) => ({
+    // The hour first: what is added to it in between is then told twice, and not never.
+    hour: rung ? await recorded(db).where('run_id', '=', rung.run_id).execute() : [],
+    changed: await recorded(db).where('run_id', 'in', fresh(db)).execute(),
     verdicts: await db
       .selectFrom('sync_run_cursors')
       .select('completeness')
@@ -108,14 +129,21 @@ export async function readChanges(
       .execute(),
     isAnyUnsure: (await fresh(db).where(isUnsure).limit(1).execute()).length > 0,
   }))
-  for (const { upserted, deleted, ...list } of rows)
-    add({ ...list, rows_upserted: Number(upserted ?? 0), rows_deleted: Number(deleted ?? 0) })
+  for (const row of changed) add(asList(row))
   if (isAnyUnsure) for (const list of await unsureLists(warehouse, from, fresh)) add(list)
-  const lists = [...found.values()]
+  const before = isSameHour && told === '' ? (known?.lists ?? {}) : {}
+  const lists = [...found.values()].flatMap((list): ChangedList[] => {
+    const [upserted, deleted] = before[keyOf(list)] ?? [0, 0]
+    const [rows_upserted, rows_deleted] = [list.rows_upserted - upserted, list.rows_deleted - deleted]
+    return rows_upserted > 0 || rows_deleted > 0 ? [{ ...list, rows_upserted, rows_deleted }] : []
+  })
   const given = new Set(verdicts.map(({ completeness }) => completeness))
   return {
     lists,
-    rung: rung && (rung.stampedUntil ?? '') < through ? { run_id: rung.run_id, rows: rung.rows } : undefined,
+    rung:
+      rung && (rung.stampedUntil ?? '') < through
+        ? { run_id: rung.run_id, rows: rung.rows, lists: countsOf(hour.map(asList)) }
+        : undefined,
     worst: worstFirst.find((verdict) => given.has(verdict)) ?? null,
     completeThrough: await completeThrough(warehouse, lists),
   }

@@ -10,6 +10,8 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 export interface Rung {
   readonly run_id: string
   readonly rows: number
+  /** The same by list (`TENANT RESOURCE`): upserted and deleted. What is told later leaves them out. */
+  readonly lists?: Readonly<Record<string, readonly [number, number]>> | undefined
 }
 
 /** What is known of one entry. */

@@ -250,7 +250,7 @@ describe('--print has what is configured here', () => {
           kind: string
           metadata: { name: string }
           spec: { schedule?: string; timeZone?: string }
-          data?: object
+          data?: Record<string, string>
         },
     )
     expect(documents.map(({ kind, metadata, spec }) => [kind, metadata.name, spec?.schedule])).toEqual([
@@ -265,6 +265,7 @@ describe('--print has what is configured here', () => {
     ])
     expect(documents[2]?.spec.timeZone).toBe('America/Chicago')
     expect(Object.keys(documents[0]?.data ?? {})).toEqual(['config.json', 'hourly.json', 'ten-past.json'])
+    expect(JSON.parse(documents[0]!.data!['config.json']!)).toMatchObject({ api: { baseUrl: sandbox.url } })
     expect(JSON.stringify(documents[2])).toContain('{"key":"ten-past.json","path":"jobs/ten-past.json"}')
     expect(JSON.stringify(documents[2])).toContain('["run","ten-past","--enqueue","8"]')
   })
