@@ -154,6 +154,11 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const earlier = await of(
       `select sum(sales_cents) as n from @shop_months where month = '${before}' ${same}`,
     )
+    // Whether a shop of the sandbox was open for two whole months depends on today's date.
+    if (earlier === 0) {
+      expect(month?.answer).not.toContain('the month before')
+      return
+    }
     const now = await sum('sales_cents', same)
     const percent = Math.abs((100 * (now - earlier)) / earlier)
     const compared = percent.toFixed(1)
