@@ -25,6 +25,7 @@ const months = 'January|February|March|April|May|June|July|August|September|Octo
 
 const patterns: readonly (readonly [RegExp, string])[] = [
   [/\b\d+(?:\.\d+)? (?:ms|seconds?|s)\b/g, '<duration>'],
+  [/\bwithin the last second\b/g, 'within the last <duration>'],
   [/\b[\d,]+ of [\d,]+ requests left\b/g, '<requests left>'],
   [/\boldest: [\w ]+ of [^"]+/g, '<oldest>'],
   [/\b(?:a moment|[\d,]+ (?:minute|hour|day)s?) (old|before this report)\b/g, '<age> $1'],
