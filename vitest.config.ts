@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { compiled } from './test/support/compiled.js'
-import { testFiles } from './test/support/projects.js'
+import { compiled } from './test/support/harness/compiled.js'
+import { testFiles } from './test/support/harness/projects.js'
 
 const order = ['process', 'warehouse', 'pure']
 
@@ -27,7 +27,7 @@ const project = (name: keyof typeof files, pool: 'threads' | 'forks') => ({
     include: files[name],
     pool,
     isolate: false,
-    setupFiles: [name === 'pure' ? 'test/support/pure.ts' : 'test/support/setup.ts'],
+    setupFiles: [name === 'pure' ? 'test/support/harness/pure.ts' : 'test/support/harness/setup.ts'],
   },
 })
 

@@ -3,7 +3,7 @@
  * requests the server refuses. `node dist/bench/governor.js [--all] [--seed N]`; without --all it prints only the rows
  * that miss the goal.
  */
-import { sendable, simulate, type Tally } from '../test/support/simulation.js'
+import { sendable, simulate, type Tally } from '../test/support/world/simulation.js'
 
 const WINDOWS = [1, 10, 60, 600, 3600]
 const LIMITS = [10, 100, 1000, 10_000]

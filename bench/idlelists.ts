@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { resources } from '../schema/index.js'
 import type { Warehouse } from '../src/engine/warehouse/warehouse.js'
-import { model } from '../test/support/model.js'
+import { model } from '../test/support/harness/model.js'
 
 const names = model(resources)
   .list.filter(({ resource }) => resource.scope === 'tenant')

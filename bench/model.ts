@@ -1,6 +1,6 @@
 import { resources } from '../schema/index.js'
 import type { Model } from '../src/engine/model/resourcemodel.js'
-import { model } from '../test/support/model.js'
+import { model } from '../test/support/harness/model.js'
 
 /** Every resource in its default configuration, or with its history. */
 export const modelOf = (history = false): Model =>

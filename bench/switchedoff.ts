@@ -3,8 +3,8 @@
  * without one of them.
  */
 import type { Privacy } from '../src/engine/config/treatment.js'
-import type { Breakage } from '../test/support/breakage.js'
-import { breaking } from '../test/support/breakage.js'
+import type { Breakage } from '../test/support/mutants/breakage.js'
+import { breaking } from '../test/support/mutants/breakage.js'
 
 type Registry = typeof import('../src/engine/model/registry.js')
 type Register = typeof import('../src/engine/warehouse/register/register.js')

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { startPostgres } from '../test/support/postgres.js'
+import { startPostgres } from '../test/support/harness/postgres.js'
 import { parentOf } from './processes.js'
 
 export const schema = 'bench'

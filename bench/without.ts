@@ -6,7 +6,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
-import { brokenProduct } from '../test/support/brokenproduct.js'
+import { brokenProduct } from '../test/support/mutants/brokenproduct.js'
 import { switchedOff } from './switchedoff.js'
 
 const [what = '', ...flags] = process.argv.slice(2)

@@ -6,8 +6,8 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../schema/index.js'
-import { arrowsUpwards, featureCircles, roomOf } from './support/rooms.js'
-import { filesIn, importsOf, root, targetsOf, textOf, withoutComments } from './support/tree.js'
+import { arrowsUpwards, featureCircles, roomOf } from './support/harness/rooms.js'
+import { filesIn, importsOf, root, targetsOf, textOf, withoutComments } from './support/harness/tree.js'
 
 const sources = [...filesIn('schema', '.ts'), ...filesIn('src', '.ts')]
 
@@ -57,6 +57,24 @@ describe('the rooms', () => {
         .map((file) => `${file} imports ${name}`)
     })
     expect(strangers).toEqual([])
+  })
+})
+
+describe('the tests', () => {
+  /**
+   * What a test may know of src: the program (through the harness), the sandbox, and the mechanisms that are pure, each by
+   * its own small interface. Components are reached through harness/warehouse.ts and harness/runs.ts.
+   */
+  const doors =
+    /^src\/(main\.ts$|sandbox\/index\.ts$|engine\/(base|config|list|compare|model|source\/(rate|flow|queue|json|refusal|wait))\b)/
+  const file = 'test/fixtures/insiders.txt'
+
+  it('know nothing else of src, but for those that still do: that list only gets shorter', () => {
+    const tests = filesIn('test', '.test.ts')
+    const insiders = tests.filter((test) =>
+      targetsOf(test).some((target) => target.startsWith('src/') && !doors.test(target)),
+    )
+    expect(insiders, `the lines of ${file}`).toEqual(textOf(file).split('\n').filter(Boolean))
   })
 })
 

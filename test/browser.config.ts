@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/compiled.js'
+import { shipped } from './support/harness/compiled.js'
 
 /** The pages in a real browser, run by `npm run test:browser`. Without Chromium, the suite reports that and skips. */
 export default mergeConfig(

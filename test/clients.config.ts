@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/compiled.js'
+import { shipped } from './support/harness/compiled.js'
 
 /**
  * The clients of analysts, run by `npm run test:clients`: DuckDB, pandas and dbt, from pip, on both warehouses. One

@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/compiled.js'
+import { shipped } from './support/harness/compiled.js'
 
 /** Checks deploy/ with the tools for such files, run by `npm run test:deploy`. Missing tools are named and skipped. */
 export default mergeConfig(

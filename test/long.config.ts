@@ -1,9 +1,9 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/compiled.js'
-import { filesIn, targetsOf } from './support/tree.js'
+import { shipped } from './support/harness/compiled.js'
+import { filesIn, targetsOf } from './support/harness/tree.js'
 
-/** Suites of which `npm test` plays a part (test/support/size.ts): directly, or by a suite that several files share. */
-const sizes = 'test/support/size.ts'
+/** Suites of which `npm test` plays a part (test/support/world/size.ts): directly, or by a suite that several files share. */
+const sizes = 'test/support/world/size.ts'
 const suites = new Set(filesIn('test/support', '.ts'))
 const sized = filesIn('test', '.test.ts').filter((file) =>
   targetsOf(file).some(

@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/compiled.js'
+import { shipped } from './support/harness/compiled.js'
 
 /** deploy/prometheus as promtool reads it, run by `npm run test:metrics`. Without promtool, the suite reports that. */
 export default mergeConfig(

@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/compiled.js'
+import { shipped } from './support/harness/compiled.js'
 
 /**
  * The installed program on the lines of Node that people run, taken from npm; run by `npm run test:node`. If npm can't be

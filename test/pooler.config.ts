@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/compiled.js'
+import { shipped } from './support/harness/compiled.js'
 
 /**
  * The program through PgBouncer in transaction mode, run by `npm run test:pooler`. Without PgBouncer, the suite reports

@@ -1,6 +1,6 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/compiled.js'
-import { searchOf } from './support/searched.js'
+import { shipped } from './support/harness/compiled.js'
+import { searchOf } from './support/world/searched.js'
 
 /** The laws over random cases, for 36 seconds: `npm run test:search`. */
 export default mergeConfig(

@@ -4,7 +4,7 @@
  * `node dist/bench/rate/simulated.js [--seed N]`. `processes.ts` does the same with real processes.
  */
 import { parseArgs } from 'node:util'
-import { sendable, simulate, type Tally } from '../../test/support/simulation.js'
+import { sendable, simulate, type Tally } from '../../test/support/world/simulation.js'
 
 const { values: options } = parseArgs({ options: { seed: { type: 'string', default: '0' } } })
 const seed = Number(options.seed)

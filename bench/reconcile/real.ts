@@ -15,7 +15,7 @@ import { newestStamp } from '../../src/engine/warehouse/runs.js'
 import { beginReconcile } from '../../src/features/reconcile/work.js'
 import { beginSync } from '../../src/features/sync/work.js'
 import { createSandbox, template } from '../../src/sandbox/index.js'
-import { model } from '../../test/support/model.js'
+import { model } from '../../test/support/harness/model.js'
 
 const base = 1_700_000_000_000_000n
 export const timeOf = (id: number): string => fromMicros(base + BigInt(id) * 7_000_001n)

@@ -13,9 +13,9 @@ import {
   openPage,
   overflow,
   startBrowser,
-} from '../support/browser.js'
-import { Program, program } from '../support/process.js'
-import { scratch } from '../support/scratch.js'
+} from '../support/harness/browser.js'
+import { Program, program } from '../support/harness/process.js'
+import { scratch } from '../support/harness/scratch.js'
 
 describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
   let browser: Browser

@@ -18,10 +18,10 @@ import {
   pageHeight,
   seenFigures,
   startBrowser,
-} from '../support/browser.js'
-import { Program, program } from '../support/process.js'
-import { scratch } from '../support/scratch.js'
-import { root } from '../support/tree.js'
+} from '../support/harness/browser.js'
+import { Program, program } from '../support/harness/process.js'
+import { scratch } from '../support/harness/scratch.js'
+import { root } from '../support/harness/tree.js'
 
 if (chromiumPath === undefined)
   console.warn(

@@ -5,8 +5,8 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../schema/views/index.js'
-import { businessIn } from '../support/business.js'
-import { postgresUrl, warehouses } from '../support/warehouse.js'
+import { postgresUrl, warehouses } from '../support/harness/warehouse.js'
+import { businessIn } from '../support/world/business.js'
 import { client, here, lackingFor, run } from './environment.js'
 
 interface Summary {

@@ -1,7 +1,7 @@
 /** Runs dbt in a test's project, and reads what it found. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Address } from '../support/place.js'
+import type { Address } from '../support/harness/place.js'
 import { client, run } from './environment.js'
 
 /** What dbt writes about each test, or about each source whose freshness it checked. */

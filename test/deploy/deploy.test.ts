@@ -8,9 +8,9 @@ import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, wr
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { type OtherNode, otherNode, withNode } from '../support/nodes.js'
-import { scratch } from '../support/scratch.js'
-import { filesIn, root } from '../support/tree.js'
+import { type OtherNode, otherNode, withNode } from '../support/harness/nodes.js'
+import { scratch } from '../support/harness/scratch.js'
+import { filesIn, root } from '../support/harness/tree.js'
 
 const run = promisify(execFile)
 const tools = join(root, 'node_modules/.cache/shopsync-deploy')

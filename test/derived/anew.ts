@@ -1,9 +1,7 @@
 import { systemClock } from '../../src/engine/base/clock.js'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
-import { openLease } from '../../src/engine/warehouse/openlease.js'
-import { recompute } from '../../src/engine/warehouse/recompute.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { known } from '../support/run.js'
+import { known } from '../support/harness/runs.js'
+import { openLease, recompute, type Warehouse } from '../support/harness/warehouse.js'
 
 /** Empties the derived tables, the computed columns and their state, and recomputes them from the stored rows. */
 export async function computeAnew(warehouse: Warehouse, model: Model = known): Promise<void> {

@@ -13,7 +13,7 @@ import {
   type ServiceOfOrder,
   stamp,
   sublet,
-} from '../support/orders.js'
+} from '../support/world/orders.js'
 
 export interface TotalsCase {
   readonly name: string

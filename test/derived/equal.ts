@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { rowsOf } from '../support/warehouse.js'
+import { rowsOf, type Warehouse } from '../support/harness/warehouse.js'
 import { netsBySql, servicesBySql, totalsBySql } from './oracle.js'
 
 const nano = 1e9

@@ -4,11 +4,11 @@
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/orders.js'
-import { sync } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { sized } from '../support/size.js'
-import { bothWarehouses, open } from '../support/warehouse.js'
+import { sync } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { bothWarehouses, open } from '../support/harness/warehouse.js'
+import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/world/orders.js'
+import { sized } from '../support/world/size.js'
 import { expectOracle } from './equal.js'
 
 const sandbox = await sandboxOfFile({

@@ -4,7 +4,7 @@
  * It can't handle orders with absurd values or with something in quarantine.
  */
 import { sql } from 'kysely'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import type { Warehouse } from '../support/harness/warehouse.js'
 
 /** A quotient rounded half away from zero. */
 const rounded = (top: string, bottom: string): string =>

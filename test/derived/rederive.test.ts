@@ -4,17 +4,25 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'
 import totals from '../../schema/derived/repair_order_totals.js'
 import { systemClock } from '../../src/engine/base/clock.js'
-import type { Rules } from '../../src/engine/warehouse/derived.js'
-import { migrate } from '../../src/engine/warehouse/migrate.js'
-import { openLease } from '../../src/engine/warehouse/openlease.js'
-import { countRecords, halfComputed, readOutdated, recompute } from '../../src/engine/warehouse/recompute.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { readHealth } from '../../src/features/health/readhealth.js'
-import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/orders.js'
-import { known, sync } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { sessionOf, through } from '../support/through.js'
-import { bothWarehouses, open, rowsOf, warehouses } from '../support/warehouse.js'
+import { known, sync } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import {
+  bothWarehouses,
+  countRecords,
+  halfComputed,
+  migrate,
+  open,
+  openLease,
+  type Rules,
+  readOutdated,
+  recompute,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../support/harness/warehouse.js'
+import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/world/orders.js'
+import { sessionOf, through } from '../support/world/through.js'
 import { computeAnew } from './anew.js'
 
 const table = 'repair_order_totals'

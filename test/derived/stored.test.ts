@@ -1,11 +1,9 @@
 /** The rows derived from orders are stored, replaced, deleted and restored with them, in every warehouse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { markDeleted } from '../../src/engine/run/tombstone.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../support/orders.js'
-import { known } from '../support/run.js'
-import { wipe } from '../support/through.js'
-import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
+import { known, markDeleted } from '../support/harness/runs.js'
+import { bothWarehouses, open, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
+import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../support/world/orders.js'
+import { wipe } from '../support/world/through.js'
 import { computeAnew } from './anew.js'
 
 const table = 'repair_order_totals'

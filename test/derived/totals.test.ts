@@ -1,9 +1,8 @@
 /** The totals of orders, computed by hand: stored and read back in every warehouse, and recomputed from the rows. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { stamp, storeOrders } from '../support/orders.js'
-import { known } from '../support/run.js'
-import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
+import { known } from '../support/harness/runs.js'
+import { bothWarehouses, open, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
+import { stamp, storeOrders } from '../support/world/orders.js'
 import { computeAnew } from './anew.js'
 import { cases } from './cases.js'
 import { expectServices } from './equal.js'

@@ -1,11 +1,10 @@
 /** The circuit breaker: a response that would mean the loss of many records at once isn't trusted. */
 import { describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Rule, template } from '../../src/sandbox/index.js'
-import { interposed } from '../support/interposed.js'
-import { syncInOrder } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
+import { syncInOrder } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { bothWarehouses, open, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
+import { interposed } from '../support/world/interposed.js'
 
 const sandbox = await sandboxOfFile()
 

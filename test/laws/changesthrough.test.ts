@@ -6,13 +6,18 @@ import { through } from '../../schema/through.js'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { shardIndex } from '../../src/engine/base/shard.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
-import { changesThrough } from '../../src/engine/warehouse/changesthrough.js'
-import { thisMachine } from '../../src/engine/warehouse/holderprocess.js'
-import { type Lease, takeLease } from '../../src/engine/warehouse/lease.js'
-import { endRun, startRun } from '../../src/engine/warehouse/runs.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { randomFrom } from '../support/random.js'
-import { bothWarehouses, open } from '../support/warehouse.js'
+import {
+  bothWarehouses,
+  changesThrough,
+  endRun,
+  type Lease,
+  open,
+  startRun,
+  takeLease,
+  thisMachine,
+  type Warehouse,
+} from '../support/harness/warehouse.js'
+import { randomFrom } from '../support/world/random.js'
 
 const hour = 3_600_000_000n
 

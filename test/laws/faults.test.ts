@@ -4,16 +4,14 @@
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Book } from '../../src/engine/list/books.js'
-import type { Page, Source } from '../../src/engine/source/source.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Fault, template } from '../../src/sandbox/index.js'
-import { Between } from '../support/between.js'
-import { HandClock } from '../support/clocks.js'
-import { known, type RunOptions, syncInOrder } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { someOf } from '../support/size.js'
-import { wipe } from '../support/through.js'
-import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
+import { known, type Page, type RunOptions, type Source, syncInOrder } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { contents, open, rowsOf, type Warehouse, warehouses } from '../support/harness/warehouse.js'
+import { Between } from '../support/world/between.js'
+import { HandClock } from '../support/world/clocks.js'
+import { someOf } from '../support/world/size.js'
+import { wipe } from '../support/world/through.js'
 
 const clock = new HandClock('2026-03-01T00:00:00Z', 1n)
 const options: RunOptions = {

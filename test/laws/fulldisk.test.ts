@@ -6,18 +6,16 @@
  */
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { migrate } from '../../src/engine/warehouse/migrate.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
-import { shopsync } from '../support/call.js'
-import { type Address, configure } from '../support/place.js'
-import { startPostgres } from '../support/postgres.js'
-import { Program, type ProgramOptions, program } from '../support/process.js'
-import { randomFrom } from '../support/random.js'
-import { syncInOrder } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { scratch } from '../support/scratch.js'
-import { contents, reopen, rowsOf } from '../support/warehouse.js'
+import { shopsync } from '../support/harness/call.js'
+import { type Address, configure } from '../support/harness/place.js'
+import { startPostgres } from '../support/harness/postgres.js'
+import { Program, type ProgramOptions, program } from '../support/harness/process.js'
+import { syncInOrder } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { scratch } from '../support/harness/scratch.js'
+import { contents, migrate, reopen, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
+import { randomFrom } from '../support/world/random.js'
 
 const resources = ['notes', 'customers']
 const records = 950

@@ -1,13 +1,12 @@
 /** Copies that are continued (docs/increments.md) beside rings, whose walks end in another order than they began. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { changesThrough } from '../../src/engine/warehouse/changesthrough.js'
 import { Inbox } from '../../src/features/events/inbox.js'
 import { createSandbox } from '../../src/sandbox/index.js'
-import { shopsync } from '../support/call.js'
-import { CopyReader } from '../support/increments.js'
-import { configure } from '../support/place.js'
-import { bothWarehouses, reopen, rowsOf } from '../support/warehouse.js'
+import { shopsync } from '../support/harness/call.js'
+import { configure } from '../support/harness/place.js'
+import { bothWarehouses, changesThrough, reopen, rowsOf } from '../support/harness/warehouse.js'
+import { CopyReader } from '../support/world/increments.js'
 
 describe.each(bothWarehouses())('$name', (kind) => {
   it('a copy that is continued beside rings ends equal to the warehouse', async () => {

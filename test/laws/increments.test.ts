@@ -9,20 +9,27 @@ import { describe, expect, it } from 'vitest'
 import { type Clock, Stamps, systemClock } from '../../src/engine/base/clock.js'
 import type { Shard } from '../../src/engine/base/shard.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
-import { changesThrough } from '../../src/engine/warehouse/changesthrough.js'
-import { type Lease, takeLease } from '../../src/engine/warehouse/lease.js'
-import { openLease } from '../../src/engine/warehouse/openlease.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
-import { Call, shopsync } from '../support/call.js'
-import { CopyReader } from '../support/increments.js'
-import { type Address, configure } from '../support/place.js'
-import { Program, program } from '../support/process.js'
-import { randomFrom } from '../support/random.js'
-import { known } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { sized } from '../support/size.js'
-import { bothWarehouses, type Kind, open, reopen, rowsOf } from '../support/warehouse.js'
+import { Call, shopsync } from '../support/harness/call.js'
+import { type Address, configure } from '../support/harness/place.js'
+import { Program, program } from '../support/harness/process.js'
+import { known } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import {
+  bothWarehouses,
+  changesThrough,
+  type Kind,
+  type Lease,
+  open,
+  openLease,
+  reopen,
+  rowsOf,
+  takeLease,
+  type Warehouse,
+} from '../support/harness/warehouse.js'
+import { CopyReader } from '../support/world/increments.js'
+import { randomFrom } from '../support/world/random.js'
+import { sized } from '../support/world/size.js'
 
 const lists = ['repair_orders', 'customers', 'notes', 'shops', 'vehicles', 'customer_payment_types']
 const hour = 3_600_000_000n

@@ -1,6 +1,6 @@
 /** Law 3 (crash) with real processes: once, and 40 times (KILLS=… sets how often) in `npm run test:long`. */
-import { killSuite } from '../support/killsuite.js'
-import { sized } from '../support/size.js'
+import { killSuite } from '../support/world/killsuite.js'
+import { sized } from '../support/world/size.js'
 
 const { KILLS = sized(1, 40) } = process.env
 

@@ -2,8 +2,8 @@
  * Laws 1, 2, 4, 5, 7 and 8 over some cases, always the same, and over many more in `npm run test:long`: LAWS_TIMES=4 for
  * four times as many.
  */
-import { lawSuite } from '../support/lawsuite.js'
-import { sized } from '../support/size.js'
+import { lawSuite } from '../support/world/lawsuite.js'
+import { sized } from '../support/world/size.js'
 
 const times = Number(process.env.LAWS_TIMES ?? 1)
 

@@ -4,16 +4,22 @@ import { describe, expect, it } from 'vitest'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { Skip, Stop } from '../../src/engine/base/errors.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
-import { claimLease, takeLease } from '../../src/engine/warehouse/lease.js'
-import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
-import { configure } from '../support/place.js'
-import { Program, program } from '../support/process.js'
-import { known } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { statusOf } from '../support/status.js'
-import { through } from '../support/through.js'
-import { bothWarehouses, open, reopen, rowsOf } from '../support/warehouse.js'
+import { configure } from '../support/harness/place.js'
+import { Program, program } from '../support/harness/process.js'
+import { known } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { statusOf } from '../support/harness/status.js'
+import {
+  bothWarehouses,
+  claimLease,
+  open,
+  reopen,
+  rowsOf,
+  takeLease,
+  Warehouse,
+} from '../support/harness/warehouse.js'
+import { through } from '../support/world/through.js'
 
 const sandbox = await sandboxOfFile()
 const notes = known.byName.get('notes')!

@@ -1,13 +1,13 @@
 /**
  * Each law can fail: a case in test/laws/pins holds on the program, and reveals the fault of one broken function
- * (test/support/promises/laws.ts). A case that no longer does so is replaced by `npm run pins NAME`.
+ * (test/support/mutants/laws.ts). A case that no longer does so is replaced by `npm run pins NAME`.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Law } from '../support/laws/law.js'
-import { lawOf, pinFile, readPin, verdictOf } from '../support/laws/pinned.js'
-import type { Address } from '../support/place.js'
-import { type LawMutant, laws } from '../support/promises/laws.js'
-import { bothWarehouses, type Kind, warehouses } from '../support/warehouse.js'
+import type { Address } from '../support/harness/place.js'
+import { bothWarehouses, type Kind, warehouses } from '../support/harness/warehouse.js'
+import { type LawMutant, laws } from '../support/mutants/laws.js'
+import type { Law } from '../support/world/laws/law.js'
+import { lawOf, pinFile, readPin, verdictOf } from '../support/world/laws/pinned.js'
 
 it('every law has a mutant', () => {
   const numbers = [...new Set(laws.map(({ law }) => Number.parseInt(law, 10)))]

@@ -6,21 +6,25 @@ import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { migrate } from '../../src/engine/warehouse/migrate.js'
-import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
-import type { Applied } from '../../src/engine/warehouse/versionbatch.js'
-import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
-import { Between } from '../support/between.js'
-import { interposed } from '../support/interposed.js'
-import { configure } from '../support/place.js'
-import { startPostgres, type TestPostgres } from '../support/postgres.js'
-import { Program, program } from '../support/process.js'
-import { known, syncInOrder } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { scratch } from '../support/scratch.js'
-import { isWhole } from '../support/size.js'
-import { contents, reopen, rowsOf } from '../support/warehouse.js'
+import { configure } from '../support/harness/place.js'
+import { startPostgres, type TestPostgres } from '../support/harness/postgres.js'
+import { Program, program } from '../support/harness/process.js'
+import { known, syncInOrder } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { scratch } from '../support/harness/scratch.js'
+import {
+  type Applied,
+  contents,
+  migrate,
+  openWarehouse,
+  reopen,
+  rowsOf,
+  Warehouse,
+} from '../support/harness/warehouse.js'
+import { Between } from '../support/world/between.js'
+import { interposed } from '../support/world/interposed.js'
+import { isWhole } from '../support/world/size.js'
 
 const resources = ['notes', 'customers']
 const retryWaits = [0, 20, 100, 200, 500, 1000, 2000, 4000]

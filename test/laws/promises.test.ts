@@ -4,12 +4,12 @@
  */
 import { describe, expect, it } from 'vitest'
 import type * as send from '../../src/shell/send.js'
-import { brokenProduct, load } from '../support/brokenproduct.js'
-import { HandClock } from '../support/clocks.js'
-import { promises } from '../support/promises/all.js'
-import { premises } from '../support/promises/premises.js'
-import { promisesFile, promisesTable } from '../support/promises/table.js'
-import { targetsOf, textOf } from '../support/tree.js'
+import { targetsOf, textOf } from '../support/harness/tree.js'
+import { promises } from '../support/mutants/all.js'
+import { brokenProduct, load } from '../support/mutants/brokenproduct.js'
+import { premises } from '../support/mutants/premises.js'
+import { promisesFile, promisesTable } from '../support/mutants/table.js'
+import { HandClock } from '../support/world/clocks.js'
 
 const guarantees = textOf('docs/guarantees.md')
 const [, section = ''] = /\n## Premises\n([\s\S]*?)\n## /.exec(guarantees) ?? []
@@ -48,7 +48,7 @@ it.each(promises)('the test that notices a program that $broken exists', ({ test
 
 it('a broken function is broken for the callers in its own file too', async () => {
   const at = promises.findIndex(({ breakage }) => breakage.name === 'sendPatiently')
-  const table = ['test/support/promises/all.js', 'promises', at] as const
+  const table = ['test/support/mutants/all.js', 'promises', at] as const
   const { beat } = await load<typeof send>(
     brokenProduct({ ...promises[at]!.breakage, table }),
     'src/shell/send.ts',

@@ -1,9 +1,9 @@
 /** A record that was deleted and comes back unchanged, with its old `updated_at`: no list of changes shows it. */
 import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
-import { syncInOrder } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
+import { syncInOrder } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { bothWarehouses, open, rowsOf } from '../support/harness/warehouse.js'
 
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 

@@ -6,15 +6,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { Book } from '../../src/engine/list/books.js'
 import { Reading } from '../../src/engine/list/reading.js'
-import type { Page } from '../../src/engine/source/source.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
-import { Between } from '../support/between.js'
-import { Killed, syncInOrder } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { someOf } from '../support/size.js'
-import { wipe } from '../support/through.js'
-import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
+import { Killed, type Page, syncInOrder } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { bothWarehouses, open, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
+import { Between } from '../support/world/between.js'
+import { someOf } from '../support/world/size.js'
+import { wipe } from '../support/world/through.js'
 
 const records = 1000
 const read = 500

@@ -4,28 +4,36 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { type Shard, shardIndex } from '../../src/engine/base/shard.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
-import { readHolders, readLastRun } from '../../src/engine/run/lastrun.js'
-import { runJob } from '../../src/engine/run/steps.js'
+import { template } from '../../src/sandbox/index.js'
 import {
+  depsOf,
+  known,
+  type RunOptions,
+  readHolders,
+  readLastRun,
+  runJob,
+  sync,
+} from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import {
+  bothWarehouses,
   claimLease,
+  grantTenants,
+  isOfShard,
   type Lease,
+  listenCommand,
   lockHolder,
+  migrate,
+  open,
+  openLease,
+  openWarehouse,
+  RowSettings,
+  rowsOf,
   takeLease,
+  type Warehouse,
   wantLease,
   wishes,
-} from '../../src/engine/warehouse/lease.js'
-import { listenCommand } from '../../src/engine/warehouse/leaserows.js'
-import { migrate } from '../../src/engine/warehouse/migrate.js'
-import { RowSettings } from '../../src/engine/warehouse/oneconfiguration.js'
-import { openLease } from '../../src/engine/warehouse/openlease.js'
-import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
-import { isOfShard } from '../../src/engine/warehouse/shardsql.js'
-import { grantTenants } from '../../src/engine/warehouse/tenants.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { template } from '../../src/sandbox/index.js'
-import { depsOf, known, type RunOptions, sync } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
+} from '../support/harness/warehouse.js'
 
 const postgres = bothWarehouses().find(({ name }) => name === 'postgres')!
 const hour = 3_600_000_000n

@@ -7,9 +7,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { postgresOfRun } from '../support/clones.js'
-import { place } from '../support/place.js'
-import { Planted } from '../support/planted.js'
+import { postgresOfRun } from '../support/harness/clones.js'
+import { place } from '../support/harness/place.js'
+import { Planted } from '../support/world/planted.js'
 
 const { url: server } = postgresOfRun()
 

@@ -14,18 +14,25 @@ import {
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { hasWentBack } from '../../src/engine/warehouse/fence.js'
-import { claimLease } from '../../src/engine/warehouse/lease.js'
-import { migrate } from '../../src/engine/warehouse/migrate.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
-import { dump } from '../support/backup.js'
-import { Between } from '../support/between.js'
-import { onServer } from '../support/databases.js'
-import type { Address } from '../support/place.js'
-import { type sync, syncInOrder } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { bothWarehouses, contents, describeBothWays, open, reopen, rowsOf } from '../support/warehouse.js'
+import { dump } from '../support/harness/backup.js'
+import { onServer } from '../support/harness/databases.js'
+import type { Address } from '../support/harness/place.js'
+import { type sync, syncInOrder } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import {
+  bothWarehouses,
+  claimLease,
+  contents,
+  describeBothWays,
+  hasWentBack,
+  migrate,
+  open,
+  reopen,
+  rowsOf,
+  type Warehouse,
+} from '../support/harness/warehouse.js'
+import { Between } from '../support/world/between.js'
 
 const resources = ['notes', 'customers']
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()

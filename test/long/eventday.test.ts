@@ -4,11 +4,10 @@
  * without events, cell by cell. EVENT_HOURS=… shortens it, EVENT_SEED=… plays another day.
  */
 import { describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { compare, expected } from '../support/cells.js'
-import { EventDay } from '../support/eventday.js'
-import { known } from '../support/run.js'
-import { bothWarehouses, contents, rowsOf } from '../support/warehouse.js'
+import { known } from '../support/harness/runs.js'
+import { bothWarehouses, contents, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
+import { compare, expected } from '../support/oracle/cells.js'
+import { EventDay } from '../support/world/eventday.js'
 
 const { EVENT_HOURS = '24', EVENT_SEED = '20260302' } = process.env
 

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { EventStorm } from '../support/eventstorm.js'
-import { bothWarehouses } from '../support/warehouse.js'
+import { bothWarehouses } from '../support/harness/warehouse.js'
+import { EventStorm } from '../support/world/eventstorm.js'
 
 const { EVENT_KILLS = '50', EVENTS = '5000', STOP_SECONDS = '15,120' } = process.env
 const kills = Number(EVENT_KILLS)

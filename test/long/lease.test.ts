@@ -1,13 +1,12 @@
 /** A process that was stopped for longer than its lease lasts, and then continues, must not write. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { template } from '../../src/sandbox/index.js'
-import { Program } from '../support/process.js'
-import { syncInOrder } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { contents, reopen, rowsOf, warehouses } from '../support/warehouse.js'
-import { type Order, orderText, workerScript } from '../support/worker.js'
+import { Program } from '../support/harness/process.js'
+import { syncInOrder } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { contents, migrate, reopen, rowsOf, warehouses } from '../support/harness/warehouse.js'
+import { type Order, orderText, workerScript } from '../support/harness/worker.js'
 
 const leaseMs = 1500
 const sandbox = await sandboxOfFile()

@@ -8,9 +8,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type PlayedFigures, type PlayedPolicy, playedTargets, playPolicy } from '../support/playedfigures.js'
-import { root } from '../support/tree.js'
-import { bothWarehouses } from '../support/warehouse.js'
+import { root } from '../support/harness/tree.js'
+import { bothWarehouses } from '../support/harness/warehouse.js'
+import {
+  type PlayedFigures,
+  type PlayedPolicy,
+  playedTargets,
+  playPolicy,
+} from '../support/world/playedfigures.js'
 
 const { PLAYED_SEED = '5', PLAYED_POLICY = '', PLAYED_HOURS = '24,30,24' } = process.env
 const [learning = 0, beginning = 0, measured = 0] = PLAYED_HOURS.split(',').map(Number)

@@ -4,9 +4,9 @@
  * broken part, matches.
  */
 import { describe, expect, it } from 'vitest'
-import { promises } from '../support/promises/all.js'
-import { Stage } from '../support/stage.js'
-import { postgresUrl } from '../support/warehouse.js'
+import { postgresUrl } from '../support/harness/warehouse.js'
+import { promises } from '../support/mutants/all.js'
+import { Stage } from '../support/mutants/stage.js'
 
 const { PROMISES = '' } = process.env
 const url = postgresUrl()
@@ -27,7 +27,7 @@ describe('the program as it is', () => {
 })
 
 it.each(chosen.map((one) => [one.title, one] as const))('%s', async (_, { breakage, test, name, on, at }) => {
-  const stage = new Stage(url, { ...breakage, table: ['test/support/promises/all.js', 'promises', at] })
+  const stage = new Stage(url, { ...breakage, table: ['test/support/mutants/all.js', 'promises', at] })
   const failed = (await stage.play([test], [name])).filter((one) => one.failed).map((one) => one.name)
   expect(failed).not.toEqual([])
   for (const kind of on) expect(failed).toContainEqual(expect.stringContaining(kind))

@@ -7,10 +7,10 @@ import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Instants } from '../../src/engine/config/instants.js'
 import { createSandbox } from '../../src/sandbox/index.js'
-import { compiledOf } from '../support/compiled.js'
-import { configure } from '../support/place.js'
-import { Program } from '../support/process.js'
-import { reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { compiledOf } from '../support/harness/compiled.js'
+import { configure } from '../support/harness/place.js'
+import { Program } from '../support/harness/process.js'
+import { reopen, rowsOf, warehouses } from '../support/harness/warehouse.js'
 
 const hour = 3_600_000
 const schedules = {
@@ -45,7 +45,7 @@ describe.each(warehouses())('$name', (kind) => {
       { name: 'broken', when: { probability: 0.01, seed: 8 }, fault: { kind: 'reset', bytes: 100 } },
     ])
     const started = Date.now()
-    const run = new Program(compiledOf('test/support/scheduleday.ts'), [config, '24'], { cwd })
+    const run = new Program(compiledOf('test/support/world/scheduleday.ts'), [config, '24'], { cwd })
     const { code, signal, stdout, stderr } = await run.ended
     expect([code, signal, stderr]).toEqual([0, null, ''])
     const { memory } = JSON.parse(stdout.slice(stdout.indexOf('{"code"'))) as {

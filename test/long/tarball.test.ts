@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { scratch } from '../support/scratch.js'
-import { inFolder, pack } from '../support/tarball.js'
+import { scratch } from '../support/harness/scratch.js'
+import { inFolder, pack } from '../support/harness/tarball.js'
 
 /** Warnings about this machine's npm configuration, and about scripts that npm asks people to allow: not ours. */
 const isForeign = (line: string): boolean => /config|install-scripts/.test(line)

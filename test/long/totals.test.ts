@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { computeAnew } from '../derived/anew.js'
 import { expectOracle } from '../derived/equal.js'
-import { sync } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { open, warehouses } from '../support/warehouse.js'
+import { sync } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { open, warehouses } from '../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: [{ id: 101, repairOrders: 6000 }] })
 

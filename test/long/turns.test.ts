@@ -3,12 +3,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { onServer } from '../support/databases.js'
-import { type Address, type Place, place } from '../support/place.js'
-import { Program, program } from '../support/process.js'
-import { writeJob } from '../support/scheduler.js'
-import { bothWarehouses, reopen, rowsOf } from '../support/warehouse.js'
+import { onServer } from '../support/harness/databases.js'
+import { type Address, type Place, place } from '../support/harness/place.js'
+import { Program, program } from '../support/harness/process.js'
+import { writeJob } from '../support/harness/scheduler.js'
+import { bothWarehouses, reopen, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
 
 const twoMinutes = 120_000
 

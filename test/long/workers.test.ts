@@ -2,13 +2,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { onServer } from '../support/databases.js'
-import { type Address, type Place, place } from '../support/place.js'
-import { startPostgres, type TestPostgres } from '../support/postgres.js'
-import { Program, program } from '../support/process.js'
-import { writeJob } from '../support/scheduler.js'
-import { bothWarehouses, contents, reopen } from '../support/warehouse.js'
+import { onServer } from '../support/harness/databases.js'
+import { type Address, type Place, place } from '../support/harness/place.js'
+import { startPostgres, type TestPostgres } from '../support/harness/postgres.js'
+import { Program, program } from '../support/harness/process.js'
+import { writeJob } from '../support/harness/scheduler.js'
+import { bothWarehouses, contents, reopen, type Warehouse } from '../support/harness/warehouse.js'
 
 const resources = ['notes', 'shops', 'customers']
 const tenants = 6

@@ -4,8 +4,8 @@
  * columns that come and go. YEAR_DAYS=… shortens it, YEAR_FROM=… starts on a later day, YEAR_SEED=… plays another year.
  */
 import { describe, expect, it } from 'vitest'
-import { warehouses } from '../support/warehouse.js'
-import { Year } from '../support/year.js'
+import { warehouses } from '../support/harness/warehouse.js'
+import { Year } from '../support/world/year.js'
 
 const { YEAR_DAYS = '365', YEAR_FROM = '0', YEAR_SEED = '20260101' } = process.env
 

@@ -1,10 +1,10 @@
 /** The year can fail: some of its days are played on a program in which one function is broken, and have to notice. */
 import { describe, expect, it } from 'vitest'
-import { brokenProduct, load } from '../support/brokenproduct.js'
-import type { Address } from '../support/place.js'
-import { type YearMutant, yearMutants } from '../support/promises/year.js'
-import { warehouses } from '../support/warehouse.js'
-import { Year } from '../support/year.js'
+import type { Address } from '../support/harness/place.js'
+import { warehouses } from '../support/harness/warehouse.js'
+import { brokenProduct, load } from '../support/mutants/brokenproduct.js'
+import { type YearMutant, yearMutants } from '../support/mutants/year.js'
+import { Year } from '../support/world/year.js'
 
 /** The error of one of several years: in each, the kill comes at a different moment, and not every moment matters. */
 async function said(
@@ -25,9 +25,9 @@ describe.each(warehouses())('on $name', ({ address }) => {
   it.each(yearMutants.map((mutant, at) => [mutant.broken, mutant, at] as const))(
     'notices a program that %s',
     async (_, mutant, at) => {
-      const table = ['test/support/promises/year.js', 'yearMutants', at] as const
+      const table = ['test/support/mutants/year.js', 'yearMutants', at] as const
       const dist = brokenProduct({ ...mutant.breakage, table })
-      const broken = await load<{ Year: typeof Year }>(dist, 'test/support/year.ts')
+      const broken = await load<{ Year: typeof Year }>(dist, 'test/support/world/year.ts')
       expect(await said(broken.Year, mutant, address)).toMatch(mutant.says)
     },
   )

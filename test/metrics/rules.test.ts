@@ -13,10 +13,10 @@ import { settleEvents, waitingOf } from '../../src/features/events/waiting.js'
 import { foundIncident } from '../../src/features/health/incident.js'
 import { storeIncidents } from '../../src/features/health/sql.js'
 import { template } from '../../src/sandbox/index.js'
-import { putEvents } from '../support/inboxrows.js'
-import { scratch } from '../support/scratch.js'
-import { root } from '../support/tree.js'
-import { type Firing, Watch } from '../support/watch.js'
+import { scratch } from '../support/harness/scratch.js'
+import { root } from '../support/harness/tree.js'
+import { putEvents } from '../support/world/inboxrows.js'
+import { type Firing, Watch } from '../support/world/watch.js'
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 if (!hasPromtool)

@@ -5,10 +5,10 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { install, type OtherNode, otherNode, visit, withNode } from '../support/nodes.js'
-import { type Place, place } from '../support/place.js'
-import { root } from '../support/tree.js'
-import { bothWarehouses } from '../support/warehouse.js'
+import { install, type OtherNode, otherNode, visit, withNode } from '../support/harness/nodes.js'
+import { type Place, place } from '../support/harness/place.js'
+import { root } from '../support/harness/tree.js'
+import { bothWarehouses } from '../support/harness/warehouse.js'
 
 const { NODES = '20.19.0 22 24' } = process.env
 const found = await Promise.all(NODES.split(' ').map(otherNode))

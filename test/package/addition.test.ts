@@ -11,13 +11,13 @@ import BetterSqlite3 from 'better-sqlite3'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { createSandbox as createSandboxHere } from '../../src/sandbox/index.js'
-import { shopsync } from '../support/call.js'
-import { configure } from '../support/place.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { scratch } from '../support/scratch.js'
-import { root } from '../support/tree.js'
-import { query } from '../support/views.js'
-import { reopen, warehouses } from '../support/warehouse.js'
+import { shopsync } from '../support/harness/call.js'
+import { configure } from '../support/harness/place.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { scratch } from '../support/harness/scratch.js'
+import { root } from '../support/harness/tree.js'
+import { query } from '../support/harness/views.js'
+import { reopen, warehouses } from '../support/harness/warehouse.js'
 
 const project = scratch()
 /** Milliseconds: each is a build or several runs, on a machine that does other things too. */
@@ -201,7 +201,9 @@ const ran = (...words: string[]): Promise<Answer> =>
 
 /** Calls the copy's compiled program in this process: what it was built from is seen without starting it each time. */
 async function grown(...words: string[]): Promise<Answer> {
-  const copy = (await import(join(project, 'dist/test/support/call.js'))) as { shopsync: typeof shopsync }
+  const copy = (await import(join(project, 'dist/test/support/harness/call.js'))) as {
+    shopsync: typeof shopsync
+  }
   const { code, stdout, stderr } = await copy.shopsync(words, { cwd: project })
   return { code: code ?? -1, stdout, stderr }
 }
@@ -259,9 +261,9 @@ beforeAll(async () => {
     'schema',
     'src',
     'test/schema',
-    'test/support/call.ts',
-    'test/support/scratch.ts',
-    'test/support/tree.ts',
+    'test/support/harness/call.ts',
+    'test/support/harness/scratch.ts',
+    'test/support/harness/tree.ts',
     'package.json',
     'tsconfig.json',
     // Compiled as it was: only what is added, and what depends on it, is compiled here.

@@ -7,10 +7,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { configure, type Place, viewedPlace } from '../support/place.js'
-import { Program } from '../support/process.js'
-import { filesIn, root } from '../support/tree.js'
-import { postgresUrl } from '../support/warehouse.js'
+import { configure, type Place, viewedPlace } from '../support/harness/place.js'
+import { Program } from '../support/harness/process.js'
+import { filesIn, root } from '../support/harness/tree.js'
+import { postgresUrl } from '../support/harness/warehouse.js'
 
 const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: { shopsync: string } }
 const installed = join(root, bin.shopsync)

@@ -11,9 +11,9 @@ import { configReference } from '../../src/engine/config/reference.js'
 import { configSchema } from '../../src/engine/config/schema.js'
 import { calendarTimes } from '../../src/features/init/calendartimes.js'
 import { jobSchema } from '../../src/features/jobs/jobfile.js'
-import { checks, kinds } from '../support/checks.js'
-import { scratch } from '../support/scratch.js'
-import { filesIn, root } from '../support/tree.js'
+import { checks, kinds } from '../support/harness/checks.js'
+import { scratch } from '../support/harness/scratch.js'
+import { filesIn, root } from '../support/harness/tree.js'
 
 const text = (path: string): string => readFileSync(join(root, path), 'utf8')
 const jobs = filesIn('jobs', '.json').map((path) => ({

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { reasons } from '../../src/engine/base/reasons.js'
 import { messageReference } from '../../src/shell/messagereference.js'
-import { filesIn, textOf } from '../support/tree.js'
+import { filesIn, textOf } from '../support/harness/tree.js'
 
 const page = textOf('docs/messages.md')
 

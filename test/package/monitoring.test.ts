@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { metricNames } from '../../src/features/health/metricnames.js'
-import { textOf } from '../support/tree.js'
+import { textOf } from '../support/harness/tree.js'
 
 interface Dashboard {
   readonly panels: readonly {

@@ -16,10 +16,10 @@ import {
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
-import { scratch } from '../support/scratch.js'
-import { inFolder, pack } from '../support/tarball.js'
-import { filesIn, root } from '../support/tree.js'
-import { bothWarehouses } from '../support/warehouse.js'
+import { scratch } from '../support/harness/scratch.js'
+import { inFolder, pack } from '../support/harness/tarball.js'
+import { filesIn, root } from '../support/harness/tree.js'
+import { bothWarehouses } from '../support/harness/warehouse.js'
 
 const folder = scratch()
 const modules = join(folder, 'node_modules')

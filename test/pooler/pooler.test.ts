@@ -11,10 +11,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Place, place } from '../support/place.js'
-import { Planted } from '../support/planted.js'
-import { freePort } from '../support/postgres.js'
-import { postgresUrl } from '../support/warehouse.js'
+import { type Place, place } from '../support/harness/place.js'
+import { freePort } from '../support/harness/postgres.js'
+import { postgresUrl } from '../support/harness/warehouse.js'
+import { Planted } from '../support/world/planted.js'
 
 function lacking(): string | undefined {
   try {

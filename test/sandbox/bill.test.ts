@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Billed, billionths, billTotal, nearest } from '../../src/sandbox/data/bill.js'
 import type { Order } from '../../src/sandbox/data/order.js'
 import { createSandbox } from '../../src/sandbox/index.js'
-import { HandClock } from '../support/clocks.js'
+import { HandClock } from '../support/world/clocks.js'
 
 type Labor = readonly [hours: number, rate: number | null, taxable?: boolean]
 type Part = readonly [quantity: number, price: number | null, taxable?: boolean]

@@ -11,9 +11,9 @@ import {
 } from '../../src/sandbox/index.js'
 import { printInstant } from '../../src/sandbox/instant.js'
 import { Random } from '../../src/sandbox/random.js'
-import { HandClock } from '../support/clocks.js'
-import { EPOCH, emptySandbox, noon, shop } from '../support/requests.js'
-import { isWhole, sample } from '../support/size.js'
+import { EPOCH, emptySandbox, noon, shop } from '../support/harness/requests.js'
+import { HandClock } from '../support/world/clocks.js'
+import { isWhole, sample } from '../support/world/size.js'
 
 const UNTIL = '2026-03-02T12:00:00Z'
 

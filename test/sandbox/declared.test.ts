@@ -4,8 +4,8 @@ import { resources } from '../../schema/index.js'
 import type { Field, Member, Shape } from '../../schema/resource.js'
 import { parseInstant } from '../../src/sandbox/index.js'
 import { isFields } from '../../src/sandbox/records/json.js'
-import { HandClock } from '../support/clocks.js'
-import { emptySandbox, noon, shop } from '../support/requests.js'
+import { emptySandbox, noon, shop } from '../support/harness/requests.js'
+import { HandClock } from '../support/world/clocks.js'
 
 /** Null although the document does not call them nullable (docs/sandbox.md says when). */
 const emptied = [

@@ -1,7 +1,7 @@
 /** Rules of a script for one event: what is sent, and what the lists show meanwhile. */
 import { describe, expect, it } from 'vitest'
 import type { EventAction, Rule, Sandbox } from '../../src/sandbox/index.js'
-import { emptySandbox, ids, noon, shop } from '../support/requests.js'
+import { emptySandbox, ids, noon, shop } from '../support/harness/requests.js'
 import { customer, type Receiver, type ReceiverOptions, receiver } from './receiver.js'
 
 const scripted = async (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, type Rule, type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
-import { EPOCH, emptySandbox, ids, putNotes, request, shop } from '../support/requests.js'
+import { EPOCH, emptySandbox, ids, putNotes, request, shop } from '../support/harness/requests.js'
 
 async function withFault(fault: Fault | Fault[], rule: Omit<Rule, 'fault'> = {}): Promise<Sandbox> {
   const sandbox = await emptySandbox({ script: [{ ...rule, fault }] })

@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { anchorFile } from '../../src/features/sandbox/command.js'
-import { Call, shopsync } from '../support/call.js'
-import { scratch } from '../support/scratch.js'
+import { Call, shopsync } from '../support/harness/call.js'
+import { scratch } from '../support/harness/scratch.js'
 import { receiver } from './receiver.js'
 
 interface Page {

@@ -5,8 +5,8 @@ import type { Member } from '../../schema/resource.js'
 import { EVENT_NAMES } from '../../src/sandbox/index.js'
 import { isFields } from '../../src/sandbox/records/json.js'
 import { eventOf, isRecordList, TAGGABLE } from '../../src/sandbox/records/resources.js'
-import { HandClock } from '../support/clocks.js'
-import { emptySandbox, noon, request, shop } from '../support/requests.js'
+import { emptySandbox, noon, request, shop } from '../support/harness/requests.js'
+import { HandClock } from '../support/world/clocks.js'
 import { receiver } from './receiver.js'
 
 const small = () =>

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readScript, runSandbox } from '../../src/sandbox/index.js'
-import { scratch } from '../support/scratch.js'
+import { scratch } from '../support/harness/scratch.js'
 
 function file(text: string): string {
   const path = join(scratch(), 'faults.json')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Motion, type Rule, type Sandbox, template } from '../../src/sandbox/index.js'
-import { EPOCH, emptySandbox, ids, putNotes, request, shop } from '../support/requests.js'
+import { EPOCH, emptySandbox, ids, putNotes, request, shop } from '../support/harness/requests.js'
 
 async function moving(
   before: Motion | Motion[],

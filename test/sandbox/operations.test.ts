@@ -6,7 +6,7 @@ import { isHandMade } from '../../src/sandbox/data/world.js'
 import { template } from '../../src/sandbox/index.js'
 import { pathOf } from '../../src/sandbox/records/resources.js'
 import { WRITE_ROUTES } from '../../src/sandbox/write/routes.js'
-import { emptySandbox, request } from '../support/requests.js'
+import { emptySandbox, request } from '../support/harness/requests.js'
 
 const text = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
 const cells = [...text.matchAll(/^\| (GET|POST|PUT|DELETE) \| ([^|]+) \|/gm)].flatMap(([, method, cell]) =>

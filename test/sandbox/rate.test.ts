@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { HandClock } from '../support/clocks.js'
-import { emptySandbox, shop } from '../support/requests.js'
+import { emptySandbox, shop } from '../support/harness/requests.js'
+import { HandClock } from '../support/world/clocks.js'
 
 describe('rate limit windows', () => {
   it('returns 429 when the window is used up, and 200 again in the next', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { EPOCH, emptySandbox, ids, putNotes, request, shop } from '../support/requests.js'
+import { EPOCH, emptySandbox, ids, putNotes, request, shop } from '../support/harness/requests.js'
 
 describe('authentication and grants', () => {
   it('returns 401 if a credential is missing or wrong', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { emptySandbox, request } from '../support/requests.js'
+import { emptySandbox, request } from '../support/harness/requests.js'
 import { customer, receiver } from './receiver.js'
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url))

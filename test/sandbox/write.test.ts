@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { serviceTemplate, template } from '../../src/sandbox/index.js'
-import { emptySandbox, shop } from '../support/requests.js'
+import { emptySandbox, shop } from '../support/harness/requests.js'
 
 const time = '2026-01-01T00:00:00.000000Z'
 

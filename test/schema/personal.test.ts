@@ -14,7 +14,7 @@ import { model, withColumns } from '../../src/engine/model/registry.js'
 import { derivedTable, tablesOf } from '../../src/engine/model/table.js'
 import { impersonalColumns } from '../../src/features/copy/copiedtables.js'
 import { describeModel } from '../../src/features/dictionary/describe.js'
-import { filesIn, textOf, withoutComments } from '../support/tree.js'
+import { filesIn, textOf, withoutComments } from '../support/harness/tree.js'
 
 const tables = Object.values(resources).flatMap((resource) => tablesOf(resource))
 

@@ -3,7 +3,7 @@ import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { scratch } from '../support/scratch.js'
+import { scratch } from '../support/harness/scratch.js'
 
 test('schema/index.ts is what registry.mjs makes from the folder', () => {
   const schema = fileURLToPath(new URL('../../schema/', import.meta.url))

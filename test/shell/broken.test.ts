@@ -6,12 +6,12 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sendEvent, startListening } from '../support/listening.js'
-import { type Place, viewedPlace } from '../support/place.js'
-import { Program, program } from '../support/process.js'
-import { eventBody } from '../support/receiver.js'
-import { onlyJob, startScheduler, until } from '../support/scheduler.js'
-import { scratch } from '../support/scratch.js'
+import { sendEvent, startListening } from '../support/harness/listening.js'
+import { type Place, viewedPlace } from '../support/harness/place.js'
+import { Program, program } from '../support/harness/process.js'
+import { eventBody } from '../support/harness/receiver.js'
+import { onlyJob, startScheduler, until } from '../support/harness/scheduler.js'
+import { scratch } from '../support/harness/scratch.js'
 
 let here: Place
 const { PATH = '' } = process.env

@@ -6,13 +6,13 @@
  */
 import { dirname } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { shopsync } from '../support/call.js'
-import { documentNames, documents } from '../support/documents/scenario.js'
-import { settings } from '../support/documents/settings.js'
-import { tables } from '../support/documents/tables.js'
-import { Program } from '../support/process.js'
-import { root, textOf } from '../support/tree.js'
-import { bothWarehouses, warehouses } from '../support/warehouse.js'
+import { shopsync } from '../support/harness/call.js'
+import { documentNames, documents } from '../support/harness/documents/scenario.js'
+import { settings } from '../support/harness/documents/settings.js'
+import { tables } from '../support/harness/documents/tables.js'
+import { Program } from '../support/harness/process.js'
+import { root, textOf } from '../support/harness/tree.js'
+import { bothWarehouses, warehouses } from '../support/harness/warehouse.js'
 
 const { SHOPSYNC_PROGRAM: other, PATH = '' } = process.env
 

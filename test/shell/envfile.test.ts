@@ -4,8 +4,8 @@ import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isOpenToAll } from '../../src/engine/config/envfile.js'
-import { shopsync } from '../support/call.js'
-import { type Place, place } from '../support/place.js'
+import { shopsync } from '../support/harness/call.js'
+import { type Place, place } from '../support/harness/place.js'
 
 let here: Place
 beforeAll(async () => {

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { features } from '../../src/main.js'
 import { commandsOf as commandsIn } from '../../src/shell/features.js'
-import { blocksOf, commandsOf, plainWords } from '../support/docs.js'
-import { type Place, viewedPlace } from '../support/place.js'
-import { program } from '../support/process.js'
-import { filesIn } from '../support/tree.js'
+import { blocksOf, commandsOf, plainWords } from '../support/harness/docs.js'
+import { type Place, viewedPlace } from '../support/harness/place.js'
+import { program } from '../support/harness/process.js'
+import { filesIn } from '../support/harness/tree.js'
 
 /** Which test runs a line that prompts, stays up, or needs something that isn't here. */
 const elsewhere: Readonly<Record<string, string>> = {

@@ -4,10 +4,10 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { load } from '../../src/engine/config/load.js'
-import { type Ended, shopsync } from '../support/call.js'
-import { checks } from '../support/checks.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { scratch } from '../support/scratch.js'
+import { type Ended, shopsync } from '../support/harness/call.js'
+import { checks } from '../support/harness/checks.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { scratch } from '../support/harness/scratch.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 3 })
 

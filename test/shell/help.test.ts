@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { features } from '../../src/main.js'
 import { commandsOf } from '../../src/shell/features.js'
 import { packageFolder } from '../../src/shell/package.js'
-import { shopsync } from '../support/call.js'
-import { compiledOf } from '../support/compiled.js'
+import { shopsync } from '../support/harness/call.js'
+import { compiledOf } from '../support/harness/compiled.js'
 
 const commands = commandsOf(features)
 

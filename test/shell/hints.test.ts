@@ -2,9 +2,9 @@
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Ended, shopsync } from '../support/call.js'
-import { type Place, place } from '../support/place.js'
-import { scratch } from '../support/scratch.js'
+import { type Ended, shopsync } from '../support/harness/call.js'
+import { type Place, place } from '../support/harness/place.js'
+import { scratch } from '../support/harness/scratch.js'
 
 let here: Place
 beforeAll(async () => {

@@ -8,11 +8,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Ended, shopsync } from '../support/call.js'
-import { type Place, place, viewedPlace } from '../support/place.js'
-import { freePort } from '../support/postgres.js'
-import { program } from '../support/process.js'
-import { postgresUrl } from '../support/warehouse.js'
+import { type Ended, shopsync } from '../support/harness/call.js'
+import { type Place, place, viewedPlace } from '../support/harness/place.js'
+import { freePort } from '../support/harness/postgres.js'
+import { program } from '../support/harness/process.js'
+import { postgresUrl } from '../support/harness/warehouse.js'
 
 let here: Place
 beforeAll(async () => {

@@ -3,11 +3,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { plannedChanges } from '../../src/engine/warehouse/migrate.js'
-import { shopsync } from '../support/call.js'
-import { configure } from '../support/place.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { bothWarehouses, reopen } from '../support/warehouse.js'
+import { shopsync } from '../support/harness/call.js'
+import { configure } from '../support/harness/place.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { bothWarehouses, plannedChanges, reopen } from '../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 beforeAll(() => sandbox.store.addTenant({ id: 1 }))

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { StatusReport } from '../../src/features/health/statusdocument.js'
-import { type Place, place } from '../support/place.js'
-import { postgresUrl } from '../support/warehouse.js'
+import { type Place, place } from '../support/harness/place.js'
+import { postgresUrl } from '../support/harness/warehouse.js'
 
 const url = postgresUrl()
 

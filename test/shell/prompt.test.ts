@@ -3,11 +3,11 @@ import { execFileSync, spawn } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import { template } from '../../src/sandbox/index.js'
-import { shopsync } from '../support/call.js'
-import { configure } from '../support/place.js'
-import { program } from '../support/process.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { warehouses } from '../support/warehouse.js'
+import { shopsync } from '../support/harness/call.js'
+import { configure } from '../support/harness/place.js'
+import { program } from '../support/harness/process.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { warehouses } from '../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })

@@ -3,10 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { RunReport } from '../../src/engine/run/runreport.js'
 import type { StatusReport } from '../../src/features/health/statusdocument.js'
-import { type Place, viewedPlace } from '../support/place.js'
-import { closeAll, httpServer } from '../support/server.js'
+import { type Place, viewedPlace } from '../support/harness/place.js'
+import type { RunReport } from '../support/harness/runs.js'
+import { closeAll, httpServer } from '../support/harness/server.js'
 
 let here: Place
 

@@ -5,11 +5,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
-import { shopsync } from '../support/call.js'
-import { configure } from '../support/place.js'
-import { Program, program } from '../support/process.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { bothWarehouses, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { shopsync } from '../support/harness/call.js'
+import { configure } from '../support/harness/place.js'
+import { Program, program } from '../support/harness/process.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { bothWarehouses, reopen, rowsOf, warehouses } from '../support/harness/warehouse.js'
 
 const records = 950
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()

@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { features } from '../../src/main.js'
 import { commandsOf } from '../../src/shell/features.js'
 import { commandsIn } from '../../src/shell/typedlines.js'
-import { type Place, place } from '../support/place.js'
-import { someOf } from '../support/size.js'
-import { textsIn } from '../support/texts.js'
-import { filesIn } from '../support/tree.js'
+import { type Place, place } from '../support/harness/place.js'
+import { textsIn } from '../support/harness/texts.js'
+import { filesIn } from '../support/harness/tree.js'
+import { someOf } from '../support/world/size.js'
 
 const files = filesIn('src', '.ts').filter((file) => !/^src\/(sandbox|features\/report)\//.test(file))
 const texts = files.flatMap((file) => textsIn(file).map((text) => ({ file, text })))

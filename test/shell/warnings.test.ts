@@ -1,7 +1,7 @@
 /** Warnings are for what needs attention. Whatever goes as it should, however odd, is only in the log. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Rule } from '../../src/sandbox/index.js'
-import { type Place, viewedPlace } from '../support/place.js'
+import { type Place, viewedPlace } from '../support/harness/place.js'
 
 let here: Place
 beforeAll(async () => {

@@ -2,11 +2,11 @@
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startListening } from '../support/listening.js'
-import { metricsOf } from '../support/metrics.js'
-import { type Place, viewedPlace } from '../support/place.js'
-import { eventBody } from '../support/receiver.js'
-import { reopen } from '../support/warehouse.js'
+import { startListening } from '../support/harness/listening.js'
+import { metricsOf } from '../support/harness/metrics.js'
+import { type Place, viewedPlace } from '../support/harness/place.js'
+import { eventBody } from '../support/harness/receiver.js'
+import { reopen } from '../support/harness/warehouse.js'
 
 /** Of so long a window that no test meets its end. */
 const rate = { limit: 10_000, window: 43_200 }

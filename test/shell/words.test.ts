@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { count, span } from '../../src/engine/base/format.js'
-import type { CursorReport, RunReport } from '../../src/engine/run/runreport.js'
 import { verifyText } from '../../src/features/reconcile/words.js'
 import { runsText } from '../../src/features/runs/words.js'
 import type { PastRun } from '../../src/features/runs/work.js'
@@ -10,6 +9,7 @@ import { ProgressDisplay, timeToGo } from '../../src/shell/progress.js'
 import { runSummary } from '../../src/shell/runsummary.js'
 import { table } from '../../src/shell/texttable.js'
 import { resumption, Tracker } from '../../src/shell/tracker.js'
+import type { CursorReport, RunReport } from '../support/harness/runs.js'
 
 const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   tenant_id: 1,

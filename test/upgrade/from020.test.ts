@@ -5,18 +5,17 @@
  */
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
-import { migrate } from '../../src/engine/warehouse/migrate.js'
 import type { StatusReport } from '../../src/features/health/statusdocument.js'
-import { compare, expected } from '../support/cells.js'
-import { EventBench } from '../support/events.js'
-import { metricsOf } from '../support/metrics.js'
-import { model } from '../support/model.js'
-import { place } from '../support/place.js'
-import { sync } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { fillAsThen, keptWarehouse } from '../support/upgrades.js'
-import { make } from '../support/views.js'
-import { bothWarehouses, contents, reopen } from '../support/warehouse.js'
+import { metricsOf } from '../support/harness/metrics.js'
+import { model } from '../support/harness/model.js'
+import { place } from '../support/harness/place.js'
+import { sync } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { make } from '../support/harness/views.js'
+import { bothWarehouses, contents, migrate, reopen } from '../support/harness/warehouse.js'
+import { compare, expected } from '../support/oracle/cells.js'
+import { EventBench } from '../support/world/events.js'
+import { fillAsThen, keptWarehouse } from '../support/world/upgrades.js'
 
 const known = model(resources, {
   repair_orders: { history: true },

@@ -6,21 +6,27 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { Stop } from '../../src/engine/base/errors.js'
-import { migrate, plannedChanges } from '../../src/engine/warehouse/migrate.js'
-import type { Session } from '../../src/engine/warehouse/transaction.js'
-import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../src/features/events/inbox.js'
-import { sendEvent } from '../support/listening.js'
-import { model } from '../support/model.js'
-import { configure } from '../support/place.js'
-import { freePort } from '../support/postgres.js'
-import { Program, program } from '../support/process.js'
-import { eventBody, rightSecret } from '../support/receiver.js'
-import { refusal } from '../support/server.js'
-import { sized } from '../support/size.js'
-import { watched } from '../support/through.js'
-import { keptWarehouse } from '../support/upgrades.js'
-import { bothWarehouses, contents, type Kind, reopen } from '../support/warehouse.js'
+import { sendEvent } from '../support/harness/listening.js'
+import { model } from '../support/harness/model.js'
+import { configure } from '../support/harness/place.js'
+import { freePort } from '../support/harness/postgres.js'
+import { Program, program } from '../support/harness/process.js'
+import { eventBody, rightSecret } from '../support/harness/receiver.js'
+import { refusal } from '../support/harness/server.js'
+import {
+  bothWarehouses,
+  contents,
+  type Kind,
+  migrate,
+  plannedChanges,
+  reopen,
+  type Session,
+  Warehouse,
+} from '../support/harness/warehouse.js'
+import { sized } from '../support/world/size.js'
+import { watched } from '../support/world/through.js'
+import { keptWarehouse } from '../support/world/upgrades.js'
 
 const known = model(resources, { repair_orders: { history: true }, canned_jobs: { history: true } })
 class Crash extends Error {}

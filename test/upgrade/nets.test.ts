@@ -6,19 +6,26 @@ import { rmSync } from 'node:fs'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/engine/base/clock.js'
-import { migrate } from '../../src/engine/warehouse/migrate.js'
-import { openLease } from '../../src/engine/warehouse/openlease.js'
-import { halfComputed, recompute } from '../../src/engine/warehouse/recompute.js'
-import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { expectOracle } from '../derived/equal.js'
-import { shopsync } from '../support/call.js'
-import { type Address, configure } from '../support/place.js'
-import { known, sync } from '../support/run.js'
-import { sandboxOfFile } from '../support/sandbox.js'
-import { sample } from '../support/size.js'
-import { fillAsThen } from '../support/upgrades.js'
-import { make, prepareViews, query } from '../support/views.js'
-import { bothWarehouses, type Kind, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { shopsync } from '../support/harness/call.js'
+import { type Address, configure } from '../support/harness/place.js'
+import { known, sync } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { make, prepareViews, query } from '../support/harness/views.js'
+import {
+  bothWarehouses,
+  halfComputed,
+  type Kind,
+  migrate,
+  openLease,
+  recompute,
+  reopen,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../support/harness/warehouse.js'
+import { sample } from '../support/world/size.js'
+import { fillAsThen } from '../support/world/upgrades.js'
 
 interface ComputedTable {
   readonly name: string

@@ -10,8 +10,8 @@ import { toJson } from '../../../src/engine/base/printjson.js'
 import type { Config } from '../../../src/engine/config/config.js'
 import { load } from '../../../src/engine/config/load.js'
 import { alertKinds } from '../../../src/features/health/alertsettings.js'
-import { checks } from '../../support/checks.js'
-import { scratch } from '../../support/scratch.js'
+import { checks } from '../../support/harness/checks.js'
+import { scratch } from '../../support/harness/scratch.js'
 
 const key = Buffer.alloc(32, 7).toString('base64')
 const good = {

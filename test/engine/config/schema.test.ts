@@ -5,7 +5,7 @@ import { defineResource, id, stamps } from '../../../schema/resource.js'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
 import { jobSchema } from '../../../src/features/jobs/jobfile.js'
-import { checks, kinds } from '../../support/checks.js'
+import { checks, kinds } from '../../support/harness/checks.js'
 
 interface Node {
   type?: string | string[]

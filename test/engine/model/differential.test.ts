@@ -4,8 +4,8 @@ import { resources } from '../../../schema/index.js'
 import type { FlatPage, Tuple } from '../../../src/engine/model/flatten/batch.js'
 import { compileFlatten } from '../../../src/engine/model/flatten/flatten.js'
 import { placeOf, tablesOf } from '../../../src/engine/model/table.js'
-import { recordsOf } from '../../support/records.js'
-import { extraText, reference } from '../../support/reference.js'
+import { extraText, reference } from '../../support/oracle/reference.js'
+import { recordsOf } from '../../support/world/records.js'
 
 const embedded = Object.values(resources).find((resource) => resource.embeddedAs !== undefined)!
 const others = Object.values(resources).filter((r) => r !== embedded && r.list === 'records')

@@ -6,7 +6,7 @@ import { flattenAuthorization } from '../../../src/engine/model/flatten/authoriz
 import { compileFlatten } from '../../../src/engine/model/flatten/flatten.js'
 import { withColumns } from '../../../src/engine/model/registry.js'
 import { tablesOf } from '../../../src/engine/model/table.js'
-import { model } from '../../support/model.js'
+import { model } from '../../support/harness/model.js'
 
 describe('promoted columns', () => {
   const vehicles = resources.vehicles!

@@ -4,8 +4,8 @@ import { resources } from '../../../schema/index.js'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { programKey, rowSettingsText } from '../../../src/engine/model/rowsettings.js'
 import { features } from '../../../src/main.js'
-import { checks } from '../../support/checks.js'
-import { model } from '../../support/model.js'
+import { checks } from '../../support/harness/checks.js'
+import { model } from '../../support/harness/model.js'
 
 const document = {
   api: { baseUrl: 'https://x.example.com', partnerId: '1', secret: 's' },

@@ -1,16 +1,20 @@
 /** Stamps before 1970, such as .NET's 0001-01-01, are valid: a first load requests them, and comparisons count them. */
 import { describe, expect, it } from 'vitest'
 import { Skip } from '../../../src/engine/base/errors.js'
-import { beginnings } from '../../../src/engine/run/wholelists.js'
-import type { ListRequest, Page } from '../../../src/engine/source/source.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { template } from '../../../src/sandbox/index.js'
-import { Between } from '../../support/between.js'
-import { at, live, only, reconcile } from '../../support/notes.js'
-import { depsOf, type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { bothWarehouses, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import {
+  beginnings,
+  depsOf,
+  type ListRequest,
+  type Page,
+  type RunOptions,
+  sync,
+} from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { bothWarehouses, open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { at, live, only, reconcile } from '../../support/world/notes.js'
 
 const sandbox = await sandboxOfFile()
 const put = (id: number, time: string): void => sandbox.store.put(1, 'notes', template('notes', id, time))

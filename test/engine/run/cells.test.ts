@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { compare, expected } from '../../support/cells.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { sized } from '../../support/size.js'
-import { bothWarehouses, contents, open } from '../../support/warehouse.js'
+import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { bothWarehouses, contents, open, type Warehouse } from '../../support/harness/warehouse.js'
+import { compare, expected } from '../../support/oracle/cells.js'
+import { sized } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile({ tenants: 3, seed: 11, scale: sized(0.08, 0.25) })
 

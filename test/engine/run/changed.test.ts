@@ -1,10 +1,9 @@
 /** What a run reports about records: those that were new or changed, and those that it only read again. */
 import { describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { type Sandbox, template } from '../../../src/sandbox/index.js'
-import { syncInOrder } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, warehouses } from '../../support/warehouse.js'
+import { syncInOrder } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 
 const resources = ['notes', 'customers']
 const tenant = 1

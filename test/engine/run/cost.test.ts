@@ -4,12 +4,10 @@
  */
 import { describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, warehouses } from '../../support/warehouse.js'
+import { type RunReport, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 
 const base = 1_767_225_600_000_000n
 const second = 1_000_000n

@@ -1,14 +1,19 @@
 /** Which tenants are granted: the results of an odd list of authorizations, a revocation and a 404. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readAuthorizations } from '../../../src/engine/run/authorizations.js'
-import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { type Rule, template } from '../../../src/sandbox/index.js'
-import { depsOf, type RunOptions, sync, syncInOrder } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { wipe } from '../../support/through.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import {
+  type CursorReport,
+  depsOf,
+  type RunOptions,
+  type RunReport,
+  readAuthorizations,
+  sync,
+  syncInOrder,
+} from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { wipe } from '../../support/world/through.js'
 
 const sandbox = await sandboxOfFile()
 beforeEach(() => {

@@ -2,12 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { tellWhy } from '../../../src/features/why/work.js'
 import { template } from '../../../src/sandbox/index.js'
-import { depsOf, type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { depsOf, type RunOptions, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { bothWarehouses, open, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })

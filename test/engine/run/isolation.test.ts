@@ -1,12 +1,16 @@
 /** Promise 4: one record, one page, one resource or one tenant that fails doesn't stop the others. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
-import type { Source } from '../../../src/engine/source/source.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { exitCodeOfRun } from '../../../src/shell/execute.js'
-import { Between } from '../../support/between.js'
-import { sync, syncInOrder } from '../../support/run.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import {
+  type CursorReport,
+  type RunReport,
+  type Source,
+  sync,
+  syncInOrder,
+} from '../../support/harness/runs.js'
+import { open, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
 
 let sandbox: Sandbox
 beforeEach(async () => {

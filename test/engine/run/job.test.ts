@@ -4,21 +4,34 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { runStep } from '../../../src/engine/run/run.js'
-import type { Mode, RunReport } from '../../../src/engine/run/runreport.js'
-import { type JobPlan, type JobWork, runJob, type StepGiven } from '../../../src/engine/run/steps.js'
-import { claimLease, type Lease } from '../../../src/engine/warehouse/lease.js'
-import { lastTurns } from '../../../src/engine/warehouse/runs.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { verifyStep } from '../../../src/features/reconcile/verifywork.js'
 import { tellWhy } from '../../../src/features/why/work.js'
 import { template } from '../../../src/sandbox/index.js'
-import { begun } from '../../support/begins.js'
-import { SkippingClock } from '../../support/clocks.js'
-import { depsOf, known, type RunOptions } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { refusal } from '../../support/server.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import {
+  depsOf,
+  type JobPlan,
+  type JobWork,
+  known,
+  type Mode,
+  type RunOptions,
+  type RunReport,
+  runJob,
+  runStep,
+  type StepGiven,
+} from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { refusal } from '../../support/harness/server.js'
+import {
+  claimLease,
+  type Lease,
+  lastTurns,
+  open,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { begun } from '../../support/world/begins.js'
+import { SkippingClock } from '../../support/world/clocks.js'
 
 const resources = ['categories', 'notes']
 const sandbox = await sandboxOfFile()

@@ -1,15 +1,15 @@
 /**
- * Lives of orders whose services move (test/support/lives.ts): those that once lost rows, step by step, and some random
+ * Lives of orders whose services move (test/support/world/lives.ts): those that once lost rows, step by step, and some random
  * ones. `npm run test:long -- lives` plays many more, and larger ones; LIVES_SEED plays others.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { type LifeStep, Living, lifeClock, lives, type Step } from '../../support/lives.js'
-import { known } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { sized } from '../../support/size.js'
-import { keeping } from '../../support/versions.js'
-import { open, warehouses } from '../../support/warehouse.js'
+import { known } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, warehouses } from '../../support/harness/warehouse.js'
+import { keeping } from '../../support/oracle/versions.js'
+import { type LifeStep, Living, lifeClock, lives, type Step } from '../../support/world/lives.js'
+import { sized } from '../../support/world/size.js'
 
 const clock = lifeClock()
 const sandbox = await sandboxOfFile({ data: 'none', clock })

@@ -2,15 +2,19 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import type { Begin } from '../../../src/engine/run/cursor.js'
-import { runSync } from '../../../src/engine/run/run.js'
-import type { CursorReport } from '../../../src/engine/run/runreport.js'
-import type { Run } from '../../../src/engine/run/tenant.js'
 import { template } from '../../../src/sandbox/index.js'
-import { beginOf } from '../../support/begins.js'
-import { depsOf, known, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import {
+  type Begin,
+  type CursorReport,
+  depsOf,
+  known,
+  type Run,
+  runSync,
+  sync,
+} from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { beginOf } from '../../support/world/begins.js'
 
 setFlagsFromString('--allow-natives-syntax')
 /** Whether V8 keeps both in one layout. */

@@ -6,9 +6,9 @@ import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { template } from '../../../src/sandbox/index.js'
-import { depsOf, known, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { depsOf, known, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { bothWarehouses, open, rowsOf } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const resources = ['repair_orders', 'vehicles', 'shops']

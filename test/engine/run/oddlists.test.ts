@@ -4,19 +4,16 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Places } from '../../../src/engine/list/countmismatch.js'
-import type { CursorReport } from '../../../src/engine/run/runreport.js'
-import type { Source } from '../../../src/engine/source/source.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { statusText } from '../../../src/features/health/words.js'
 import { type Rule, template } from '../../../src/sandbox/index.js'
-import { Between } from '../../support/between.js'
-import { HandClock } from '../../support/clocks.js'
-import { at, atSource, fill, listed, liveIds, only, timeOf } from '../../support/notes.js'
-import { type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { statusOf } from '../../support/status.js'
-import { wipe } from '../../support/through.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { type CursorReport, type RunOptions, type Source, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { statusOf } from '../../support/harness/status.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { HandClock } from '../../support/world/clocks.js'
+import { at, atSource, fill, listed, liveIds, only, timeOf } from '../../support/world/notes.js'
+import { wipe } from '../../support/world/through.js'
 
 const sandbox = await sandboxOfFile()
 const odd = () => sandbox.store.collection(1, 'notes').odd

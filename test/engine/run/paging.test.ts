@@ -4,16 +4,24 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sizesUpTo } from '../../../src/engine/list/pagesize.js'
-import type { CursorReport } from '../../../src/engine/run/runreport.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { type Fault, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { HandClock } from '../../support/clocks.js'
-import { at, atSource, fill, live, liveIds, lose, only, reconcile, timeOf } from '../../support/notes.js'
-import { type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { sized, someOf } from '../../support/size.js'
-import { wipe } from '../../support/through.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { type CursorReport, type RunOptions, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
+import {
+  at,
+  atSource,
+  fill,
+  live,
+  liveIds,
+  lose,
+  only,
+  reconcile,
+  timeOf,
+} from '../../support/world/notes.js'
+import { sized, someOf } from '../../support/world/size.js'
+import { wipe } from '../../support/world/through.js'
 
 type Of<K extends Fault['kind']> = Omit<Extract<Fault, { kind: K }>, 'kind'>
 

@@ -1,16 +1,14 @@
 /** Each walk keeps what polls find: how many new and changed records, in how many hours. */
 import { describe, expect, it } from 'vitest'
 import { addMicros } from '../../../src/engine/base/timestamp.js'
-import { polled } from '../../../src/engine/run/polls.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { countDelays } from '../../../src/features/targets/delays.js'
 import { withDelays } from '../../../src/features/targets/tables.js'
 import { template } from '../../../src/sandbox/index.js'
-import { HandClock } from '../../support/clocks.js'
-import { only } from '../../support/notes.js'
-import { type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { polled, type RunOptions, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
+import { only } from '../../support/world/notes.js'
 
 const begin = '2026-03-01T00:00:00.000000Z'
 const clock = new HandClock(begin)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { createSandbox, template } from '../../../src/sandbox/index.js'
-import { sync } from '../../support/run.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { sync } from '../../support/harness/runs.js'
+import { bothWarehouses, open, rowsOf } from '../../support/harness/warehouse.js'
 
 const base = 1_767_225_600_123_456n
 const styles = [

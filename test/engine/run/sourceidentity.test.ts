@@ -3,8 +3,6 @@
  * production: the watermarks of one would vouch for the records of the other, and the run would be `proven`.
  */
 import { afterAll, describe, expect, it } from 'vitest'
-import { addLateness } from '../../../src/engine/warehouse/latenessrows.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { adopt } from '../../../src/features/adopt/work.js'
 import { withBackfills } from '../../../src/features/backfill/tables.js'
 import { makePlan } from '../../../src/features/plan/work.js'
@@ -12,11 +10,18 @@ import { replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { tellWhy } from '../../../src/features/why/work.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { SkippingClock } from '../../support/clocks.js'
-import { depsOf, type RunOptions, sync } from '../../support/run.js'
-import { refusal } from '../../support/server.js'
-import { statusOf } from '../../support/status.js'
-import { contents, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { depsOf, type RunOptions, sync } from '../../support/harness/runs.js'
+import { refusal } from '../../support/harness/server.js'
+import { statusOf } from '../../support/harness/status.js'
+import {
+  addLateness,
+  contents,
+  open,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { SkippingClock } from '../../support/world/clocks.js'
 
 const resources = ['customers', 'notes']
 const at = (minute: number): string =>

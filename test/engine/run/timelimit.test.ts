@@ -1,15 +1,11 @@
 /** A run under a time limit ends cleanly, and no cursor starves under a limit that ends every run. */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import { timeLimit } from '../../../src/engine/run/ending.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { lastTurns } from '../../../src/engine/warehouse/runs.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { template } from '../../../src/sandbox/index.js'
-import { Between } from '../../support/between.js'
-import { type RunOptions, syncInOrder } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { type RunOptions, type RunReport, syncInOrder, timeLimit } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { lastTurns, open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
 
 const resources = ['appointments', 'categories', 'customers', 'notes', 'statuses', 'vehicles']
 const sandbox = await sandboxOfFile()

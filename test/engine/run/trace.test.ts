@@ -5,9 +5,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, viewedPlace } from '../../support/place.js'
-import { spawned } from '../../support/process.js'
-import { root } from '../../support/tree.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { spawned } from '../../support/harness/process.js'
+import { root } from '../../support/harness/tree.js'
 
 interface FinishedSpan {
   readonly name: string

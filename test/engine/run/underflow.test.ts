@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { template } from '../../../src/sandbox/index.js'
-import { depsOf, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { bothWarehouses, open } from '../../support/warehouse.js'
+import { depsOf, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { bothWarehouses, open } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const resources = ['repair_orders', 'vehicles']

@@ -1,11 +1,11 @@
 /** A wait that the API demands and that is too long: what it ends, and what the run reports. */
 import { describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
-import { HandClock } from '../../support/clocks.js'
-import { emptySandbox, request } from '../../support/requests.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { emptySandbox, request } from '../../support/harness/requests.js'
+import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
 
 const resources = ['appointments', 'categories', 'customers', 'notes', 'statuses', 'vehicles']
 const sandbox = await sandboxOfFile()

@@ -8,25 +8,30 @@ import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { Skip } from '../../../src/engine/base/errors.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import type { Source } from '../../../src/engine/source/source.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { rewriteRows } from '../../../src/engine/warehouse/rewrites.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { statusText } from '../../../src/features/health/words.js'
 import { planText } from '../../../src/features/plan/words.js'
 import { makePlan } from '../../../src/features/plan/work.js'
 import { answersOf } from '../../../src/features/report/answers.js'
 import { readReport } from '../../../src/features/report/read/read.js'
-import { Between } from '../../support/between.js'
-import { model } from '../../support/model.js'
-import { fill } from '../../support/notes.js'
-import { labor, order, part, stamp } from '../../support/orders.js'
-import { depsOf, type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { statusOf } from '../../support/status.js'
-import { make } from '../../support/views.js'
-import { bothWarehouses, contents, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import { depsOf, type RunOptions, type RunReport, type Source, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { statusOf } from '../../support/harness/status.js'
+import { make } from '../../support/harness/views.js'
+import {
+  bothWarehouses,
+  contents,
+  type Kind,
+  migrate,
+  open,
+  rewriteRows,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { fill } from '../../support/world/notes.js'
+import { labor, order, part, stamp } from '../../support/world/orders.js'
 
 const chosen = ['repair_orders', 'customers', 'notes']
 const sandbox = await sandboxOfFile()

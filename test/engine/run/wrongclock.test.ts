@@ -6,22 +6,25 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isSearchDue } from '../../../src/engine/list/memory.js'
-import { runJob } from '../../../src/engine/run/steps.js'
-import type { Source } from '../../../src/engine/source/source.js'
-import { lastTurns, startRun } from '../../../src/engine/warehouse/runs.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { readGauges } from '../../../src/features/health/gauges.js'
 import { statusText } from '../../../src/features/health/words.js'
 import { lastOfJobs } from '../../../src/features/jobs/jobfiles.js'
 import { readRuns } from '../../../src/features/runs/work.js'
 import { template } from '../../../src/sandbox/index.js'
-import { AlertingWorld, lineOf, receiver, ruleOf } from '../../support/alerting.js'
-import { Between } from '../../support/between.js'
-import { depsOf, type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { closeAll } from '../../support/server.js'
-import { statusOf } from '../../support/status.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { depsOf, type RunOptions, runJob, type Source, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { closeAll } from '../../support/harness/server.js'
+import { statusOf } from '../../support/harness/status.js'
+import {
+  lastTurns,
+  open,
+  rowsOf,
+  startRun,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { AlertingWorld, lineOf, receiver, ruleOf } from '../../support/world/alerting.js'
+import { Between } from '../../support/world/between.js'
 
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })

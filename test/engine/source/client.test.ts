@@ -2,8 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Bug, describeError, Retry, Skip, Stop } from '../../../src/engine/base/errors.js'
 import { NumberToken } from '../../../src/engine/base/numbertoken.js'
-import type { RequestInfo } from '../../../src/engine/source/http/exchange.js'
-import type { Page } from '../../../src/engine/source/source.js'
+import type { Page, RequestInfo } from '../../support/harness/runs.js'
 import {
   client,
   closeAll,
@@ -14,7 +13,7 @@ import {
   request,
   SECRET,
   sendJson,
-} from '../../support/server.js'
+} from '../../support/harness/server.js'
 
 afterEach(closeAll)
 

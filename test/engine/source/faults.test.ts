@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Skip } from '../../../src/engine/base/errors.js'
-import type { RetryInfo } from '../../../src/engine/source/http/retry.js'
+import type { RetryInfo } from '../../support/harness/runs.js'
 import {
   client,
   closeAll,
@@ -15,7 +15,7 @@ import {
   SECRET,
   type Stand,
   sendJson,
-} from '../../support/server.js'
+} from '../../support/harness/server.js'
 
 afterEach(closeAll)
 

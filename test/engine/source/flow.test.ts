@@ -3,8 +3,8 @@ import { afterEach, expect, it } from 'vitest'
 import { Flow } from '../../../src/engine/source/rate/flow.js'
 import type { RequestClaim } from '../../../src/engine/source/rate/throttle.js'
 import { Backlog } from '../../../src/engine/warehouse/backlog.js'
-import { VirtualClock } from '../../support/clocks.js'
-import { ask, closeThrottles, learn, ok, start, work } from '../../support/throttle.js'
+import { VirtualClock } from '../../support/world/clocks.js'
+import { ask, closeThrottles, learn, ok, start, work } from '../../support/world/throttle.js'
 
 afterEach(closeThrottles)
 

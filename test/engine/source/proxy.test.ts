@@ -5,10 +5,18 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'
 import { proxyFor } from '../../../src/engine/config/proxy.js'
-import { type Place, place } from '../../support/place.js'
-import { spawned } from '../../support/process.js'
-import { startProxy, type TestProxy } from '../../support/proxy.js'
-import { client, closeAll, envelope, httpServer, request, SECRET, sendJson } from '../../support/server.js'
+import { type Place, place } from '../../support/harness/place.js'
+import { spawned } from '../../support/harness/process.js'
+import { startProxy, type TestProxy } from '../../support/harness/proxy.js'
+import {
+  client,
+  closeAll,
+  envelope,
+  httpServer,
+  request,
+  SECRET,
+  sendJson,
+} from '../../support/harness/server.js'
 
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
@@ -95,7 +103,7 @@ describe('the program', () => {
 
   beforeAll(async () => {
     here = await place({ tenants: 1 })
-    const { forward } = await import('../../support/forward.js')
+    const { forward } = await import('../../support/harness/forward.js')
     const options = { key: readFileSync(fixture('server.key')), cert: readFileSync(fixture('server.pem')) }
     const server = createServer(options, forward(here.sandbox.url))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestClaim } from '../../../src/engine/source/rate/throttle.js'
-import { settled, VirtualClock } from '../../support/clocks.js'
-import { ask, closeThrottles, learn, many, ok, start, work } from '../../support/throttle.js'
+import { settled, VirtualClock } from '../../support/world/clocks.js'
+import { ask, closeThrottles, learn, many, ok, start, work } from '../../support/world/throttle.js'
 
 afterEach(closeThrottles)
 

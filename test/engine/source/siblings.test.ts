@@ -1,13 +1,11 @@
 /** Processes that share a rate-limit window by the row of a real warehouse, against the sandbox (docs/scale.md). */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { HasSiblings } from '../../../src/engine/source/rate/siblings.js'
-import type { Source } from '../../../src/engine/source/source.js'
-import { sharedWindow } from '../../../src/engine/warehouse/sharedwindow.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { settled, VirtualClock } from '../../support/clocks.js'
-import { client, closeAll, request } from '../../support/server.js'
-import { reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import type { Source } from '../../support/harness/runs.js'
+import { client, closeAll, request } from '../../support/harness/server.js'
+import { reopen, rowsOf, sharedWindow, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { settled, VirtualClock } from '../../support/world/clocks.js'
 
 const limit = 100
 /** From the start until just after the window's end: before the row would count as away. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { settled, VirtualClock } from '../../support/clocks.js'
-import { ask, closeThrottles, learn, many, ok, start, work } from '../../support/throttle.js'
+import { settled, VirtualClock } from '../../support/world/clocks.js'
+import { ask, closeThrottles, learn, many, ok, start, work } from '../../support/world/throttle.js'
 
 afterEach(closeThrottles)
 

@@ -1,9 +1,17 @@
 /** Waits that the API demands: who waits, for how long, and what people are told. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { WaitNotice } from '../../../src/engine/source/rate/wait.js'
-import { settled, VirtualClock } from '../../support/clocks.js'
-import { client, closeAll, envelope, httpServer, refusal, request, sendJson } from '../../support/server.js'
-import { closeThrottles, ok, start, work } from '../../support/throttle.js'
+import {
+  client,
+  closeAll,
+  envelope,
+  httpServer,
+  refusal,
+  request,
+  sendJson,
+} from '../../support/harness/server.js'
+import { settled, VirtualClock } from '../../support/world/clocks.js'
+import { closeThrottles, ok, start, work } from '../../support/world/throttle.js'
 
 afterEach(() => {
   closeThrottles()

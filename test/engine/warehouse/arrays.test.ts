@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Kind } from '../../../schema/resource.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Value } from '../../../src/engine/model/flatten/batch.js'
-import { binaryArrays } from '../../../src/engine/warehouse/postgres/arrays.js'
-import { postgresOfRun } from '../../support/clones.js'
+import { postgresOfRun } from '../../support/harness/clones.js'
+import { binaryArrays } from '../../support/harness/warehouse.js'
 
 const { url } = postgresOfRun()
 const seconds = fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n })

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { sessionOf, through } from '../../support/through.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, migrate, reopen } from '../../support/harness/warehouse.js'
+import { sessionOf, through } from '../../support/world/through.js'
 
 const [, postgres] = bothWarehouses()
 

@@ -8,13 +8,18 @@ import { id, integer, json, many, number, text, timestamp } from '../../../schem
 import { systemClock } from '../../../src/engine/base/clock.js'
 import type { Tuple } from '../../../src/engine/model/flatten/batch.js'
 import type { Table } from '../../../src/engine/model/table.js'
-import { readCursors } from '../../../src/engine/warehouse/cursors.js'
-import type { Session } from '../../../src/engine/warehouse/transaction.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { box } from '../../support/boxes.js'
-import { model } from '../../support/model.js'
-import type { Address } from '../../support/place.js'
-import { bothWarehouses, openAt, reopen, rowsOf } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import type { Address } from '../../support/harness/place.js'
+import {
+  bothWarehouses,
+  openAt,
+  readCursors,
+  reopen,
+  rowsOf,
+  type Session,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
+import { box } from '../../support/world/boxes.js'
 
 const parts = many(
   { table: 'parts', key: 'id', fields: { id: id('Id.'), name: text('Name.'), count: integer('Count.') } },

@@ -4,21 +4,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { describeError } from '../../../src/engine/base/errors.js'
+import { postgresOfRun } from '../../support/harness/clones.js'
+import { databaseAt, onServer } from '../../support/harness/databases.js'
+import { known } from '../../support/harness/runs.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { refusal } from '../../support/harness/server.js'
 import {
   type Deliveries,
   deliveriesOf,
+  openWarehouse,
   partName,
   type Round,
   type Taken,
+  type Warehouse,
   waitsAfterBug,
-} from '../../../src/engine/warehouse/deliveries.js'
-import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { postgresOfRun } from '../../support/clones.js'
-import { databaseAt, onServer } from '../../support/databases.js'
-import { known } from '../../support/run.js'
-import { scratch } from '../../support/scratch.js'
-import { refusal } from '../../support/server.js'
+} from '../../support/harness/warehouse.js'
 
 const name = `q_${randomBytes(6).toString('hex')}`
 const server = postgresOfRun().url

@@ -1,9 +1,9 @@
 /** Two unknown fields whose paths become the same name are both kept in `_extra`, and always under the same names. */
 import { describe, expect, it } from 'vitest'
 import { number, object } from '../../../schema/resource.js'
-import { box } from '../../support/boxes.js'
-import { model } from '../../support/model.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import { bothWarehouses, open, rowsOf } from '../../support/harness/warehouse.js'
+import { box } from '../../support/world/boxes.js'
 
 const boxes = box({ size: object({ width: number('Width.') }, 'Size.') })
 const known = model({ boxes })

@@ -5,14 +5,20 @@ import customers from '../../../schema/customers.js'
 import vehicles from '../../../schema/vehicles.js'
 import type { Privacy } from '../../../src/engine/config/treatment.js'
 import type { Settings } from '../../../src/engine/model/registry.js'
-import { hideStored } from '../../../src/engine/warehouse/hiding.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { rewriteRows } from '../../../src/engine/warehouse/rewrites.js'
-import type { Session } from '../../../src/engine/warehouse/transaction.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { model } from '../../support/model.js'
-import type { Address } from '../../support/place.js'
-import { bothWarehouses, type Kind, openAt, reopen, rowsOf } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import type { Address } from '../../support/harness/place.js'
+import {
+  bothWarehouses,
+  hideStored,
+  type Kind,
+  migrate,
+  openAt,
+  reopen,
+  rewriteRows,
+  rowsOf,
+  type Session,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
 
 const resources = { customers, vehicles }
 const unending = new AbortController().signal

@@ -4,18 +4,24 @@ import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import type { Privacy } from '../../../src/engine/config/treatment.js'
-import { hideStored } from '../../../src/engine/warehouse/hiding.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { RowSettings } from '../../../src/engine/warehouse/oneconfiguration.js'
-import { openLease } from '../../../src/engine/warehouse/openlease.js'
-import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
-import { type Ended, shopsync } from '../../support/call.js'
-import { everything, preset, writePrivacy } from '../../support/hidden.js'
-import { model } from '../../support/model.js'
-import { type Address, configure } from '../../support/place.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { someOf } from '../../support/size.js'
-import { bothWarehouses, type Kind, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { type Ended, shopsync } from '../../support/harness/call.js'
+import { model } from '../../support/harness/model.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import {
+  bothWarehouses,
+  hideStored,
+  type Kind,
+  migrate,
+  openLease,
+  openWarehouse,
+  RowSettings,
+  reopen,
+  rowsOf,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { everything, preset, writePrivacy } from '../../support/world/hidden.js'
+import { someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 6, seed: 11 })
 const [tenant = 0] = sandbox.tenantIds

@@ -5,16 +5,23 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { lookAgain, migrate } from '../../../src/engine/warehouse/migrate.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { template } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { writePrivacy } from '../../support/hidden.js'
-import { type Address, configure } from '../../support/place.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { fillAsThen, keptWarehouse } from '../../support/upgrades.js'
-import { bothWarehouses, contents, type Kind, reopen, rowsOf } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import type { RunReport } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import {
+  bothWarehouses,
+  contents,
+  type Kind,
+  lookAgain,
+  migrate,
+  reopen,
+  rowsOf,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
+import { writePrivacy } from '../../support/world/hidden.js'
+import { fillAsThen, keptWarehouse } from '../../support/world/upgrades.js'
 
 const key = Buffer.alloc(32, 3).toString('base64')
 const lists = ['customers', 'notes']

@@ -3,16 +3,23 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Stop } from '../../../src/engine/base/errors.js'
-import { isDead } from '../../../src/engine/warehouse/holderprocess.js'
-import { lockHolder, wantLease } from '../../../src/engine/warehouse/lease.js'
-import { listenCommand } from '../../../src/engine/warehouse/leaserows.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { RowSettings, rowSettingsName } from '../../../src/engine/warehouse/oneconfiguration.js'
-import { openLease, type WriterLease } from '../../../src/engine/warehouse/openlease.js'
-import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { known } from '../../support/run.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { known } from '../../support/harness/runs.js'
+import {
+  bothWarehouses,
+  isDead,
+  listenCommand,
+  lockHolder,
+  migrate,
+  open,
+  openLease,
+  openWarehouse,
+  RowSettings,
+  rowSettingsName,
+  rowsOf,
+  type Warehouse,
+  type WriterLease,
+  wantLease,
+} from '../../support/harness/warehouse.js'
 
 describe.each(bothWarehouses())('a lease on $name', (kind) => {
   let warehouse: Warehouse

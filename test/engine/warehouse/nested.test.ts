@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { id, integer, many, one, scalars, text } from '../../../schema/resource.js'
 import { tablesOf } from '../../../src/engine/model/table.js'
-import { box } from '../../support/boxes.js'
-import { model } from '../../support/model.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import { bothWarehouses, open, rowsOf } from '../../support/harness/warehouse.js'
+import { box } from '../../support/world/boxes.js'
 
 const slots = many({ table: 'slots', key: 'position', fields: { size: integer('Size.') } }, 'Slots.')
 const tags = scalars({ table: 'tags', column: 'tag', key: 'position', of: text('Tag.') }, 'Tags.')

@@ -1,7 +1,7 @@
 /** A tag that shows other tags: rows of its own resource that aren't among the page's records. */
 import { describe, expect, it } from 'vitest'
-import { known } from '../../support/run.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { known } from '../../support/harness/runs.js'
+import { bothWarehouses, open, rowsOf } from '../../support/harness/warehouse.js'
 
 const { embedded } = known
 const name = embedded!.name

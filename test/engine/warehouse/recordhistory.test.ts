@@ -5,15 +5,20 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { markDeleted } from '../../../src/engine/run/tombstone.js'
-import type { Dialect } from '../../../src/engine/warehouse/dialect.js'
-import type { Session } from '../../../src/engine/warehouse/transaction.js'
-import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../../support/orders.js'
-import { sized } from '../../support/size.js'
-import { sessionOf, watched, wipe } from '../../support/through.js'
-import { begun, inOrder, keeping, kept, Observer } from '../../support/versions.js'
-import { describeBothWays, open, rowsOf, sqliteBothWays } from '../../support/warehouse.js'
+import { markDeleted } from '../../support/harness/runs.js'
+import {
+  type Dialect,
+  describeBothWays,
+  open,
+  rowsOf,
+  type Session,
+  sqliteBothWays,
+  Warehouse,
+} from '../../support/harness/warehouse.js'
+import { begun, inOrder, keeping, kept, Observer } from '../../support/oracle/versions.js'
+import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../../support/world/orders.js'
+import { sized } from '../../support/world/size.js'
+import { sessionOf, watched, wipe } from '../../support/world/through.js'
 
 const model = keeping
 const resource = 'repair_orders'

@@ -8,20 +8,24 @@ import { resources } from '../../../schema/index.js'
 import { type Shape, scalars, text } from '../../../schema/resource.js'
 import { Skip } from '../../../src/engine/base/errors.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
-import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
-import type { Source } from '../../../src/engine/source/source.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { statusText } from '../../../src/features/health/words.js'
 import { template } from '../../../src/sandbox/index.js'
-import { Between } from '../../support/between.js'
-import { model } from '../../support/model.js'
-import type { Address } from '../../support/place.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { someOf } from '../../support/size.js'
-import { statusOf } from '../../support/status.js'
-import { bothWarehouses, contents, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import type { Address } from '../../support/harness/place.js'
+import { type CursorReport, type RunReport, type Source, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { statusOf } from '../../support/harness/status.js'
+import {
+  bothWarehouses,
+  contents,
+  migrate,
+  reopen,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 const chosen = ['customers', 'notes', 'integrator_tags']

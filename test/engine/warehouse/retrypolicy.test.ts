@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { Retry, Stop } from '../../../src/engine/base/errors.js'
 import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
-import { VirtualClock } from '../../support/clocks.js'
-import { refusal } from '../../support/server.js'
+import { refusal } from '../../support/harness/server.js'
+import { VirtualClock } from '../../support/world/clocks.js'
 
 const classify = (error: unknown): Error => error as Error
 const away = (): Promise<never> => Promise.reject(new Retry('away'))

@@ -2,10 +2,14 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { SharedWindow, WindowClaim } from '../../../src/engine/base/windowclaim.js'
-import { sharedWindow } from '../../../src/engine/warehouse/sharedwindow.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { SharedRow } from '../../support/sharedrow.js'
-import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
+import {
+  bothWarehouses,
+  reopen,
+  rowsOf,
+  sharedWindow,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
+import { SharedRow } from '../../support/world/sharedrow.js'
 
 const limit = 40
 /** The end of the first window; each lasts a minute. */

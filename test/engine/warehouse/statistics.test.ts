@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import { model } from '../../support/model.js'
-import { bothWarehouses, openAt } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import { bothWarehouses, openAt } from '../../support/harness/warehouse.js'
 
 const known = model(resources)
 const customers = known.byName.get('customers')!

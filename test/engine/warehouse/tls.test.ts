@@ -4,10 +4,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'
 import { warehouseProblem } from '../../../src/engine/config/address.js'
-import { plannedChanges } from '../../../src/engine/warehouse/migrate.js'
-import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
-import { startPostgres, type TestPostgres } from '../../support/postgres.js'
-import { known } from '../../support/run.js'
+import { startPostgres, type TestPostgres } from '../../support/harness/postgres.js'
+import { known } from '../../support/harness/runs.js'
+import { openWarehouse, plannedChanges } from '../../support/harness/warehouse.js'
 
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))

@@ -8,21 +8,26 @@ import { resources } from '../../../schema/index.js'
 import type { Kind as FieldKind } from '../../../schema/resource.js'
 import { Skip } from '../../../src/engine/base/errors.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { pendingRewrites, tablesToRewrite } from '../../../src/engine/warehouse/rewrites.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { template } from '../../../src/sandbox/index.js'
-import { Between } from '../../support/between.js'
-import { shopsync } from '../../support/call.js'
-import { writePrivacy } from '../../support/hidden.js'
-import { model } from '../../support/model.js'
-import { configure } from '../../support/place.js'
-import { depsOf, known, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { sized } from '../../support/size.js'
-import { bothWarehouses, contents, reopen, rowsOf } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { model } from '../../support/harness/model.js'
+import { configure } from '../../support/harness/place.js'
+import { depsOf, known, type RunReport, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import {
+  bothWarehouses,
+  contents,
+  migrate,
+  pendingRewrites,
+  reopen,
+  rowsOf,
+  tablesToRewrite,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { writePrivacy } from '../../support/world/hidden.js'
+import { sized } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 /** More than a batch. */

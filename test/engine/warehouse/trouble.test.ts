@@ -12,20 +12,24 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { resources as schemaResources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Skip } from '../../../src/engine/base/errors.js'
-import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { onServer } from '../../support/databases.js'
-import { model } from '../../support/model.js'
-import { type Address, configure } from '../../support/place.js'
-import { sync } from '../../support/run.js'
-import { scratch } from '../../support/scratch.js'
-import { isWhole } from '../../support/size.js'
-import { through } from '../../support/through.js'
-import { bothWarehouses, type Kind, reopen, rowsOf } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { onServer } from '../../support/harness/databases.js'
+import { model } from '../../support/harness/model.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { type CursorReport, type RunReport, sync } from '../../support/harness/runs.js'
+import { scratch } from '../../support/harness/scratch.js'
+import {
+  bothWarehouses,
+  type Kind,
+  migrate,
+  RetryPolicy,
+  reopen,
+  rowsOf,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
+import { isWhole } from '../../support/world/size.js'
+import { through } from '../../support/world/through.js'
 
 const resources = ['notes', 'customers', 'vehicles']
 const secret = 'Gallifrey Falls No More'

@@ -2,11 +2,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { Stop } from '../../../src/engine/base/errors.js'
-import { claimLease } from '../../../src/engine/warehouse/lease.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { model } from '../../support/model.js'
-import { pagesToThreads } from '../../support/thread.js'
-import { contents, open, reopen, sqliteBothWays } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import { pagesToThreads } from '../../support/harness/thread.js'
+import {
+  claimLease,
+  contents,
+  open,
+  reopen,
+  sqliteBothWays,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
 
 const known = model(resources)
 const orders = known.byName.get('repair_orders')!

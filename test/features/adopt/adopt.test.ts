@@ -3,7 +3,7 @@ import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { StatusReport } from '../../../src/features/health/statusdocument.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { type Place, viewedPlace } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
 
 /** The end of the generated data: both sandboxes have the same records. */
 const until = '2026-01-01T00:00:00Z'

@@ -8,18 +8,22 @@ import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { startRun } from '../../../src/engine/warehouse/runs.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { openIncidents } from '../../../src/features/health/openincidents.js'
 import { withAlerts } from '../../../src/features/health/tables.js'
 import { namedRules } from '../../../src/features/health/telling.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { AlertingWorld, type Bites, lineOf, receiver, ruleOf, signingKey } from '../../support/alerting.js'
-import { depsOf, sync } from '../../support/run.js'
-import { closeAll } from '../../support/server.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { depsOf, type RunReport, sync } from '../../support/harness/runs.js'
+import { closeAll } from '../../support/harness/server.js'
+import { open, rowsOf, startRun, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import {
+  AlertingWorld,
+  type Bites,
+  lineOf,
+  receiver,
+  ruleOf,
+  signingKey,
+} from '../../support/world/alerting.js'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -5,11 +5,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { lineOf, type Receiver, receiver, signingKey } from '../../support/alerting.js'
-import { shopsync } from '../../support/call.js'
-import { type Place, viewedPlace } from '../../support/place.js'
-import { spawned } from '../../support/process.js'
-import { closeAll, httpServer, type Stand } from '../../support/server.js'
+import { shopsync } from '../../support/harness/call.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { spawned } from '../../support/harness/process.js'
+import { closeAll, httpServer, type Stand } from '../../support/harness/server.js'
+import { lineOf, type Receiver, receiver, signingKey } from '../../support/world/alerting.js'
 
 let here: Place
 let hook: Receiver

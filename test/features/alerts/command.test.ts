@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { callCommand } from '../../../src/shell/callcommand.js'
-import { scratch } from '../../support/scratch.js'
+import { scratch } from '../../support/harness/scratch.js'
 
 const script = (text: string): string => {
   const file = join(scratch(), 'tell.sh')

@@ -5,15 +5,14 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import type { Incident } from '../../../src/features/health/incident.js'
 import { openIncidents } from '../../../src/features/health/openincidents.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { AlertingWorld, lineOf, type Receiver, receiver, ruleOf } from '../../support/alerting.js'
-import { putEvents, putListener } from '../../support/inboxrows.js'
-import { closeAll } from '../../support/server.js'
-import { open, warehouses } from '../../support/warehouse.js'
+import { closeAll } from '../../support/harness/server.js'
+import { open, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { AlertingWorld, lineOf, type Receiver, receiver, ruleOf } from '../../support/world/alerting.js'
+import { putEvents, putListener } from '../../support/world/inboxrows.js'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {

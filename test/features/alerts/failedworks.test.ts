@@ -6,11 +6,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { type Ended, shopsync } from '../../support/call.js'
-import { configure } from '../../support/place.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { reopen, warehouses } from '../../support/warehouse.js'
+import { type Ended, shopsync } from '../../support/harness/call.js'
+import { configure } from '../../support/harness/place.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { reopen, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 12, seed: 3 })
 

@@ -1,8 +1,8 @@
 /** The calls of a dead man's switch to a real HTTP server. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { beat, beatAddress } from '../../../src/shell/send.js'
-import { HandClock } from '../../support/clocks.js'
-import { closeAll, httpServer } from '../../support/server.js'
+import { closeAll, httpServer } from '../../support/harness/server.js'
+import { HandClock } from '../../support/world/clocks.js'
 
 afterEach(closeAll)
 

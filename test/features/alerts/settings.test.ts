@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { type AlertSettings, alertKinds, alertSettings } from '../../../src/features/health/alertsettings.js'
-import { checks } from '../../support/checks.js'
+import { checks } from '../../support/harness/checks.js'
 
 const key = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const hook = 'https://hooks.example.com/services/T0/hidden-token'

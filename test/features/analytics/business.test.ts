@@ -1,17 +1,15 @@
 /**
  * Compares the business views with values computed by hand, in both warehouses: two tenants whose ids collide, deleted
- * records of every kind, refunds, discounts, null fees, lines without prices. test/support/business.ts has the
+ * records of every kind, refunds, discounts, null fees, lines without prices. test/support/world/business.ts has the
  * business.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
 import type { RowsOf } from '../../../src/engine/model/statetable.js'
-import type { Db } from '../../../src/engine/warehouse/database.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { snapshotTables } from '../../../src/features/snapshot/tables.js'
-import { type BusinessPlace, businessIn } from '../../support/business.js'
-import { ask } from '../../support/views.js'
-import { bothWarehouses } from '../../support/warehouse.js'
+import { ask } from '../../support/harness/views.js'
+import { bothWarehouses, type Db, type Warehouse } from '../../support/harness/warehouse.js'
+import { type BusinessPlace, businessIn } from '../../support/world/business.js'
 
 const withSnapshots = (db: Db) => db.withTables<RowsOf<typeof snapshotTables>>()
 

@@ -5,11 +5,11 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { type Fields, order, payment, stamps, updated } from '../../support/handmade.js'
-import { type Address, configure } from '../../support/place.js'
-import { ask } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { ask } from '../../support/harness/views.js'
+import { bothWarehouses, reopen } from '../../support/harness/warehouse.js'
+import { type Fields, order, payment, stamps, updated } from '../../support/world/handmade.js'
 
 /** Clocks in Chicago go back on November 1 at 07:00 UTC: it is 01:30 there twice. */
 const orders: readonly Fields[] = [

@@ -7,16 +7,22 @@ import { resources } from '../../../schema/index.js'
 import appointmentLoad from '../../../schema/views/appointment_load.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isTimeZone } from '../../../src/engine/config/timezone.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { railsZones } from '../../../src/features/analytics/railstimezones.js'
 import { dayOf, daysOf, endDay, localOf } from '../../../src/features/analytics/shopday.js'
 import { viewText } from '../../../src/features/analytics/viewwords.js'
 import { zoneFinder, zoneNamed } from '../../../src/features/analytics/zones.js'
-import { model } from '../../support/model.js'
-import { known } from '../../support/run.js'
-import { someOf } from '../../support/size.js'
-import { make, prepareViews, refresh, viewRows } from '../../support/views.js'
-import { bothWarehouses, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import { known } from '../../support/harness/runs.js'
+import { make, prepareViews, refresh, viewRows } from '../../support/harness/views.js'
+import {
+  bothWarehouses,
+  type Kind,
+  open,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { someOf } from '../../support/world/size.js'
 
 const now = '2026-11-22T00:00:00Z'
 const end = endDay(BigInt(Date.parse(now)) * 1000n)

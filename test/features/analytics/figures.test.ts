@@ -6,16 +6,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DeclaredFigure, defineFigure } from '../../../schema/figure.js'
 import { figures } from '../../../schema/figures/index.js'
 import orders from '../../../schema/views/orders.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { figureComplaints } from '../../../src/features/analytics/figurecheck.js'
-import { shopsync } from '../../support/call.js'
-import { spoil } from '../../support/hostile.js'
-import { putOddInvoices } from '../../support/oddinvoices.js'
-import { configure } from '../../support/place.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { isWhole } from '../../support/size.js'
-import { ask } from '../../support/views.js'
-import { bothWarehouses, type Kind, reopen, warehouses } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { configure } from '../../support/harness/place.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { ask } from '../../support/harness/views.js'
+import {
+  bothWarehouses,
+  type Kind,
+  reopen,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { spoil } from '../../support/world/hostile.js'
+import { putOddInvoices } from '../../support/world/oddinvoices.js'
+import { isWhole } from '../../support/world/size.js'
 import { type Expected, expectedFigures } from './figureoracle.js'
 import { Business, cents, expectedRows, type Fields, type Row, type World } from './oracle.js'
 

@@ -5,12 +5,10 @@
  */
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { prepareViews } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { prepareViews } from '../../support/harness/views.js'
+import { bothWarehouses, migrate, reopen, type Warehouse } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile({
   tenants: 2,

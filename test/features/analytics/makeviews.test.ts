@@ -7,16 +7,24 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { rewriteRows } from '../../../src/engine/warehouse/rewrites.js'
-import type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { declaredViews } from '../../../src/features/analytics/declaredviews.js'
-import { model } from '../../support/model.js'
-import { known } from '../../support/run.js'
-import { ask, make, prepareViews, query } from '../../support/views.js'
-import { bothWarehouses, type Kind, open, openAt, postgresUrl, warehouses } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import { known } from '../../support/harness/runs.js'
+import { ask, make, prepareViews, query } from '../../support/harness/views.js'
+import {
+  bothWarehouses,
+  type Kind,
+  migrate,
+  open,
+  openAt,
+  postgresUrl,
+  readMeta,
+  rewriteRows,
+  storeMeta,
+  type WantedView,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
 
 const opened: Warehouse[] = []
 afterAll(async () => {

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { postgresStarted } from '../../support/clones.js'
-import { type Place, place } from '../../support/place.js'
-import { postgresUrl } from '../../support/warehouse.js'
+import { postgresStarted } from '../../support/harness/clones.js'
+import { type Place, place } from '../../support/harness/place.js'
+import { postgresUrl } from '../../support/harness/warehouse.js'
 
 let here: Place
 beforeAll(async () => {

@@ -6,11 +6,10 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { viewText } from '../../../src/features/analytics/viewwords.js'
-import { businessIn } from '../../support/business.js'
-import { known } from '../../support/run.js'
-import { warehouses } from '../../support/warehouse.js'
+import { known } from '../../support/harness/runs.js'
+import { type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { businessIn } from '../../support/world/business.js'
 
 /** What a careless author leaves out. */
 const forgotten = [

@@ -5,14 +5,13 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { spoil, starve } from '../../support/hostile.js'
-import { reconcile } from '../../support/notes.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { showTwice } from '../../support/twice.js'
-import { prepareViews, query } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { prepareViews, query } from '../../support/harness/views.js'
+import { bothWarehouses, reopen, type Warehouse } from '../../support/harness/warehouse.js'
+import { spoil, starve } from '../../support/world/hostile.js'
+import { reconcile } from '../../support/world/notes.js'
+import { showTwice } from '../../support/world/twice.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 40, seed: 7, until: '2026-11-20T12:00:00Z' })
 showTwice(sandbox)

@@ -1,19 +1,18 @@
 /**
- * Figures of invoices that are easy to get wrong, computed by hand (test/support/oddinvoices.ts), in both warehouses:
+ * Figures of invoices that are easy to get wrong, computed by hand (test/support/world/oddinvoices.ts), in both warehouses:
  * first visits, days to close, and the sums of a day and a month that have an absurd line.
  */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { viewText } from '../../../src/features/analytics/viewwords.js'
 import { createSandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { odd, oddDay, putOddInvoices } from '../../support/oddinvoices.js'
-import { configure } from '../../support/place.js'
-import { known } from '../../support/run.js'
-import { ask } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { configure } from '../../support/harness/place.js'
+import { known } from '../../support/harness/runs.js'
+import { ask } from '../../support/harness/views.js'
+import { bothWarehouses, reopen, type Warehouse } from '../../support/harness/warehouse.js'
+import { odd, oddDay, putOddInvoices } from '../../support/world/oddinvoices.js'
 
 const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
 

@@ -9,10 +9,10 @@ import BetterSqlite3 from 'better-sqlite3'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
 import { viewText } from '../../../src/features/analytics/viewwords.js'
-import { businessIn } from '../../support/business.js'
-import { known } from '../../support/run.js'
-import { scratch } from '../../support/scratch.js'
-import { bothWarehouses, open } from '../../support/warehouse.js'
+import { known } from '../../support/harness/runs.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { bothWarehouses, open } from '../../support/harness/warehouse.js'
+import { businessIn } from '../../support/world/business.js'
 
 interface OldDatabase {
   prepare(text: string): { step(): boolean; get(): unknown[]; free(): void }

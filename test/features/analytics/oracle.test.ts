@@ -4,17 +4,22 @@
  * report must handle those, too.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { spoil } from '../../support/hostile.js'
-import { putOddInvoices } from '../../support/oddinvoices.js'
-import { configure } from '../../support/place.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { isWhole } from '../../support/size.js'
-import { showTwice } from '../../support/twice.js'
-import { ask } from '../../support/views.js'
-import { bothWarehouses, type Kind, reopen, warehouses } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { configure } from '../../support/harness/place.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { ask } from '../../support/harness/views.js'
+import {
+  bothWarehouses,
+  type Kind,
+  reopen,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { spoil } from '../../support/world/hostile.js'
+import { putOddInvoices } from '../../support/world/oddinvoices.js'
+import { isWhole } from '../../support/world/size.js'
+import { showTwice } from '../../support/world/twice.js'
 import { checkedViews, dayIn, expectedRows, type Row, type World } from './oracle.js'
 
 const resources = [

@@ -4,10 +4,14 @@
  */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { make, prepareViews, refresh, viewRows } from '../../support/views.js'
-import { bothWarehouses, type Kind, reopen } from '../../support/warehouse.js'
+import { make, prepareViews, refresh, viewRows } from '../../support/harness/views.js'
+import {
+  bothWarehouses,
+  type Kind,
+  migrate,
+  reopen,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
 
 const settings = { timeZone: 'America/Chicago' }
 /** The last and the first hour of days, on both sides of a day of 25 hours. */

@@ -6,11 +6,11 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { type Fields, order, payment, stamps, updated } from '../../support/handmade.js'
-import { type Address, configure } from '../../support/place.js'
-import { ask } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { ask } from '../../support/harness/views.js'
+import { bothWarehouses, reopen } from '../../support/harness/warehouse.js'
+import { type Fields, order, payment, stamps, updated } from '../../support/world/handmade.js'
 
 const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
 const current = new Date().toISOString().slice(0, 7)

@@ -2,10 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { businessIn } from '../../support/business.js'
-import { query } from '../../support/views.js'
-import { bothWarehouses } from '../../support/warehouse.js'
+import { query } from '../../support/harness/views.js'
+import { bothWarehouses, type Warehouse } from '../../support/harness/warehouse.js'
+import { businessIn } from '../../support/world/business.js'
 
 interface Question {
   readonly title: string

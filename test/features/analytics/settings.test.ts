@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { reportSettings } from '../../../src/engine/config/reportsection.js'
-import { checks } from '../../support/checks.js'
+import { checks } from '../../support/harness/checks.js'
 
 const base = {
   api: { baseUrl: 'https://x.example.com', partnerId: '1', secret: 's' },

@@ -3,12 +3,11 @@
  * whose ids collide, and orders that show the services and lines of others under the same ids.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { beyond, showTwice } from '../../support/twice.js'
-import { ask, prepareViews, query } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { ask, prepareViews, query } from '../../support/harness/views.js'
+import { bothWarehouses, reopen, type Warehouse } from '../../support/harness/warehouse.js'
+import { beyond, showTwice } from '../../support/world/twice.js'
 
 const sandbox = await sandboxOfFile({
   tenants: 2,

@@ -2,12 +2,11 @@
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { writeSnapshot } from '../../../src/features/snapshot/work.js'
-import { known, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { prepareViews, viewRows } from '../../support/views.js'
-import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
+import { known, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { prepareViews, viewRows } from '../../support/harness/views.js'
+import { bothWarehouses, reopen, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 15, seed: 7, until: '2026-11-20T12:00:00Z' })
 

@@ -4,12 +4,11 @@
  * older version.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { type Address, configure } from '../../support/place.js'
-import { ask } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { ask } from '../../support/harness/views.js'
+import { bothWarehouses, readMeta, reopen, storeMeta } from '../../support/harness/warehouse.js'
 
 /** What a vehicle has, and what the view shows of it. */
 const cases: readonly (readonly [fields: Record<string, unknown>, shown: readonly unknown[]])[] = [

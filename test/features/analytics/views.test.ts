@@ -7,12 +7,11 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ViewColumn } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { reconcile } from '../../support/notes.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { ask, prepareViews, query, viewRows } from '../../support/views.js'
-import { bothWarehouses, type Kind, reopen } from '../../support/warehouse.js'
+import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { ask, prepareViews, query, viewRows } from '../../support/harness/views.js'
+import { bothWarehouses, type Kind, reopen, type Warehouse } from '../../support/harness/warehouse.js'
+import { reconcile } from '../../support/world/notes.js'
 
 const names = views.map(({ name }) => name)
 const settings = {

@@ -2,15 +2,18 @@
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../../src/engine/base/clock.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import type { RunReport, TimeRange } from '../../../src/engine/run/runreport.js'
-import type { Source } from '../../../src/engine/source/source.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { template } from '../../../src/sandbox/index.js'
-import { Between } from '../../support/between.js'
-import { at } from '../../support/notes.js'
-import { type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import {
+  type RunOptions,
+  type RunReport,
+  type Source,
+  sync,
+  type TimeRange,
+} from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { at } from '../../support/world/notes.js'
 
 const sandbox = await sandboxOfFile()
 

@@ -1,13 +1,12 @@
 /** What the probe of `check` finds out about sources that behave differently, and what it costs. */
 import { afterAll, expect, it } from 'vitest'
-import type { PlainRequest, Shown, Source } from '../../../src/engine/source/source.js'
 import { changesBetween, mostRequests, type Probe } from '../../../src/features/check/probe.js'
 import { checkApi, checkWays } from '../../../src/features/check/work.js'
 import { createSandbox, type Sandbox, type SandboxOptions, template } from '../../../src/sandbox/index.js'
-import { Between } from '../../support/between.js'
-import { usualWays } from '../../support/probe.js'
-import { depsOf, known } from '../../support/run.js'
-import { open, warehouses } from '../../support/warehouse.js'
+import { depsOf, known, type PlainRequest, type Shown, type Source } from '../../support/harness/runs.js'
+import { open, warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { usualWays } from '../../support/world/probe.js'
 
 const made: Sandbox[] = []
 afterAll(() => Promise.all(made.map((sandbox) => sandbox.close())))

@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { features } from '../../../src/main.js'
 import { commandsOf } from '../../../src/shell/features.js'
-import { shopsync } from '../../support/call.js'
-import { scratch } from '../../support/scratch.js'
+import { shopsync } from '../../support/harness/call.js'
+import { scratch } from '../../support/harness/scratch.js'
 
 const commands = commandsOf(features)
 

@@ -1,14 +1,13 @@
 /** A copy equals the original: every table, and every cursor's progress, on every kind of warehouse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { copyInto, everything, fillRichly, oddTenant, rich, sentHours } from '../../support/copying.js'
-import type { Address } from '../../support/place.js'
-import { registersAgree } from '../../support/registers.js'
-import { depsOf, sync } from '../../support/run.js'
-import { isWhole } from '../../support/size.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import type { Address } from '../../support/harness/place.js'
+import { depsOf, sync } from '../../support/harness/runs.js'
+import { bothWarehouses, migrate, plannedChanges, reopen } from '../../support/harness/warehouse.js'
+import { registersAgree } from '../../support/oracle/registers.js'
+import { copyInto, everything, fillRichly, oddTenant, rich, sentHours } from '../../support/world/copying.js'
+import { isWhole } from '../../support/world/size.js'
 
 type Tables = Awaited<ReturnType<typeof everything>>
 type Row = Record<string, unknown>

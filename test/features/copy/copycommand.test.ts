@@ -7,10 +7,10 @@ import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { copyStep } from '../../../src/features/copy/words.js'
 import type { CopyReport } from '../../../src/features/copy/work.js'
-import { type Ended, shopsync } from '../../support/call.js'
-import { type Place, viewedPlace } from '../../support/place.js'
-import { spawned } from '../../support/process.js'
-import { postgresUrl } from '../../support/warehouse.js'
+import { type Ended, shopsync } from '../../support/harness/call.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { spawned } from '../../support/harness/process.js'
+import { postgresUrl } from '../../support/harness/warehouse.js'
 
 let here: Place
 beforeAll(async () => {

@@ -2,19 +2,26 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { claimLease } from '../../../src/engine/warehouse/lease.js'
-import { migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { CopyProgress } from '../../../src/features/copy/passes.js'
 import { readReport } from '../../../src/features/report/read/read.js'
-import { copyInto, everything, opener, rich } from '../../support/copying.js'
-import { Crash, copySuite, look, original } from '../../support/copysuite.js'
-import type { Address } from '../../support/place.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { refusal } from '../../support/server.js'
-import { through } from '../../support/through.js'
-import { keptWarehouse } from '../../support/upgrades.js'
-import { bothWarehouses, postgresUrl, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import type { Address } from '../../support/harness/place.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { refusal } from '../../support/harness/server.js'
+import {
+  bothWarehouses,
+  claimLease,
+  migrate,
+  plannedChanges,
+  postgresUrl,
+  reopen,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { copyInto, everything, opener, rich } from '../../support/world/copying.js'
+import { Crash, copySuite, look, original } from '../../support/world/copysuite.js'
+import { through } from '../../support/world/through.js'
+import { keptWarehouse } from '../../support/world/upgrades.js'
 
 const sandbox = await sandboxOfFile()
 

@@ -5,11 +5,11 @@ import { isDeepStrictEqual } from 'node:util'
 import BetterSqlite3 from 'better-sqlite3'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { shopsync } from '../../support/call.js'
-import { type Address, configure } from '../../support/place.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { scratch } from '../../support/scratch.js'
-import { bothWarehouses, type Kind, reopen, rowsOf } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { bothWarehouses, type Kind, reopen, rowsOf } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 9 })
 const [first = 0, second = 0] = sandbox.tenantIds

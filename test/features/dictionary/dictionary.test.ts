@@ -12,8 +12,8 @@ import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { dataTables, figureFacts } from '../../../src/features/dictionary/dictionary.js'
 import { toMarkdown, toMarkdownPages } from '../../../src/features/dictionary/markdown.js'
 import { toHtml } from '../../../src/features/dictionary/page/dictionarypage.js'
-import { checks } from '../../support/checks.js'
-import { known } from '../../support/run.js'
+import { checks } from '../../support/harness/checks.js'
+import { known } from '../../support/harness/runs.js'
 
 const list = Object.values(resources)
 const whole = describeModel(list, known.state)

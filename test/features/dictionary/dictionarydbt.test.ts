@@ -2,16 +2,14 @@
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { biToolsOf } from '../../../src/engine/warehouse/openwarehouse.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { toDbt } from '../../../src/features/dictionary/dbtmodels.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
-import type { Address } from '../../support/place.js'
-import { known, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { showTwice } from '../../support/twice.js'
-import { prepareViews } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import type { Address } from '../../support/harness/place.js'
+import { known, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { prepareViews } from '../../support/harness/views.js'
+import { biToolsOf, bothWarehouses, reopen, type Warehouse } from '../../support/harness/warehouse.js'
+import { showTwice } from '../../support/world/twice.js'
 
 interface Test {
   readonly unique?: { readonly arguments: { readonly column_name: string } }

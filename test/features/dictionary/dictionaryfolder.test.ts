@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { figures } from '../../../schema/figures/index.js'
-import { shopsync } from '../../support/call.js'
-import { scratch } from '../../support/scratch.js'
+import { shopsync } from '../../support/harness/call.js'
+import { scratch } from '../../support/harness/scratch.js'
 
 const written = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()

@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { isSummable } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
-import { biToolsOf } from '../../../src/engine/warehouse/openwarehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { toSuperset } from '../../../src/features/dictionary/supersetexport.js'
-import { known } from '../../support/run.js'
-import { scratch } from '../../support/scratch.js'
+import { known } from '../../support/harness/runs.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { biToolsOf } from '../../support/harness/warehouse.js'
 
 const dictionary = describeModel(
   known.list.map(({ resource }) => resource),

@@ -1,12 +1,18 @@
 /** What rings may use: the time between two of the same cursor, requests, the lease; and what a failing cursor may. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Source } from '../../../src/engine/source/source.js'
-import { addLateness, type LatenessWay } from '../../../src/engine/warehouse/latenessrows.js'
-import { claimLease, wantLease } from '../../../src/engine/warehouse/lease.js'
-import { Between } from '../../support/between.js'
-import { EventWorld, list, minute, resources } from '../../support/eventworld.js'
-import { until } from '../../support/scheduler.js'
-import { reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import type { Source } from '../../support/harness/runs.js'
+import { until } from '../../support/harness/scheduler.js'
+import {
+  addLateness,
+  claimLease,
+  type LatenessWay,
+  reopen,
+  rowsOf,
+  wantLease,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { EventWorld, list, minute, resources } from '../../support/world/eventworld.js'
 
 describe.each(warehouses())('on $name', (kind) => {
   let world: EventWorld

@@ -4,14 +4,21 @@
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { besideRunsOf } from '../../../src/features/events/beside.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { HandClock } from '../../support/clocks.js'
-import { EventBench, type TestEvent } from '../../support/events.js'
-import { type RunOptions, syncInOrder } from '../../support/run.js'
-import { isWhole } from '../../support/size.js'
-import { bothWarehouses, contents, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { type RunOptions, syncInOrder } from '../../support/harness/runs.js'
+import {
+  bothWarehouses,
+  contents,
+  type Kind,
+  open,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
+import { EventBench, type TestEvent } from '../../support/world/events.js'
+import { isWhole } from '../../support/world/size.js'
 
 const list = 'repair_orders'
 const resources = [list, 'payments', 'customers', 'notes', 'statuses']

@@ -1,8 +1,8 @@
 /** Only the source can confirm a deletion: an event makes us ask, and only the answer marks a record as deleted. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pausesMs } from '../../../src/features/events/settling.js'
-import { EventWorld, list, minute } from '../../support/eventworld.js'
-import { rowsOf, warehouses } from '../../support/warehouse.js'
+import { rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { EventWorld, list, minute } from '../../support/world/eventworld.js'
 
 describe.each(warehouses())('on $name', (kind) => {
   let world: EventWorld

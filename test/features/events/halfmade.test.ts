@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { Inbox } from '../../../src/features/events/inbox.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { bothWarehouses, reopen } from '../../support/harness/warehouse.js'
 
 it('reads as missing, and is made by the next listener', async () => {
   const [kind] = bothWarehouses()

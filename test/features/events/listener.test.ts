@@ -1,17 +1,15 @@
 /** The listener between its turns: what it does with events that come faster than it may claim the warehouse. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { claimLease } from '../../../src/engine/warehouse/lease.js'
 import { Listener } from '../../../src/features/events/listener.js'
-import { Between } from '../../support/between.js'
-import { SkippingClock } from '../../support/clocks.js'
-import { ringSettings } from '../../support/events.js'
-import { EventWorld } from '../../support/eventworld.js'
-import { depsOf } from '../../support/run.js'
-import { until } from '../../support/scheduler.js'
-import { through } from '../../support/through.js'
-import { bothWarehouses } from '../../support/warehouse.js'
+import { depsOf, type RunReport } from '../../support/harness/runs.js'
+import { until } from '../../support/harness/scheduler.js'
+import { bothWarehouses, claimLease } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { SkippingClock } from '../../support/world/clocks.js'
+import { ringSettings } from '../../support/world/events.js'
+import { EventWorld } from '../../support/world/eventworld.js'
+import { through } from '../../support/world/through.js'
 
 describe.each(bothWarehouses())('on $name', (kind) => {
   let world: EventWorld

@@ -1,11 +1,11 @@
 /** Very many events: none of them ends a run or the listener, and each turn keeps what it has done. */
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Source } from '../../../src/engine/source/source.js'
-import { Between } from '../../support/between.js'
-import { EventWorld, list, minute } from '../../support/eventworld.js'
-import { isWhole } from '../../support/size.js'
-import { bothWarehouses, rowsOf, warehouses } from '../../support/warehouse.js'
+import type { Source } from '../../support/harness/runs.js'
+import { bothWarehouses, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { EventWorld, list, minute } from '../../support/world/eventworld.js'
+import { isWhole } from '../../support/world/size.js'
 
 describe.each(bothWarehouses())('on $name', (kind) => {
   /** For what is above the dialects. */

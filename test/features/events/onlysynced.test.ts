@@ -1,7 +1,7 @@
 /** An event rings what is synced at the time of the ring, whatever was synced when it came. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { EventWorld, list } from '../../support/eventworld.js'
-import { warehouses } from '../../support/warehouse.js'
+import { warehouses } from '../../support/harness/warehouse.js'
+import { EventWorld, list } from '../../support/world/eventworld.js'
 
 describe.each(warehouses())('on $name', (kind) => {
   let world: EventWorld

@@ -5,16 +5,13 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { addMicros } from '../../../src/engine/base/timestamp.js'
-import { floorOf } from '../../../src/engine/run/resumecursor.js'
-import { addLateness } from '../../../src/engine/warehouse/latenessrows.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { template } from '../../../src/sandbox/index.js'
-import { HandClock } from '../../support/clocks.js'
-import { EventBench } from '../../support/events.js'
-import { liveIds, only, reconcile } from '../../support/notes.js'
-import { type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { floorOf, type RunOptions, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { addLateness, open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
+import { EventBench } from '../../support/world/events.js'
+import { liveIds, only, reconcile } from '../../support/world/notes.js'
 
 const begin = '2026-03-01T00:00:00.000000Z'
 const clock = new HandClock(begin)

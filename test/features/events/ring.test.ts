@@ -1,12 +1,11 @@
 /** What a ring does: a cursor's events make it due, its walk fetches what changed, and settles them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { HandClock } from '../../support/clocks.js'
-import { EventBench } from '../../support/events.js'
-import { sync } from '../../support/run.js'
-import { until } from '../../support/scheduler.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { sync } from '../../support/harness/runs.js'
+import { until } from '../../support/harness/scheduler.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
+import { EventBench } from '../../support/world/events.js'
 
 describe.each(warehouses())('on $name', (kind) => {
   let sandbox: Sandbox

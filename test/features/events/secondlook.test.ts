@@ -4,11 +4,11 @@
  * more.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Page, Source } from '../../../src/engine/source/source.js'
 import { pausesMs } from '../../../src/features/events/settling.js'
-import { Between } from '../../support/between.js'
-import { EventWorld, list, minute } from '../../support/eventworld.js'
-import { rowsOf, warehouses } from '../../support/warehouse.js'
+import type { Page, Source } from '../../support/harness/runs.js'
+import { rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { EventWorld, list, minute } from '../../support/world/eventworld.js'
 
 /** A source whose lists hide an existing record. */
 const hiding = (id: number) => (source: Source) =>

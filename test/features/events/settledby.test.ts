@@ -3,11 +3,10 @@
  * concern a change that the walk missed.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ListRequest, Source } from '../../../src/engine/source/source.js'
-import { Between } from '../../support/between.js'
-import { EventWorld, list } from '../../support/eventworld.js'
-import { syncInOrder } from '../../support/run.js'
-import { warehouses } from '../../support/warehouse.js'
+import { type ListRequest, type Source, syncInOrder } from '../../support/harness/runs.js'
+import { warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { EventWorld, list } from '../../support/world/eventworld.js'
 
 /** Does something when the nth response of the orders list has come, before the walk has seen it. */
 const during =

@@ -1,10 +1,8 @@
 /** The listener beside shards: it rings the tenants of shards that nobody works on, and those at work ring their own. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { shardIndex } from '../../../src/engine/base/shard.js'
-import { claimLease, type Lease } from '../../../src/engine/warehouse/lease.js'
-import { LeaseHeld } from '../../../src/engine/warehouse/leaserows.js'
-import { EventWorld, list } from '../../support/eventworld.js'
-import { bothWarehouses, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, claimLease, type Lease, LeaseHeld, rowsOf } from '../../support/harness/warehouse.js'
+import { EventWorld, list } from '../../support/world/eventworld.js'
 
 const postgres = bothWarehouses().find(({ name }) => name === 'postgres')!
 

@@ -1,18 +1,17 @@
 /** What is shown about events: counts, the status, a row's history, the metrics. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fromMicros, toMicros } from '../../../src/engine/base/timestamp.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { lastEventOf, readEventsStatus } from '../../../src/features/events/eventview.js'
 import type { Inbox } from '../../../src/features/events/inbox.js'
 import { dueCursors, ignoreEvents, settleEvents, waitingOf } from '../../../src/features/events/waiting.js'
 import { heardText } from '../../../src/features/health/heardwords.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { EventBench } from '../../support/events.js'
-import { putEvents, putListener } from '../../support/inboxrows.js'
-import { metricsOf } from '../../support/metrics.js'
-import { sync } from '../../support/run.js'
-import { statusOf } from '../../support/status.js'
-import { open, warehouses } from '../../support/warehouse.js'
+import { metricsOf } from '../../support/harness/metrics.js'
+import { sync } from '../../support/harness/runs.js'
+import { statusOf } from '../../support/harness/status.js'
+import { open, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { EventBench } from '../../support/world/events.js'
+import { putEvents, putListener } from '../../support/world/inboxrows.js'
 
 const noon = toMicros('2026-05-05T12:00:00.000000Z')
 const at = (seconds: number): string => fromMicros(noon + BigInt(Math.round(seconds * 1e6)))

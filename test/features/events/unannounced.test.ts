@@ -2,14 +2,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { judgeUnannounced, readUnannounced } from '../../../src/features/events/unannounced.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { putEvents, putListener } from '../../support/inboxrows.js'
-import { depsOf, sync } from '../../support/run.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { depsOf, sync } from '../../support/harness/runs.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { putEvents, putListener } from '../../support/world/inboxrows.js'
 
 const minute = 60_000_000n
 const day = 1440n * minute

@@ -3,7 +3,10 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
+import { shopsync } from '../../support/harness/call.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { bothWarehouses, warehouses } from '../../support/harness/warehouse.js'
 import {
   books,
   forgettable,
@@ -13,11 +16,8 @@ import {
   markCustomer,
   nobodysTo,
   whereIs,
-} from '../../support/forgotten.js'
-import { type Address, configure } from '../../support/place.js'
-import { scratch } from '../../support/scratch.js'
-import { isWhole, sized } from '../../support/size.js'
-import { bothWarehouses, warehouses } from '../../support/warehouse.js'
+} from '../../support/world/forgotten.js'
+import { isWhole, sized } from '../../support/world/size.js'
 
 const history = Object.fromEntries(
   ['customers', 'repair_orders', 'notes', 'integrator_tags'].map((name) => [name, { history: true }]),

@@ -6,14 +6,27 @@ import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { Bug, Stop } from '../../../src/engine/base/errors.js'
 import { nothingForgotten } from '../../../src/engine/model/forgotten.js'
-import type { Dialect } from '../../../src/engine/warehouse/dialect.js'
-import { readForgottenRecords } from '../../../src/engine/warehouse/forgottenrecords.js'
-import { claimLease } from '../../../src/engine/warehouse/lease.js'
-import { openLease } from '../../../src/engine/warehouse/openlease.js'
-import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetPersons, liftPersons } from '../../../src/features/forget/customers.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { EventBench } from '../../support/events.js'
+import { model } from '../../support/harness/model.js'
+import type { Address } from '../../support/harness/place.js'
+import { depsOf, syncInOrder } from '../../support/harness/runs.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { pagesToThreads } from '../../support/harness/thread.js'
+import {
+  bothWarehouses,
+  claimLease,
+  type Dialect,
+  type Kind,
+  openLease,
+  readForgottenRecords,
+  reopen,
+  rowsOf,
+  sqliteBothWays,
+  Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { EventBench } from '../../support/world/events.js'
 import {
   books,
   forgettable,
@@ -21,21 +34,8 @@ import {
   type MarkedCustomer,
   markCustomer,
   marker,
-} from '../../support/forgotten.js'
-import { model } from '../../support/model.js'
-import type { Address } from '../../support/place.js'
-import { depsOf, syncInOrder } from '../../support/run.js'
-import { scratch } from '../../support/scratch.js'
-import { sized } from '../../support/size.js'
-import { pagesToThreads } from '../../support/thread.js'
-import {
-  bothWarehouses,
-  type Kind,
-  reopen,
-  rowsOf,
-  sqliteBothWays,
-  warehouses,
-} from '../../support/warehouse.js'
+} from '../../support/world/forgotten.js'
+import { sized } from '../../support/world/size.js'
 
 interface Shop {
   readonly sandbox: Sandbox

@@ -1,11 +1,9 @@
 /** Forget: nothing of a tenant is left, and everything of the others is. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claimLease } from '../../../src/engine/warehouse/lease.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { depsOf, known, sync } from '../../support/run.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { depsOf, known, sync } from '../../support/harness/runs.js'
+import { bothWarehouses, claimLease, open, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
 
 let shops: Sandbox
 beforeAll(async () => {

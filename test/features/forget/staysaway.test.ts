@@ -2,25 +2,28 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import { runSync } from '../../../src/engine/run/run.js'
-import type { Dependencies } from '../../../src/engine/run/runcontext.js'
-import type { CursorChoice } from '../../../src/engine/run/runreport.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { forgottenTenants } from '../../../src/engine/warehouse/tenants.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { adopt } from '../../../src/features/adopt/work.js'
 import { forgetTenant, liftTenant } from '../../../src/features/forget/work.js'
 import { statusText } from '../../../src/features/health/words.js'
 import { makePlan } from '../../../src/features/plan/work.js'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { begun } from '../../support/begins.js'
-import { copyInto } from '../../support/copying.js'
-import { interposed } from '../../support/interposed.js'
-import { type Place, place } from '../../support/place.js'
-import { depsOf, sync } from '../../support/run.js'
-import { statusOf } from '../../support/status.js'
-import { contents, open, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { type Place, place } from '../../support/harness/place.js'
+import { type CursorChoice, type Dependencies, depsOf, runSync, sync } from '../../support/harness/runs.js'
+import { statusOf } from '../../support/harness/status.js'
+import {
+  contents,
+  forgottenTenants,
+  migrate,
+  open,
+  reopen,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { begun } from '../../support/world/begins.js'
+import { copyInto } from '../../support/world/copying.js'
+import { interposed } from '../../support/world/interposed.js'
 
 let shops: Sandbox
 beforeAll(async () => {

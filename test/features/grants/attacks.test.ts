@@ -4,9 +4,9 @@
  */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Reader, rowsOf } from '../../support/reader.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { bothWarehouses, type Kind } from '../../support/warehouse.js'
+import { Reader, rowsOf } from '../../support/harness/reader.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { bothWarehouses, type Kind } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 3 })
 const [first = 0, second = 0] = sandbox.tenantIds

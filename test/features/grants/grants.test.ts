@@ -2,12 +2,11 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
-import { shopsync } from '../../support/call.js'
-import { type Address, configure } from '../../support/place.js'
-import { Reader, rowsOf } from '../../support/reader.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { bothWarehouses, type Kind, reopen } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { Reader, rowsOf } from '../../support/harness/reader.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { bothWarehouses, type Kind, readMeta, reopen, storeMeta } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 3 })
 const [first = 0, second = 0] = sandbox.tenantIds

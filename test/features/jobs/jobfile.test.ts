@@ -6,8 +6,8 @@ import { describeError, Stop } from '../../../src/engine/base/errors.js'
 import { cronProblem } from '../../../src/engine/config/cron.js'
 import { lastDays } from '../../../src/engine/config/duration.js'
 import { jobNames, readJob } from '../../../src/features/jobs/jobfile.js'
-import { kinds } from '../../support/checks.js'
-import { scratch } from '../../support/scratch.js'
+import { kinds } from '../../support/harness/checks.js'
+import { scratch } from '../../support/harness/scratch.js'
 
 const shipped = fileURLToPath(new URL('../../../jobs', import.meta.url))
 const around = { environment: {}, kinds }

@@ -3,9 +3,9 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { type Place, viewedPlace } from '../../support/place.js'
-import { writeJob } from '../../support/scheduler.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
+import type { RunReport } from '../../support/harness/runs.js'
+import { writeJob } from '../../support/harness/scheduler.js'
 
 let here: Place
 beforeAll(async () => {

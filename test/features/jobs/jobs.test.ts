@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { JobFile } from '../../../src/features/jobs/jobfiles.js'
-import { shopsync } from '../../support/call.js'
-import { scratch } from '../../support/scratch.js'
+import { shopsync } from '../../support/harness/call.js'
+import { scratch } from '../../support/harness/scratch.js'
 
 const folder = scratch()
 mkdirSync(join(folder, 'jobs'))

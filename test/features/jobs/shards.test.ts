@@ -4,19 +4,23 @@ import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { shardIndex } from '../../../src/engine/base/shard.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { hasRunSince, shardsOfRound } from '../../../src/engine/warehouse/rounds.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { driftMark, isUntold } from '../../../src/features/health/driftmark.js'
 import type { AlertMark } from '../../../src/features/health/sql.js'
 import type { StatusReport } from '../../../src/features/health/statusdocument.js'
 import type { JobFile } from '../../../src/features/jobs/jobfiles.js'
 import type { PastRun } from '../../../src/features/runs/work.js'
 import { wantedLists } from '../../../src/features/targets/roundnow.js'
-import { type Place, place } from '../../support/place.js'
-import { known } from '../../support/run.js'
-import { writeJob } from '../../support/scheduler.js'
-import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
+import { type Place, place } from '../../support/harness/place.js'
+import { known, type RunReport } from '../../support/harness/runs.js'
+import { writeJob } from '../../support/harness/scheduler.js'
+import {
+  bothWarehouses,
+  hasRunSince,
+  reopen,
+  rowsOf,
+  shardsOfRound,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
 
 const tenants = [101, 102, 103, 104, 105]
 const ofShard = (index: number, of: number): number[] => tenants.filter((id) => shardIndex(id, of) === index)

@@ -1,10 +1,9 @@
 /** If someone opens connections to the receiver without the secret, everyone else still reaches it. */
 import { createConnection, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import type { Address } from '../../support/place.js'
-import { eventBody, rightSecret, syncedTenants, TestReceiver } from '../../support/receiver.js'
-import { reopen, warehouses } from '../../support/warehouse.js'
+import type { Address } from '../../support/harness/place.js'
+import { eventBody, rightSecret, syncedTenants, TestReceiver } from '../../support/harness/receiver.js'
+import { reopen, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 
 const [kind] = warehouses()
 let address: Address

@@ -2,14 +2,13 @@
 import { dirname } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { sendEvent, startListening } from '../../support/listening.js'
-import { type Address, configure } from '../../support/place.js'
-import { eventBody } from '../../support/receiver.js'
-import { sync } from '../../support/run.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { sendEvent, startListening } from '../../support/harness/listening.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { eventBody } from '../../support/harness/receiver.js'
+import { sync } from '../../support/harness/runs.js'
+import { bothWarehouses, reopen, type Warehouse } from '../../support/harness/warehouse.js'
 
 describe.each(bothWarehouses())('on $name', (kind) => {
   let sandbox: Sandbox

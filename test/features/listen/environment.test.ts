@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { type Place, viewedPlace } from '../../support/place.js'
-import { reopen } from '../../support/warehouse.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { reopen } from '../../support/harness/warehouse.js'
 
 let here: Place
 let other: Sandbox

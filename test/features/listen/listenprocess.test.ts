@@ -7,11 +7,11 @@ import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Listening, startListening } from '../../support/listening.js'
-import { type Place, viewedPlace } from '../../support/place.js'
-import { eventBody } from '../../support/receiver.js'
-import { until } from '../../support/scheduler.js'
-import { isWhole, sized } from '../../support/size.js'
+import { type Listening, startListening } from '../../support/harness/listening.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { eventBody } from '../../support/harness/receiver.js'
+import { until } from '../../support/harness/scheduler.js'
+import { isWhole, sized } from '../../support/world/size.js'
 
 const pem = (name: string): string => fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
 const resources = ['repair_orders', 'payments', 'customers']

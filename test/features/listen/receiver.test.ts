@@ -4,12 +4,17 @@ import { createConnection, type Socket } from 'node:net'
 import { sql } from 'kysely'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
-import type { Address } from '../../support/place.js'
-import { digest, eventBody, rightSecret, syncedTenants, TestReceiver } from '../../support/receiver.js'
-import { isWhole } from '../../support/size.js'
-import { reopen, warehouses } from '../../support/warehouse.js'
+import type { Address } from '../../support/harness/place.js'
+import {
+  digest,
+  eventBody,
+  rightSecret,
+  syncedTenants,
+  TestReceiver,
+} from '../../support/harness/receiver.js'
+import { reopen, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { isWhole } from '../../support/world/size.js'
 
 describe.each(warehouses())('on $name', (kind) => {
   let address: Address

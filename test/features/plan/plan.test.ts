@@ -1,22 +1,35 @@
 /** Plan: what it says a run would cost is what it then costs, as long as the source doesn't change. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import type { RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
 import { minutesFor, rateOf } from '../../../src/engine/source/rate/knownrate.js'
-import { migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { burstChecks, readsAhead, walkCost } from '../../../src/features/plan/cursorcost.js'
 import { mostAsked } from '../../../src/features/plan/sample.js'
 import { planText } from '../../../src/features/plan/words.js'
 import { makePlan, type RunPlan } from '../../../src/features/plan/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { model } from '../../support/model.js'
-import { at, fill, lose } from '../../support/notes.js'
-import { place } from '../../support/place.js'
-import { randomFrom } from '../../support/random.js'
-import { depsOf, known, type RunOptions, sync } from '../../support/run.js'
-import { isWhole } from '../../support/size.js'
-import { contents, open, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import { place } from '../../support/harness/place.js'
+import {
+  depsOf,
+  known,
+  type RunOptions,
+  type RunReport,
+  type RunRequest,
+  sync,
+} from '../../support/harness/runs.js'
+import {
+  contents,
+  migrate,
+  open,
+  plannedChanges,
+  reopen,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { at, fill, lose } from '../../support/world/notes.js'
+import { randomFrom } from '../../support/world/random.js'
+import { isWhole } from '../../support/world/size.js'
 
 let sandbox: Sandbox
 let shops: Sandbox

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { listQuarantine, replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { model } from '../../support/model.js'
-import { depsOf, sync } from '../../support/run.js'
-import { bothWarehouses, open, reopen, rowsOf } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import { depsOf, sync } from '../../support/harness/runs.js'
+import { bothWarehouses, migrate, open, reopen, rowsOf } from '../../support/harness/warehouse.js'
 
 let sandbox: Sandbox
 beforeEach(async () => {

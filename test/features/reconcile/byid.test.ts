@@ -1,19 +1,16 @@
 /** What a source can answer to the request for one record, and what follows for rows that its list no longer shows. */
 import { describe, expect, it } from 'vitest'
 import { Stamps } from '../../../src/engine/base/clock.js'
-import { ById } from '../../../src/engine/run/byid.js'
-import type { CursorList } from '../../../src/engine/run/cursorlist.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import type { Rule } from '../../../src/sandbox/index.js'
-import { HandClock } from '../../support/clocks.js'
-import { atSource, fill, liveIds, only, reconcile } from '../../support/notes.js'
-import { randomFrom } from '../../support/random.js'
-import { depsOf, type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { someOf } from '../../support/size.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { ById, type CursorList, depsOf, type RunOptions, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
+import { atSource, fill, liveIds, only, reconcile } from '../../support/world/notes.js'
+import { randomFrom } from '../../support/world/random.js'
+import { someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 

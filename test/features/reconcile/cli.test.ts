@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Place, viewedPlace } from '../../support/place.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
 
 let there: Place
 beforeAll(async () => {

@@ -1,12 +1,10 @@
 /** Sources that don't answer by id, or that answer 404 for other reasons than a deletion. */
 import { describe, expect, it } from 'vitest'
-import type { Reply, Source } from '../../../src/engine/source/source.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { Between } from '../../support/between.js'
-import { atSource, fill, liveIds, only, reconcile } from '../../support/notes.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { type Reply, type Source, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { atSource, fill, liveIds, only, reconcile } from '../../support/world/notes.js'
 
 const sandbox = await sandboxOfFile()
 

@@ -1,13 +1,13 @@
 /** Records that leave their list and its total and can still be read by id: archived ones. */
 import { describe, expect, it } from 'vitest'
-import type { CursorReport } from '../../../src/engine/run/runreport.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { adopt } from '../../../src/features/adopt/work.js'
 import { makePlan } from '../../../src/features/plan/work.js'
 import { template } from '../../../src/sandbox/index.js'
-import { HandClock } from '../../support/clocks.js'
-import { copyInto } from '../../support/copying.js'
+import { type CursorReport, depsOf, known, type RunOptions, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { migrate, open, reopen, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
+import { copyInto } from '../../support/world/copying.js'
 import {
   at,
   atSource,
@@ -19,10 +19,7 @@ import {
   reconcile,
   timeOf,
   verifyNotes,
-} from '../../support/notes.js'
-import { depsOf, known, type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+} from '../../support/world/notes.js'
 
 const sandbox = await sandboxOfFile()
 const odd = () => sandbox.store.collection(1, 'notes').odd

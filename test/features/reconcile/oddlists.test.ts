@@ -1,16 +1,24 @@
 /** Reconcile and verify on lists that break a premise of the books (docs/guarantees.md, Premises). */
 import { describe, expect, it } from 'vitest'
-import type { CursorReport } from '../../../src/engine/run/runreport.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { runVerify, type VerifyReport } from '../../../src/features/reconcile/verifywork.js'
 import { type Rule, template } from '../../../src/sandbox/index.js'
-import { HandClock } from '../../support/clocks.js'
-import { at, atSource, fill, live, liveIds, lose, only, reconcile, timeOf } from '../../support/notes.js'
-import { randomFrom } from '../../support/random.js'
-import { depsOf, type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { isWhole, sample, someOf } from '../../support/size.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { type CursorReport, depsOf, type RunOptions, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
+import {
+  at,
+  atSource,
+  fill,
+  live,
+  liveIds,
+  lose,
+  only,
+  reconcile,
+  timeOf,
+} from '../../support/world/notes.js'
+import { randomFrom } from '../../support/world/random.js'
+import { isWhole, sample, someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 const collection = () => sandbox.store.collection(1, 'notes')

@@ -1,12 +1,21 @@
 /** Reconcile: deletions at the source and records missing from the warehouse are found by counting, and fixed. */
 import { describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { template } from '../../../src/sandbox/index.js'
-import { at, atSource, fill, listed, live, liveIds, lose, only, reconcile } from '../../support/notes.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { isWhole } from '../../support/size.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import {
+  at,
+  atSource,
+  fill,
+  listed,
+  live,
+  liveIds,
+  lose,
+  only,
+  reconcile,
+} from '../../support/world/notes.js'
+import { isWhole } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 

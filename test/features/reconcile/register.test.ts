@@ -3,15 +3,24 @@
  * source, however the two cancel out in the counts, one reconcile makes both sides equal.
  */
 import { describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { template } from '../../../src/sandbox/index.js'
-import { at, atSource, fill, live, liveIds, lose, only, reconcile, timeOf } from '../../support/notes.js'
-import { randomFrom } from '../../support/random.js'
-import { registersAgree } from '../../support/registers.js'
-import { sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { isWhole, sample } from '../../support/size.js'
-import { bothWarehouses, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { bothWarehouses, open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { registersAgree } from '../../support/oracle/registers.js'
+import {
+  at,
+  atSource,
+  fill,
+  live,
+  liveIds,
+  lose,
+  only,
+  reconcile,
+  timeOf,
+} from '../../support/world/notes.js'
+import { randomFrom } from '../../support/world/random.js'
+import { isWhole, sample } from '../../support/world/size.js'
 
 interface Differences {
   readonly deleted: number[]

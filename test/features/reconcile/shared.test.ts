@@ -6,24 +6,34 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { parseInt64 } from '../../../src/engine/base/int64.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { SharedLook } from '../../../src/engine/run/askshared.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { markDeleted } from '../../../src/engine/run/tombstone.js'
-import { SharedRows } from '../../../src/engine/warehouse/sharedrows.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { tellWhy } from '../../../src/features/why/work.js'
 import { type Motion, transfer } from '../../../src/sandbox/index.js'
 import { expectOracle } from '../../derived/equal.js'
-import { compare, expected } from '../../support/cells.js'
-import { HandClock } from '../../support/clocks.js'
-import { labor, order, part, type ServiceOfOrder, stamp, storeOrders } from '../../support/orders.js'
-import { depsOf, known, type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { statusOf } from '../../support/status.js'
-import { wipe } from '../../support/through.js'
-import { keeping } from '../../support/versions.js'
-import { ask, prepareViews } from '../../support/views.js'
-import { describeBothWays, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import {
+  depsOf,
+  known,
+  markDeleted,
+  type RunOptions,
+  type RunReport,
+  SharedLook,
+  sync,
+} from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { statusOf } from '../../support/harness/status.js'
+import { ask, prepareViews } from '../../support/harness/views.js'
+import {
+  describeBothWays,
+  open,
+  rowsOf,
+  SharedRows,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { compare, expected } from '../../support/oracle/cells.js'
+import { keeping } from '../../support/oracle/versions.js'
+import { HandClock } from '../../support/world/clocks.js'
+import { labor, order, part, type ServiceOfOrder, stamp, storeOrders } from '../../support/world/orders.js'
+import { wipe } from '../../support/world/through.js'
 
 const orders = 'repair_orders'
 type Fields = Readonly<Record<string, unknown>>

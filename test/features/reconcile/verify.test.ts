@@ -1,18 +1,16 @@
 /** Verify: reports exactly what differs, and writes nothing at all. */
 import { describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
-import type { Source } from '../../../src/engine/source/source.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { runVerify, type VerifyReport } from '../../../src/features/reconcile/verifywork.js'
 import { verifyText } from '../../../src/features/reconcile/words.js'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../../src/sandbox/index.js'
-import { Between } from '../../support/between.js'
-import { at, fill, lose } from '../../support/notes.js'
-import { randomFrom } from '../../support/random.js'
-import { depsOf, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { sized } from '../../support/size.js'
-import { contents, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { depsOf, type Source, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { contents, open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
+import { at, fill, lose } from '../../support/world/notes.js'
+import { randomFrom } from '../../support/world/random.js'
+import { sized } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 /** More than the walk that catches up reads, so that ranges are counted. */

@@ -11,10 +11,10 @@ import { figureAmount } from '../../../src/features/report/amounts.js'
 import type { ReportData, ReportScope } from '../../../src/features/report/data.js'
 import { readReport } from '../../../src/features/report/read/read.js'
 import { createSandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { configure } from '../../support/place.js'
-import { scratch } from '../../support/scratch.js'
-import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { configure } from '../../support/harness/place.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { type Kind, reopen, warehouses } from '../../support/harness/warehouse.js'
 
 const now = new Date()
 /** The month this many before the current one, as `YYYY-MM`. */

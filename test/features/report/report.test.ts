@@ -8,16 +8,21 @@ import { dirname, join } from 'node:path'
 import { type KyselyPlugin, sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import type { Dialect, OneInstant } from '../../../src/engine/warehouse/dialect.js'
-import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { withAlerts } from '../../../src/features/health/tables.js'
 import { readReport } from '../../../src/features/report/read/read.js'
-import { type Ended, shopsync } from '../../support/call.js'
-import { configure } from '../../support/place.js'
-import { known } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { scratch } from '../../support/scratch.js'
-import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
+import { type Ended, shopsync } from '../../support/harness/call.js'
+import { configure } from '../../support/harness/place.js'
+import { known } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { scratch } from '../../support/harness/scratch.js'
+import {
+  type Dialect,
+  type Kind,
+  type OneInstant,
+  reopen,
+  Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
 
 /** Months of one, and weeks of the other, which opened recently. */
 const sandbox = await sandboxOfFile({

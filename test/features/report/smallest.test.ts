@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { configure } from '../../support/place.js'
-import { scratch } from '../../support/scratch.js'
-import { reopen, warehouses } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { configure } from '../../support/harness/place.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { reopen, warehouses } from '../../support/harness/warehouse.js'
 
 type Fields = Record<string, unknown>
 

@@ -7,19 +7,24 @@ import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { Settings } from '../../../src/engine/model/registry.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
-import { migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { whyText } from '../../../src/features/why/words.js'
 import { tellWhy } from '../../../src/features/why/work.js'
 import { template } from '../../../src/sandbox/index.js'
-import { model } from '../../support/model.js'
-import { at, fill, reconcile } from '../../support/notes.js'
-import type { Address } from '../../support/place.js'
-import { depsOf, known, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { model } from '../../support/harness/model.js'
+import type { Address } from '../../support/harness/place.js'
+import { depsOf, known, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import {
+  migrate,
+  plannedChanges,
+  reopen,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { at, fill, reconcile } from '../../support/world/notes.js'
 
 const sandbox = await sandboxOfFile()
 const configured = (notes: Settings[string]): Model => model(resources, { notes })

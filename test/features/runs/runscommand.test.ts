@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import type { PastRun } from '../../../src/features/runs/work.js'
 import { template } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { configure } from '../../support/place.js'
-import { syncInOrder } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { openAt, warehouses } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { configure } from '../../support/harness/place.js'
+import { syncInOrder } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { openAt, warehouses } from '../../support/harness/warehouse.js'
 
 const resources = ['categories', 'notes']
 const sandbox = await sandboxOfFile()

@@ -5,10 +5,16 @@ import { type AddressInfo, createConnection } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, viewedPlace } from '../../support/place.js'
-import { startPostgres } from '../../support/postgres.js'
-import { onlyJob, type RunningScheduler, startScheduler, until, writeJob } from '../../support/scheduler.js'
-import { scratch } from '../../support/scratch.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { startPostgres } from '../../support/harness/postgres.js'
+import {
+  onlyJob,
+  type RunningScheduler,
+  startScheduler,
+  until,
+  writeJob,
+} from '../../support/harness/scheduler.js'
+import { scratch } from '../../support/harness/scratch.js'
 
 let here: Place
 const resources = ['notes', 'categories']

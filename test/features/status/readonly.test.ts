@@ -6,10 +6,10 @@ import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Ended } from '../../support/call.js'
-import { type Place, viewedPlace } from '../../support/place.js'
-import { Program, program } from '../../support/process.js'
-import { sample } from '../../support/size.js'
+import type { Ended } from '../../support/harness/call.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { Program, program } from '../../support/harness/process.js'
+import { sample } from '../../support/world/size.js'
 
 /** root may write everything: then the commands run as nobody. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CursorHealth } from '../../../src/features/health/cursorhealth.js'
 import type { StatusReport } from '../../../src/features/health/statusdocument.js'
 import { statusText } from '../../../src/features/health/words.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, place } from '../../support/harness/place.js'
 
 let here: Place
 beforeAll(async () => {

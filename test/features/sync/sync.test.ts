@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { shopsync } from '../../support/call.js'
-import { cloneSqlite } from '../../support/clones.js'
-import { type Place, place } from '../../support/place.js'
-import { spawned } from '../../support/process.js'
+import { shopsync } from '../../support/harness/call.js'
+import { cloneSqlite } from '../../support/harness/clones.js'
+import { type Place, place } from '../../support/harness/place.js'
+import { spawned } from '../../support/harness/process.js'
+import type { RunReport } from '../../support/harness/runs.js'
 
 let here: Place
 

@@ -1,14 +1,13 @@
 /** What waiting events weigh when due rounds and rings rank lists, on both warehouses. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { addMicros, canonical } from '../../../src/engine/base/timestamp.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { eventsText } from '../../../src/features/events/eventlist.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { dueCursors } from '../../../src/features/events/waiting.js'
 import { Announcements, type InboxNeeds } from '../../../src/features/targets/announced.js'
-import { HandClock } from '../../support/clocks.js'
-import { putEvents } from '../../support/inboxrows.js'
-import { reopen, warehouses } from '../../support/warehouse.js'
+import { reopen, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
+import { putEvents } from '../../support/world/inboxrows.js'
 
 const clock = new HandClock('2026-03-04T12:00:00Z')
 const now = canonical('2026-03-04T12:00:00Z') ?? ''

@@ -2,16 +2,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { nothingHeard, totalsOf } from '../../../src/features/targets/duelists.js'
 import { allLists } from '../../../src/features/targets/sql.js'
 import { withDelays } from '../../../src/features/targets/tables.js'
 import { createSandbox, template } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import type { Address } from '../../support/place.js'
-import { scratch } from '../../support/scratch.js'
-import { bothWarehouses, openAt, warehouses } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import type { Address } from '../../support/harness/place.js'
+import type { RunReport } from '../../support/harness/runs.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { bothWarehouses, openAt, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 
 const resources = ['notes', 'shops', 'vendors']
 const sandbox = await createSandbox({ data: 'none' })

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { type RateOptions, template } from '../../../src/sandbox/index.js'
-import { type Place, syncedPlace, viewedPlace } from '../../support/place.js'
+import { type Place, syncedPlace, viewedPlace } from '../../support/harness/place.js'
+import type { RunReport } from '../../support/harness/runs.js'
 
 let here: Place
 const targets = { '*': 'PT6H', repair_orders: 'PT15M' }

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, expect, it } from 'vitest'
 import type { Int64 } from '../../../schema/resource.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { type SandboxOptions, template } from '../../../src/sandbox/index.js'
-import { type Place, syncedPlace, viewedPlace } from '../../support/place.js'
+import { type Place, syncedPlace, viewedPlace } from '../../support/harness/place.js'
+import type { RunReport } from '../../support/harness/runs.js'
 
 let here: Place
 const targets = { '*': 'PT6H' }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { expect, it } from 'vitest'
-import { compiledOf } from '../../support/compiled.js'
+import { compiledOf } from '../../support/harness/compiled.js'
 
 /** The compiled files that a file loads before it runs, itself among them. */
 function loadedBy(file: string, found = new Set<string>()): Set<string> {

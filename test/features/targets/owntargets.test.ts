@@ -2,15 +2,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { FreshnessPlan, ResourceFreshnessStatus } from '../../../src/features/targets/freshnessplan.js'
 import { withDelays } from '../../../src/features/targets/tables.js'
 import { createSandbox, template } from '../../../src/sandbox/index.js'
-import { type Ended, shopsync } from '../../support/call.js'
-import type { Address } from '../../support/place.js'
-import { scratch } from '../../support/scratch.js'
-import { openAt, warehouses } from '../../support/warehouse.js'
+import { type Ended, shopsync } from '../../support/harness/call.js'
+import type { Address } from '../../support/harness/place.js'
+import type { RunReport } from '../../support/harness/runs.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { openAt, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 
 const resources = ['notes', 'shops', 'vendors']
 const sandbox = await createSandbox({ data: 'none' })

@@ -1,17 +1,15 @@
 /** What a round reads from the warehouse, and works on, is the same in both warehouses. */
 import { describe, expect, it } from 'vitest'
 import { addMicros, toMicros } from '../../../src/engine/base/timestamp.js'
-import type { WantedCursors } from '../../../src/engine/warehouse/wantedcursors.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { countDelays } from '../../../src/features/targets/delays.js'
 import { type DueList, dueLists, nothingHeard } from '../../../src/features/targets/duelists.js'
 import { planFreshness, readFreshness } from '../../../src/features/targets/freshnessplan.js'
 import { type CheckRow, uncheckedLists } from '../../../src/features/targets/sql.js'
 import { template } from '../../../src/sandbox/index.js'
-import { HandClock } from '../../support/clocks.js'
-import { known, type RunOptions, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { bothWarehouses, open } from '../../support/warehouse.js'
+import { known, type RunOptions, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { bothWarehouses, open, type WantedCursors, type Warehouse } from '../../support/harness/warehouse.js'
+import { HandClock } from '../../support/world/clocks.js'
 
 const begin = '2026-03-01T00:00:00.000000Z'
 const clock = new HandClock(begin)

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { FreshnessPlan, ResourceFreshnessStatus } from '../../../src/features/targets/freshnessplan.js'
 import { template } from '../../../src/sandbox/index.js'
-import { type Place, syncedPlace } from '../../support/place.js'
+import { type Place, syncedPlace } from '../../support/harness/place.js'
 
 let here: Place
 const targets = { '*': 'PT6H', repair_orders: 'PT15M' }

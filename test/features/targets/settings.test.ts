@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseDuration } from '../../../src/engine/config/duration.js'
 import { durationText } from '../../../src/engine/config/targetsection.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, place } from '../../support/harness/place.js'
 
 let here: Place
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 /** Polls and checks of deletions share one round's requests. */
 import { expect, it } from 'vitest'
-import { PlayedDay } from '../../support/playedday.js'
-import { playedTargets } from '../../support/playedfigures.js'
-import { warehouses } from '../../support/warehouse.js'
+import { warehouses } from '../../support/harness/warehouse.js'
+import { PlayedDay } from '../../support/world/playedday.js'
+import { playedTargets } from '../../support/world/playedfigures.js'
 
 const hour = 3_600_000
 

@@ -1,7 +1,7 @@
 /** A small window, simulated: what the ranking achieves, and what the forecast predicts for it (bench/freshness.ts). */
 import { describe, expect, it } from 'vitest'
 import { simulate } from '../../../bench/freshness/simulated.js'
-import { isWhole } from '../../support/size.js'
+import { isWhole } from '../../support/world/size.js'
 
 const shops = { tenants: isWhole() ? 30 : 12, days: 2, daysBefore: 3, seed: 1 }
 

@@ -3,12 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { addMicros, canonical } from '../../../src/engine/base/timestamp.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { StatusReport } from '../../../src/features/health/statusdocument.js'
 import { withDelays } from '../../../src/features/targets/tables.js'
 import { template } from '../../../src/sandbox/index.js'
-import { type Address, type Place, place } from '../../support/place.js'
-import { reopen, warehouses } from '../../support/warehouse.js'
+import { type Address, type Place, place } from '../../support/harness/place.js'
+import { reopen, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 
 const targets = { '*': 'PT1M' }
 /** The shortest that goes with `atLeast`: an hour and a minute. */

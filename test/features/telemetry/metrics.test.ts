@@ -4,10 +4,6 @@
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { Retry } from '../../../src/engine/base/errors.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import type { Dialect } from '../../../src/engine/warehouse/dialect.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { startRun } from '../../../src/engine/warehouse/runs.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import {
@@ -17,11 +13,19 @@ import {
   workerGauges,
 } from '../../../src/features/health/metricnames.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { Metrics, metricsOf } from '../../support/metrics.js'
-import { depsOf, type RunOptions, sync } from '../../support/run.js'
-import { closeAll } from '../../support/server.js'
-import { through } from '../../support/through.js'
-import { open, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { Metrics, metricsOf } from '../../support/harness/metrics.js'
+import { depsOf, type RunOptions, type RunReport, sync } from '../../support/harness/runs.js'
+import { closeAll } from '../../support/harness/server.js'
+import {
+  type Dialect,
+  migrate,
+  open,
+  reopen,
+  rowsOf,
+  startRun,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { through } from '../../support/world/through.js'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -14,8 +14,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Metrics } from '../../support/metrics.js'
-import { type Place, viewedPlace } from '../../support/place.js'
+import { Metrics } from '../../support/harness/metrics.js'
+import { type Place, viewedPlace } from '../../support/harness/place.js'
 
 let here: Place
 const file = 'collected/shopsync.prom'

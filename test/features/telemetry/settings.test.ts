@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { metricsSettings } from '../../../src/features/health/metricssettings.js'
-import { checks } from '../../support/checks.js'
+import { checks } from '../../support/harness/checks.js'
 
 const read = (metrics?: object) =>
   metricsSettings(

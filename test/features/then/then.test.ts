@@ -6,24 +6,29 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { addMicros, fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { openLease } from '../../../src/engine/warehouse/openlease.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { aroundJobs, jobFolders, readJob } from '../../../src/features/jobs/jobfile.js'
 import { carryOutJob } from '../../../src/features/jobs/work.js'
 import { readChanges } from '../../../src/features/then/changes.js'
 import type { Invocation } from '../../../src/shell/command.js'
 import { withContext } from '../../../src/shell/commandcontext.js'
-import { type Receiver, receiver, signingKey } from '../../support/alerting.js'
-import { type Ended, shopsync } from '../../support/call.js'
-import { compiledOf } from '../../support/compiled.js'
-import { type Listening, sendEvent, startListening } from '../../support/listening.js'
-import { type Place, place } from '../../support/place.js'
-import { Program, program } from '../../support/process.js'
-import { eventBody } from '../../support/receiver.js'
-import { until, writeJob } from '../../support/scheduler.js'
-import { closeAll } from '../../support/server.js'
-import { bothWarehouses, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { type Ended, shopsync } from '../../support/harness/call.js'
+import { compiledOf } from '../../support/harness/compiled.js'
+import { type Listening, sendEvent, startListening } from '../../support/harness/listening.js'
+import { type Place, place } from '../../support/harness/place.js'
+import { Program, program } from '../../support/harness/process.js'
+import { eventBody } from '../../support/harness/receiver.js'
+import type { RunReport } from '../../support/harness/runs.js'
+import { until, writeJob } from '../../support/harness/scheduler.js'
+import { closeAll } from '../../support/harness/server.js'
+import {
+  bothWarehouses,
+  openLease,
+  reopen,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { type Receiver, receiver, signingKey } from '../../support/world/alerting.js'
 
 interface Told {
   readonly run_id: string | null
@@ -532,7 +537,7 @@ describe.each(warehouses())('$name', (kind) => {
       change(detail)
       const env = {
         ...{ PATH, API_SECRET: here.sandbox.secret, CLOCK_AHEAD: String(ahead) },
-        NODE_OPTIONS: `--import=${pathToFileURL(compiledOf('test/support/shiftedclock.ts')).href}`,
+        NODE_OPTIONS: `--import=${pathToFileURL(compiledOf('test/support/world/shiftedclock.ts')).href}`,
       }
       const shifted = (): Promise<Ended> => new Program(program, ['sync'], { cwd: here.folder, env }).ended
       const { code, stderr } = await (ahead === 0 ? here.run('sync') : shifted())

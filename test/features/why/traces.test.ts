@@ -3,19 +3,23 @@ import { existsSync, readFileSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { forgetEmptyTable } from '../../../src/engine/warehouse/postgres/erase.js'
-import { liftForgotten } from '../../../src/engine/warehouse/tenants.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { template } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/call.js'
-import { onServer } from '../../support/databases.js'
-import { configure } from '../../support/place.js'
-import { depsOf, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { through } from '../../support/through.js'
-import { bothWarehouses, openAt, reopen } from '../../support/warehouse.js'
+import { shopsync } from '../../support/harness/call.js'
+import { onServer } from '../../support/harness/databases.js'
+import { configure } from '../../support/harness/place.js'
+import { depsOf, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import {
+  bothWarehouses,
+  forgetEmptyTable,
+  liftForgotten,
+  migrate,
+  openAt,
+  reopen,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
+import { through } from '../../support/world/through.js'
 
 const word = 'Grzegorz Brzeczyszczykiewicz'
 const sandbox = await sandboxOfFile()

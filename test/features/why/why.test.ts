@@ -1,14 +1,13 @@
 /** Why: which request wrote a row, and what the source has now; and how little is stored for that. */
 import { describe, expect, it } from 'vitest'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { whyText } from '../../../src/features/why/words.js'
 import { tellWhy, type Why } from '../../../src/features/why/work.js'
 import { createSandbox, serviceTemplate, template } from '../../../src/sandbox/index.js'
-import { at, fill, lose, reconcile, timeOf } from '../../support/notes.js'
-import { depsOf, known, sync } from '../../support/run.js'
-import { sandboxOfFile } from '../../support/sandbox.js'
-import { isWhole } from '../../support/size.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { depsOf, known, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { at, fill, lose, reconcile, timeOf } from '../../support/world/notes.js'
+import { isWhole } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 

@@ -1,0 +1,145 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
+/** The program in a folder with a configuration, called in this process: for the tests of the commands. */
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/index.js'
+import { type Ended, shopsync } from './call.js'
+import type { Target } from './runs.js'
+import { scratch } from './scratch.js'
+
+export interface Address {
+  readonly url: string
+  readonly schema: string
+  /** From how many rows on a page goes to SQLite's writer thread. */
+  readonly threadFrom?: number
+}
+
+/** Makes a folder with a configuration for the sandbox and a warehouse; returns the configuration's path. */
+export function configure(
+  sandbox: Target,
+  { url, schema }: Address,
+  resources: readonly string[],
+  more: {
+    readonly sync?: object
+    readonly api?: object
+    readonly resources?: object
+    readonly report?: object
+    readonly schedule?: object
+    readonly alerts?: object
+    readonly metrics?: object
+    readonly events?: object
+    readonly targets?: object
+    readonly polling?: object
+    readonly workers?: object
+  } = {},
+): string {
+  const { url: baseUrl, partnerId, secret } = sandbox
+  const warehouse = url.startsWith('sqlite:') ? { url } : { url, schema }
+  const config = {
+    api: { baseUrl, partnerId, secret, ...more.api },
+    warehouse,
+    sync: { resources, ...more.sync },
+    ...(more.resources && { resources: more.resources }),
+    ...(more.report && { report: more.report }),
+    ...(more.schedule && { schedule: more.schedule }),
+    ...(more.alerts && { alerts: more.alerts }),
+    ...(more.metrics && { metrics: more.metrics }),
+    ...(more.events && { events: more.events }),
+    ...(more.targets && { targets: more.targets }),
+    ...(more.polling && { polling: more.polling }),
+    ...(more.workers && { workers: more.workers }),
+  }
+  const file = join(scratch(), 'config.json')
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
+  return file
+}
+
+/** A working directory with a configuration for a small sandbox. */
+export interface Place {
+  readonly folder: string
+  readonly sandbox: Sandbox
+  run(...words: string[]): Promise<Ended>
+  /** Rewrites config.json, with these settings over the usual ones. */
+  configure(more?: Record<string, unknown>): void
+  remove(): Promise<void>
+}
+
+export async function place(options: SandboxOptions = {}): Promise<Place> {
+  const folder = scratch()
+  const sandbox = await createSandbox({ tenants: 2, repairOrders: 12, seed: 3, ...options })
+  const configure = (more: Record<string, unknown> = {}): void => {
+    const usual: Record<string, object> = {
+      api: {
+        baseUrl: sandbox.url,
+        partnerId: sandbox.partnerId,
+        secret: '${API_SECRET}',
+        retry: { attempts: 2, base: 'PT0.01S', max: 'PT0.02S' },
+      },
+      warehouse: { url: 'sqlite:./data/warehouse.db' },
+    }
+    const names = new Set([...Object.keys(usual), ...Object.keys(more)])
+    const isGroup = (value: unknown): value is object => typeof value === 'object' && !Array.isArray(value)
+    const merged = [...names].map((name) => {
+      const own = more[name] ?? {}
+      return [name, isGroup(own) ? { ...usual[name], ...own } : own]
+    })
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(Object.fromEntries(merged)))
+  }
+  mkdirSync(join(folder, 'data'))
+  configure()
+  return {
+    folder,
+    sandbox,
+    configure,
+    run: (...words) => shopsync(words, { cwd: folder, env: { API_SECRET: sandbox.secret } }),
+    remove: async () => {
+      await sandbox.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** The same with the tables and views that `shopsync migrate` makes: for tests that aren't about a warehouse's first run. */
+export async function viewedPlace(options: SandboxOptions = {}): Promise<Place> {
+  const here = await place(options)
+  const { cloneSqlite } = await import('./clones.js')
+  await cloneSqlite(join(here.folder, 'data/warehouse.db'), 'viewed')
+  return here
+}
+
+interface Synced {
+  readonly at: number
+  /** Where its sandbox was, and the end of the sandbox's records. */
+  readonly sandbox: Pick<SandboxOptions, 'port' | 'until'>
+  readonly data: string
+}
+const synced = new Map<string, Synced>()
+/** Targets tell a list that was read now from one that was read minutes ago. */
+const keptFor = 180_000
+
+/**
+ * A place whose warehouse has just been synced. A test that wants one like an earlier one gets a copy of its warehouse, and
+ * a sandbox with the same records at the same address.
+ */
+export async function syncedPlace(options: SandboxOptions, config: Record<string, object>): Promise<Place> {
+  const key = JSON.stringify([options, config])
+  const kept = synced.get(key)
+  if (kept && existsSync(kept.data) && Date.now() - kept.at < keptFor) {
+    // Somebody else may listen there by now.
+    const again = await place({ ...options, ...kept.sandbox }).catch(() => undefined)
+    if (again) {
+      again.configure(config)
+      cpSync(kept.data, join(again.folder, 'data'), { recursive: true })
+      return again
+    }
+  }
+  const until = new Date().toISOString()
+  const here = await viewedPlace({ until, ...options })
+  here.configure(config)
+  const { code, stderr } = await here.run('sync', '--quiet')
+  if (code !== 0) throw new Error(`The first sync ended with ${code}: ${stderr}`)
+  const data = scratch()
+  cpSync(join(here.folder, 'data'), data, { recursive: true })
+  synced.set(key, { at: Date.now(), sandbox: { port: Number(new URL(here.sandbox.url).port), until }, data })
+  return here
+}

@@ -1,0 +1,199 @@
+/**
+ * One run of the sync as the command line would make it, but in this process and with access to every seam: the clock,
+ * the pages, the source. Every room's tests run the sync through this file. Doesn't use vitest, so
+ * `test/support/harness/worker.ts` can use it in its own process.
+ */
+import { resources } from '../../../schema/index.js'
+import { type Clock, Stamps, systemClock } from '../../../src/engine/base/clock.js'
+import { describeError, isExpected } from '../../../src/engine/base/errors.js'
+import type { Shard } from '../../../src/engine/base/shard.js'
+import type { Model } from '../../../src/engine/model/resourcemodel.js'
+import { runSync } from '../../../src/engine/run/run.js'
+import type { BesideWork, Dependencies } from '../../../src/engine/run/runcontext.js'
+import type { Note, Observer, RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
+import { createSource } from '../../../src/engine/source/client.js'
+import type { Source } from '../../../src/engine/source/source.js'
+import { newestStamp } from '../../../src/engine/warehouse/runs.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
+import { begun } from '../world/begins.js'
+import { model } from './model.js'
+
+// What tests of components reach of the engine: a room that is rebuilt is followed here, and in no test.
+export { SharedLook } from '../../../src/engine/run/askshared.js'
+export { readAuthorizations } from '../../../src/engine/run/authorizations.js'
+export { ById } from '../../../src/engine/run/byid.js'
+export { Confirmation } from '../../../src/engine/run/confirm.js'
+export type { Begin } from '../../../src/engine/run/cursor.js'
+export type { CursorList } from '../../../src/engine/run/cursorlist.js'
+export { timeLimit } from '../../../src/engine/run/ending.js'
+export { readHolders, readLastRun } from '../../../src/engine/run/lastrun.js'
+export { latenessOf, overlapOf } from '../../../src/engine/run/lateness.js'
+export { polled } from '../../../src/engine/run/polls.js'
+export { floorOf } from '../../../src/engine/run/resumecursor.js'
+export { runStep, runSync } from '../../../src/engine/run/run.js'
+export type { Dependencies } from '../../../src/engine/run/runcontext.js'
+export type {
+  CursorChoice,
+  CursorReport,
+  Mode,
+  Note,
+  RunReport,
+  RunRequest,
+  TimeRange,
+} from '../../../src/engine/run/runreport.js'
+export { type JobPlan, type JobWork, runJob, type StepGiven } from '../../../src/engine/run/steps.js'
+export type { Run } from '../../../src/engine/run/tenant.js'
+export { markDeleted } from '../../../src/engine/run/tombstone.js'
+export { beginnings } from '../../../src/engine/run/wholelists.js'
+export type { RequestInfo } from '../../../src/engine/source/http/exchange.js'
+export type { RetryInfo } from '../../../src/engine/source/http/retry.js'
+export type {
+  ListRequest,
+  Page,
+  PlainRequest,
+  Reply,
+  Shown,
+  Source,
+} from '../../../src/engine/source/source.js'
+
+export const known: Model = model(resources)
+
+/** How to reach a sandbox. */
+export type Target = Pick<Sandbox, 'url' | 'partnerId' | 'secret'>
+
+/** A run's request, and its dependencies if the usual ones don't fit. */
+/** Ends the run that it is thrown in, like a kill: `depsOf` sees to that. */
+export class Killed extends Error {
+  override readonly name = 'Killed'
+
+  constructor(message = 'killed') {
+    super(message)
+  }
+}
+
+export interface RunOptions extends Partial<RunRequest> {
+  readonly known?: Model
+  readonly exceptTenants?: readonly number[]
+  readonly clock?: Clock
+  readonly overlapMs?: number
+  readonly historyKeepMs?: number
+  readonly concurrency?: number
+  readonly signal?: AbortSignal
+  readonly timeLimited?: boolean
+  readonly leaseMs?: number
+  /** The part of the tenants whose lease the run takes. */
+  readonly shard?: Shard
+  readonly pageSizes?: readonly number[]
+  readonly readAhead?: number
+  /** Whether a run goes on after an error of ours in one list, as it does for users. Default: it ends with that error. */
+  readonly toleratesBugs?: boolean
+  readonly random?: () => number
+  readonly notices?: [string, Record<string, unknown>][]
+  /** Sits between the sync and the API: to end it in the middle, or to lie to it. */
+  readonly around?: (source: Source) => Source
+  /** How long to wait for a response, and how much of one to read. */
+  readonly timeoutMs?: number
+  readonly maxBodyBytes?: number
+  /** The most records to request at once. */
+  readonly pageSize?: number
+  /** What happens alongside the plan. */
+  readonly beside?: BesideWork
+  /** Called with what polls have fetched. */
+  readonly arrived?: NonNullable<Dependencies['arrived']>
+  /** A different address than the sandbox's. */
+  readonly baseUrl?: string
+}
+
+/** The real client on the sandbox, with few retries and short waits. */
+function connect(sandbox: Target, stamps: Stamps, clock: Clock, options: RunOptions): Source {
+  const timeout = options.timeoutMs ?? 5000
+  return createSource({
+    baseUrl: options.baseUrl ?? sandbox.url,
+    partnerId: sandbox.partnerId,
+    secret: sandbox.secret,
+    timeouts: { connect: timeout, headers: timeout, body: timeout, request: timeout },
+    ...(options.maxBodyBytes !== undefined && { maxBodyBytes: options.maxBodyBytes }),
+    ...(options.pageSize !== undefined && { pageSize: options.pageSize }),
+    rateReserve: 0,
+    clock,
+    stamps,
+    userAgent: 'shopsync-test',
+    gzip: false,
+    retry: { attempts: 3, baseMs: 1, maxMs: 5 },
+  })
+}
+
+/** The dependencies of a run on the sandbox and a warehouse. */
+export async function depsOf(
+  sandbox: Target,
+  warehouse: Warehouse,
+  options: RunOptions = {},
+): Promise<{ deps: Dependencies; close: () => Promise<void> }> {
+  const { clock = systemClock, overlapMs = 300_000, concurrency = 4 } = options
+  const stamps = new Stamps(clock, await newestStamp(warehouse))
+  const source = connect(sandbox, stamps, clock, options)
+  const told: Note = (message, fields) => void options.notices?.push([message, fields])
+  const survived: Observer['survived'] = (error, message, fields = {}) => {
+    told(message, { ...fields, error: describeError(error) })
+    // Laws and kills throw within the run. If it went on, nobody would hear of them.
+    if (!options.toleratesBugs && !isExpected(error)) throw error
+  }
+  const deps: Dependencies = {
+    config: {
+      sync: {
+        tenants: 'all',
+        exceptTenants: options.exceptTenants ?? [],
+        resources: 'all',
+        overlap: overlapMs,
+        concurrency,
+      },
+      ...(options.historyKeepMs !== undefined && { history: { keep: options.historyKeepMs } }),
+    },
+    get model() {
+      return warehouse.model
+    },
+    warehouse,
+    source: options.around ? options.around(source) : source,
+    clock,
+    stamps,
+    observer: { notice: told, warning: told, survived },
+    signal: options.signal ?? new AbortController().signal,
+    ...(options.timeLimited !== undefined && { timeLimited: options.timeLimited }),
+    ...(options.pageSizes && { pageSizes: options.pageSizes }),
+    ...(options.readAhead !== undefined && { readAhead: options.readAhead }),
+    ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
+    ...(options.shard && { shard: options.shard }),
+    ...(options.random && { random: options.random }),
+    ...(options.arrived && { arrived: options.arrived }),
+    ...(options.beside && { beside: options.beside }),
+  }
+  return { deps, close: () => source.close() }
+}
+
+export async function sync(
+  sandbox: Target,
+  warehouse: Warehouse,
+  options: RunOptions = {},
+): Promise<RunReport> {
+  const { mode = 'sync', tenants = null, resources = null, full, acceptDeletes, ranges } = options
+  const { deps, close } = await depsOf(sandbox, warehouse, options)
+  try {
+    const request = {
+      ...{ mode, job: null, tenants, resources },
+      ...(full !== undefined && { full }),
+      ...(acceptDeletes !== undefined && { acceptDeletes }),
+      ...(ranges && { ranges }),
+    }
+    return await runSync(deps, begun(request))
+  } finally {
+    await close()
+  }
+}
+
+/** A run that reads one cursor after the other, so that its requests and statements come in the same order each time. */
+export const syncInOrder = (
+  sandbox: Target,
+  warehouse: Warehouse,
+  options: RunOptions = {},
+): Promise<RunReport> => sync(sandbox, warehouse, { concurrency: 1, ...options })

@@ -1,0 +1,28 @@
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import {
+  readStatus,
+  type StatusOptions,
+  type StatusReport,
+} from '../../../src/features/health/statusdocument.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
+
+const day = 86_400_000
+
+/** The status of the notes in a sandbox's warehouse, with the usual limits. */
+export const statusOf = (
+  sandbox: Pick<Sandbox, 'url' | 'partnerId'>,
+  warehouse: Warehouse,
+  options: Pick<StatusOptions, 'nowMicros'> & Partial<StatusOptions>,
+): Promise<StatusReport> =>
+  readStatus({
+    warehouse,
+    label: '',
+    source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId },
+    resources: ['notes'],
+    tenants: null,
+    exceptTenants: [],
+    shards: 0,
+    staleAfterMs: day,
+    deletesUncheckedAfterMs: 3 * day,
+    ...options,
+  })

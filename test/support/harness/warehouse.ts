@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
+import type { Model } from '../../../src/engine/model/resourcemodel.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
+import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { clonePostgres, cloneSqlite, postgresOfRun, type TemplateName } from './clones.js'
+import { templateSchema } from './databases.js'
+import type { Address } from './place.js'
+import { known } from './runs.js'
+import { scratch } from './scratch.js'
+import { pagesToThreads } from './thread.js'
+
+// What tests of components reach of the engine: a room that is rebuilt is followed here, and in no test.
+export { changesThrough } from '../../../src/engine/warehouse/changesthrough.js'
+export { readCursors } from '../../../src/engine/warehouse/cursors.js'
+export { type Db, rootTable } from '../../../src/engine/warehouse/database.js'
+export {
+  type Deliveries,
+  deliveriesOf,
+  partName,
+  type Round,
+  type Taken,
+  waitsAfterBug,
+} from '../../../src/engine/warehouse/deliveries.js'
+export type { Rules } from '../../../src/engine/warehouse/derived.js'
+export type { Dialect, OneInstant } from '../../../src/engine/warehouse/dialect.js'
+export { hasWentBack } from '../../../src/engine/warehouse/fence.js'
+export { readForgottenRecords } from '../../../src/engine/warehouse/forgottenrecords.js'
+export { hideStored } from '../../../src/engine/warehouse/hiding.js'
+export { isDead, thisMachine } from '../../../src/engine/warehouse/holderprocess.js'
+export { addLateness, type LatenessWay, readLateness } from '../../../src/engine/warehouse/latenessrows.js'
+export { usualRules } from '../../../src/engine/warehouse/learnedrules.js'
+export {
+  claimLease,
+  type Lease,
+  lockHolder,
+  takeLease,
+  wantLease,
+  wishes,
+} from '../../../src/engine/warehouse/lease.js'
+export { LeaseHeld, listenCommand } from '../../../src/engine/warehouse/leaserows.js'
+export { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
+export { lookAgain, migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
+export { RowSettings, rowSettingsName } from '../../../src/engine/warehouse/oneconfiguration.js'
+export { openLease, type WriterLease } from '../../../src/engine/warehouse/openlease.js'
+export { biToolsOf, openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
+export { binaryArrays } from '../../../src/engine/warehouse/postgres/arrays.js'
+export { connecting } from '../../../src/engine/warehouse/postgres/connection.js'
+export { forgetEmptyTable } from '../../../src/engine/warehouse/postgres/erase.js'
+export { timestampOf } from '../../../src/engine/warehouse/postgres/sessiontime.js'
+export {
+  countRecords,
+  halfComputed,
+  readOutdated,
+  recompute,
+} from '../../../src/engine/warehouse/recompute.js'
+export { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
+export { pendingRewrites, rewriteRows, tablesToRewrite } from '../../../src/engine/warehouse/rewrites.js'
+export { hasRunSince, shardsOfRound } from '../../../src/engine/warehouse/rounds.js'
+export { endRun, lastTurns, startRun } from '../../../src/engine/warehouse/runs.js'
+export { isOfShard } from '../../../src/engine/warehouse/shardsql.js'
+export { SharedRows } from '../../../src/engine/warehouse/sharedrows.js'
+export { sharedWindow } from '../../../src/engine/warehouse/sharedwindow.js'
+export { forgottenTenants, grantTenants, liftForgotten } from '../../../src/engine/warehouse/tenants.js'
+export type { Session } from '../../../src/engine/warehouse/transaction.js'
+export type { Applied, Batch } from '../../../src/engine/warehouse/versionbatch.js'
+export type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
+export type { WantedCursors } from '../../../src/engine/warehouse/wantedcursors.js'
+export { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+
+export { contents, rowsOf } from '../oracle/rows.js'
+
+/** One kind of warehouse that a test body runs on. */
+export interface Kind {
+  readonly name: 'sqlite' | 'postgres'
+  /** From how many rows on a page goes to SQLite's writer thread. */
+  readonly threadFrom?: number
+  /** Where a test can make its own warehouse: nothing is there yet. */
+  address(): Address
+  /** Where a test's own warehouse is, with the tables of the usual model: a copy of the run's template. */
+  migrated(): Promise<Address>
+  /** The same as `shopsync migrate` leaves it, with views: for commands, whose first run makes them. */
+  viewed(): Promise<Address>
+}
+
+const file = (): string => join(scratch(), 'warehouse.db')
+const sqliteFrom = (threadFrom: number): Kind => {
+  const copied = async (of: TemplateName): Promise<Address> => {
+    const path = file()
+    await cloneSqlite(path, of)
+    return { url: `sqlite:${path}`, schema: templateSchema, threadFrom }
+  }
+  return {
+    name: 'sqlite',
+    threadFrom,
+    address: () => ({ url: `sqlite:${file()}`, schema: templateSchema, threadFrom }),
+    migrated: () => copied('engine'),
+    viewed: () => copied('viewed'),
+  }
+}
+/** Without the writer thread: to start it takes as long as a small warehouse's first load. Commands use it. */
+const sqlite = sqliteFrom(Number.POSITIVE_INFINITY)
+const postgres: Kind = {
+  name: 'postgres',
+  address: () => ({ url: postgresOfRun().url, schema: `t_${randomBytes(6).toString('hex')}` }),
+  migrated: async () => ({ url: await clonePostgres(), schema: templateSchema }),
+  viewed: async () => ({ url: await clonePostgres('viewed'), schema: templateSchema }),
+}
+
+/**
+ * For the laws, the contract that every dialect keeps, and whatever a dialect does (it stores, erases, locks, upgrades,
+ * answers the SQL of views, is killed): SQLite and Postgres.
+ */
+export function bothWarehouses(): Kind[] {
+  postgresOfRun()
+  return [sqlite, postgres]
+}
+
+/**
+ * For tests of everything above the dialects, for which all warehouses are the same: SQLite, and with WAREHOUSES=both
+ * Postgres too. The laws and the tests of the dialects show that they are the same.
+ */
+export const warehouses = (): Kind[] => (inject('warehouses') === 'both' ? bothWarehouses() : [sqlite])
+
+/** The address of the run's Postgres. */
+export const postgresUrl = (): string => postgresOfRun().url
+
+/** SQLite with every page written by the writer thread, and without that thread. */
+export const sqliteBothWays = (): [way: string, kind: Kind][] => [
+  ['sqlite, every page through the writer thread', sqliteFrom(0)],
+  ['sqlite, no page through the writer thread', sqlite],
+]
+
+/**
+ * For the laws: SQLite with every page written by the writer thread, SQLite without that thread, and Postgres. Which
+ * pages go to the thread only affects speed, so every law has to hold both ways.
+ */
+export function describeBothWays(describeKind: (kind: Kind) => void): void {
+  const others = bothWarehouses().filter(({ name }) => name !== 'sqlite')
+  const ways = [...sqliteBothWays(), ...others.map((kind) => [kind.name, kind] as const)]
+  describe.each(ways)('%s', (_way, kind) => {
+    let before = 0
+    beforeAll(() => {
+      before = pagesToThreads()
+    })
+    describeKind(kind)
+    it('wrote its pages that way', () => {
+      expect(pagesToThreads() - before > 0).toBe(kind.threadFrom === 0)
+    })
+  })
+}
+
+/** Waits between attempts when a warehouse is down: short, so that a test of it takes no time. */
+const retryWaits = [0, 5, 20, 50, 100, 200, 400, 800]
+
+const textOf = ({ tables, histories }: Model): string => JSON.stringify([tables, histories])
+const usual = textOf(known)
+
+/** Whether the templates have the tables of this model. */
+const fitsTemplate = (model: Model): boolean => model === known || textOf(model) === usual
+
+/** A test's own warehouse, with the tables of the model. */
+export async function open(kind: Kind, model: Model = known): Promise<Warehouse> {
+  return fitsTemplate(model) ? reopen(await kind.migrated(), model) : openAt(kind.address(), model)
+}
+
+/** A warehouse at that address, with the tables of the model. */
+export async function openAt(address: Address, model: Model = known): Promise<Warehouse> {
+  const warehouse = await reopen(address, model)
+  await migrate(warehouse)
+  return warehouse
+}
+
+/** Another connection to the same warehouse, as another process would have. */
+export const reopen = (address: Address, model: Model = known): Promise<Warehouse> =>
+  openWarehouse({ ...address, model, retryWaits })

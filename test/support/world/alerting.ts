@@ -1,0 +1,144 @@
+/**
+ * Runs of the sync on a sandbox, each followed by its alerts, as the command line does it: to real receivers, on a
+ * clock that both share. Doesn't use vitest.
+ */
+
+import { tmpdir } from 'node:os'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import { type Secret, Secret as SecretText } from '../../../src/engine/config/secret.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { type AlertKind, type AlertRule, alertKinds } from '../../../src/features/health/alertsettings.js'
+import type { AlertMessage } from '../../../src/features/health/alerttext.js'
+import type { EndedRun } from '../../../src/features/health/incidentchanges.js'
+import { type AlertOptions, tellAfter } from '../../../src/features/health/tellrules.js'
+import { isOfTheRun } from '../../../src/features/health/wholetrouble.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
+import { type RunOptions, sync } from '../harness/runs.js'
+import { httpServer } from '../harness/server.js'
+import { SkippingClock } from './clocks.js'
+
+export const signingKey = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+
+/** A webhook that stores what it gets. */
+export interface Receiver {
+  readonly url: string
+  readonly got: { readonly headers: Record<string, string>; readonly body: string }[]
+  /** Its answer; 0: none at all. */
+  status: number
+  /** The messages since the last call. */
+  take(): AlertMessage[]
+}
+
+export async function receiver(): Promise<Receiver> {
+  const got: Receiver['got'] = []
+  let taken = 0
+  const { url } = await httpServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (text: string) => {
+      body += text
+    })
+    request.on('end', () => {
+      got.push({ headers: request.headers as Record<string, string>, body })
+      if (self.status === 0) return
+      response.statusCode = self.status
+      response.end()
+    })
+  })
+  const self: Receiver = {
+    url: `${url}/hooks/hidden-token`,
+    got,
+    status: 200,
+    take: () => {
+      const fresh = got.slice(taken).map(({ body }) => JSON.parse(body) as AlertMessage)
+      taken = got.length
+      return fresh
+    },
+  }
+  return self
+}
+
+export const ruleOf = (
+  url: string,
+  { on = alertKinds, after = 0, key }: { on?: readonly AlertKind[]; after?: number; key?: string } = {},
+): AlertRule => ({
+  on,
+  after,
+  command: undefined,
+  webhook: new SecretText(url),
+  secret: key === undefined ? undefined : (new SecretText(key) satisfies Secret),
+})
+
+/** A message as one line: `opened: failed 101/notes, failed 101/payments`. */
+export const lineOf = ({ type, incidents }: AlertMessage): string =>
+  `${type}: ${incidents
+    .map(
+      ({ kind, tenant_id, resource }) =>
+        `${kind} ${tenant_id ?? 'run'}${resource === null ? '' : `/${resource}`}`,
+    )
+    .sort()
+    .join(', ')}`
+
+const day = 86_400_000
+
+/** Changes what a run or its alerts would do: here mutants come in. */
+export interface Bites {
+  readonly ended?: (run: EndedRun) => EndedRun
+  readonly afterwards?: (warehouse: Warehouse) => Promise<unknown>
+}
+
+export class AlertingWorld {
+  readonly clock = new SkippingClock()
+  readonly notices: [string, Record<string, unknown>][] = []
+  settings: Partial<AlertOptions> = {}
+
+  constructor(
+    readonly sandbox: Sandbox,
+    readonly warehouse: Warehouse,
+    public rules: readonly AlertRule[],
+    private readonly bites: Bites = {},
+  ) {}
+
+  get options(): AlertOptions {
+    return {
+      clock: this.clock,
+      tenants: null,
+      exceptTenants: [],
+      resources: ['notes', 'payments'],
+      staleAfterMs: day,
+      deletesUncheckedAfterMs: 3 * day,
+      lateAfterMs: 900_000,
+      keepMs: 90 * day,
+      alerts: { rules: this.rules, heartbeat: undefined },
+      label: 'sqlite:./warehouse.db',
+      warehouse: async () => this.warehouse,
+      secrets: ['hidden-token', signingKey],
+      programs: { environment: process.env, folder: tmpdir() },
+      notice: (message, fields) => void this.notices.push([message, fields]),
+      budgetMs: 3000,
+      ...this.settings,
+    }
+  }
+
+  pass(days: number): Promise<void> {
+    return this.clock.sleep(days * day)
+  }
+
+  /** One run and its alerts; and the error, if it threw one. */
+  async run(options: RunOptions = {}, sandbox: Pick<Sandbox, 'url' | 'partnerId' | 'secret'> = this.sandbox) {
+    const startedAt = fromMicros(this.clock.nowMicros())
+    const request = { resources: ['notes', 'payments'], clock: this.clock, ...options }
+    try {
+      const report = await sync(sandbox, this.warehouse, request)
+      await this.tell({ runId: report.run_id, job: null, startedAt, reports: [report] })
+      return undefined
+    } catch (error) {
+      if (isOfTheRun(error)) await this.tell({ runId: null, job: null, startedAt, reports: [], error })
+      return error
+    }
+  }
+
+  async tell(run: EndedRun): Promise<void> {
+    await tellAfter(this.options, this.bites.ended?.(run) ?? run)
+    await this.bites.afterwards?.(this.warehouse)
+  }
+}

@@ -1,0 +1,110 @@
+/** An inbox into which the tests put events as a receiver would, and a listener's turns. */
+import { type Clock, systemClock } from '../../../src/engine/base/clock.js'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import type { BesideWork } from '../../../src/engine/run/runcontext.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { besideRuns } from '../../../src/features/events/beside.js'
+import { Inbox } from '../../../src/features/events/inbox.js'
+import { RingMemory, type RingSettings } from '../../../src/features/events/ringmemory.js'
+import { type TurnEnd, takeTurn } from '../../../src/features/events/turn.js'
+import { depsOf, type RunOptions, type Target } from '../harness/runs.js'
+
+export const ringSettings: RingSettings = { settle: 0, requestShare: 0.5 }
+
+export interface TestEvent {
+  readonly tenant: number
+  readonly resource: string
+  readonly id: number
+  readonly action?: 'created' | 'updated' | 'deleted'
+  readonly type?: string
+  readonly version?: string | null
+}
+
+export class EventBench {
+  memory = new RingMemory()
+  settings = ringSettings
+  #number = 0
+
+  private constructor(
+    readonly inbox: Inbox,
+    private readonly sandbox: Target,
+    private readonly warehouse: Warehouse,
+    private readonly clock: Clock,
+  ) {}
+
+  static async open(sandbox: Target, warehouse: Warehouse, clock: Clock = systemClock): Promise<EventBench> {
+    return new EventBench(await Inbox.open(warehouse, { clock }), sandbox, warehouse, clock)
+  }
+
+  /** For runs that ring alongside their plan. */
+  get beside(): BesideWork {
+    const config = { sync: { tenants: 'all', exceptTenants: [], resources: 'all' } }
+    return besideRuns(config as never, this.inbox, this.settings, this.memory)
+  }
+
+  /** For runs that settle what waits, and ring nothing. */
+  get settling(): BesideWork {
+    return { ...this.beside, during: () => ({ [Symbol.asyncDispose]: async () => {} }) }
+  }
+
+  async put(event: TestEvent): Promise<void> {
+    await this.putAll([event])
+  }
+
+  async putAll(events: readonly TestEvent[]): Promise<void> {
+    const at = fromMicros(this.clock.nowMicros())
+    const rows = events.map(
+      ({ tenant, resource, id, action = 'updated', type = 'RepairOrder', version = null }) => ({
+        ...{
+          tenant_id: tenant,
+          event_id: `e${++this.#number}`,
+          resource,
+          type,
+          action,
+          record_id: id,
+          version,
+        },
+        ...{ received_at: at, deliveries: 1, state: 'waiting', tries: 0, due_at: at },
+      }),
+    )
+    if (rows.length > 0) await this.inbox.insert(rows, [])
+  }
+
+  /** For another scenario, whose clock may start earlier than the last rings. */
+  async empty(): Promise<void> {
+    this.memory = new RingMemory()
+    await this.inbox.write([this.inbox.db.deleteFrom('sync_events').compile()])
+  }
+
+  /** Ends all pauses. */
+  async hurry(): Promise<void> {
+    const due_at = '2026-01-01T00:00:00.000000Z'
+    await this.inbox.write([
+      this.inbox.db.updateTable('sync_events').set({ due_at }).where('due_at', 'is not', null).compile(),
+    ])
+  }
+
+  async turn(options: RunOptions = {}): Promise<TurnEnd> {
+    const { deps, close } = await depsOf(this.sandbox, this.warehouse, { clock: this.clock, ...options })
+    const { inbox, settings, memory } = this
+    try {
+      return await takeTurn({ deps, inbox, settings, memory, asksAuthorizations: false })
+    } finally {
+      await close()
+    }
+  }
+
+  rows() {
+    return this.inbox.read(async (db) => {
+      const rows = await db.selectFrom('sync_events').selectAll().execute()
+      return rows.toSorted((a, b) => Number(a.event_id.slice(1)) - Number(b.event_id.slice(1)))
+    })
+  }
+
+  /** State and reason of each event, in the order of arrival. */
+  async states(): Promise<string[]> {
+    return (await this.rows()).map(({ state, reason }) =>
+      reason === null ? `${state}` : `${state} ${reason}`,
+    )
+  }
+}

@@ -1,0 +1,39 @@
+/** For tests of what `privacy` hides: all that a warehouse has of it, and configurations that hide. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { sql } from 'kysely'
+import type { Address } from '../harness/place.js'
+import { reopen } from '../harness/warehouse.js'
+
+export const privacyKey = Buffer.alloc(32, 7).toString('base64')
+export const preset = { preset: 'pseudonymous', key: privacyKey }
+
+/** Every byte of a SQLite warehouse's files; every value of a Postgres one, and what the planner remembers of them. */
+export async function everything({ url, schema }: Address): Promise<string> {
+  if (url.startsWith('sqlite:')) {
+    const path = url.slice('sqlite:'.length)
+    return [path, `${path}-wal`, `${path}.events`]
+      .map((file) => (existsSync(file) ? readFileSync(file, 'latin1') : ''))
+      .join('')
+  }
+  const warehouse = await reopen({ url, schema })
+  try {
+    let all = ''
+    const read = async (text: ReturnType<typeof sql<{ row: string }>>): Promise<void> => {
+      all += (await text.execute(warehouse.db)).rows.map(({ row }) => row).join('\n')
+    }
+    for (const { name } of warehouse.tables)
+      await read(sql`select t::text as row from ${sql.id(schema, name)} as t`)
+    for (const stats of ['pg_stats', 'pg_stats_ext_exprs'])
+      await read(sql`select s::text as row from ${sql.id(stats)} as s where schemaname = ${schema}`)
+    return all
+  } finally {
+    await warehouse.close()
+  }
+}
+
+/** Rewrites a configuration: all resources, this section `privacy`, and more settings. */
+export function writePrivacy(file: string, privacy: object, more: object = {}): void {
+  const document = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
+  const sync = { ...(document['sync'] as object), resources: 'all' }
+  writeFileSync(file, JSON.stringify({ ...document, sync, ...more, privacy }))
+}

@@ -1,0 +1,7 @@
+import { Random } from '../../../src/sandbox/random.js'
+
+/** Numbers in [0, 1), the same for the same seed. */
+export function randomFrom(seed: number): () => number {
+  const random = new Random(seed)
+  return () => random.next()
+}

@@ -1,0 +1,154 @@
+/**
+ * Days of a warehouse as Prometheus sees them: hourly and nightly runs against the sandbox on a clock that is moved by
+ * hand, and every half hour a scrape of the product's own `/metrics` over HTTP. The scrapes become the series of
+ * `promtool test rules`, whose time starts at 0.
+ */
+
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { runSync } from '../../../src/engine/run/run.js'
+import type { RunRequest } from '../../../src/engine/run/runreport.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
+import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { serve } from '../../../src/features/schedule/http.js'
+import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
+import type { ListeningServer } from '../../../src/shell/statusserver.js'
+import { Metrics, metricsOf } from '../harness/metrics.js'
+import { depsOf, known } from '../harness/runs.js'
+import { scratch } from '../harness/scratch.js'
+import { root } from '../harness/tree.js'
+import { begun } from './begins.js'
+import { HandClock } from './clocks.js'
+
+const run = promisify(execFile)
+const begin = '2026-03-02T00:00:00Z'
+const halfHour = 1_800_000
+
+/** Which alerts are firing, by hours since the start. */
+export type Firing = Readonly<Record<number, readonly string[]>>
+
+export interface DayPlan {
+  /** Options of the hourly sync; null: none runs. */
+  readonly hourly?: Partial<RunRequest> | null
+  /** Options of the nightly reconcile; null: none runs. */
+  readonly nightly?: Partial<RunRequest> | null
+}
+
+export class Watch {
+  readonly clock = new HandClock(begin, 5n)
+  readonly scrapes: Metrics[] = []
+  #server: ListeningServer | undefined
+
+  private constructor(
+    readonly sandbox: Sandbox,
+    readonly warehouse: Warehouse,
+    clock: HandClock,
+  ) {
+    this.clock = clock
+  }
+
+  static async open(): Promise<Watch> {
+    const clock = new HandClock(begin, 5n)
+    const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 101 }, { id: 102 }], clock })
+    for (const tenant of [101, 102])
+      for (let id = 1; id <= 3; id++)
+        sandbox.store.put(tenant, 'notes', template('notes', id, `2026-01-0${id}T00:00:00Z`), { key: id })
+    const url = `sqlite:${join(scratch(), 'warehouse.db')}`
+    const warehouse = await openWarehouse({ url, schema: 'shopsync', model: known, clock })
+    await migrate(warehouse)
+    const watch = new Watch(sandbox, warehouse, clock)
+    const nothing = async (): Promise<never> => Promise.reject(new Error('not asked for'))
+    const metrics = async (): Promise<string> => {
+      const now = clock.nowMicros()
+      return (await metricsOf(warehouse, { nowMicros: now, resources: ['notes'] })).text
+    }
+    const ready = async () => ({ ready: true })
+    const others = { health: () => ({}), ready, pages: {}, runs: nothing }
+    watch.#server = await serve({ host: '127.0.0.1', port: 0 }, { ...others, metrics })
+    return watch
+  }
+
+  async close(): Promise<void> {
+    await this.#server?.close()
+    await this.warehouse.close()
+    await this.sandbox.close()
+  }
+
+  /** This many hours: a sync every hour, at 2 o'clock the nightly job instead, and a scrape each half hour. */
+  async hours(hours: number, { hourly = {}, nightly = {} }: DayPlan = {}): Promise<void> {
+    for (let half = 0; half < hours * 2; half++) {
+      const at = this.scrapes.length
+      const begun = this.clock.micros
+      if (at % 2 === 0) {
+        const isNight = (at / 2) % 24 === 2
+        if (isNight && nightly) await this.#run({ mode: 'reconcile', job: 'nightly', ...nightly })
+        if (hourly) await this.#run({ mode: 'sync', job: 'hourly', ...hourly })
+      }
+      const answer = await fetch(`${this.#server?.url}/metrics`)
+      this.scrapes.push(new Metrics(await answer.text()))
+      // Runs take time on the same clock.
+      this.clock.micros = begun + BigInt(halfHour) * 1000n
+    }
+  }
+
+  /** This many hours without an answer: the process is gone. */
+  silent(hours: number): void {
+    for (let half = 0; half < hours * 2; half++) this.scrapes.push(new Metrics(''))
+    this.clock.pass(hours * 2 * halfHour)
+  }
+
+  async #run(request: Pick<RunRequest, 'mode' | 'job'> & Partial<RunRequest>): Promise<void> {
+    const { deps, close } = await depsOf(this.sandbox, this.warehouse, { clock: this.clock })
+    try {
+      await runSync(deps, begun({ tenants: null, resources: ['notes'], ...request }))
+    } catch {
+      // If a run failed, the metrics show it, or it is missed.
+    } finally {
+      await close()
+    }
+  }
+
+  /** The scrapes as series of `promtool test rules`: wall clock times count from the start. */
+  #series(honorLabels: boolean): { series: string; values: string }[] {
+    const since = Date.parse(begin) / 1000
+    const all = new Map<string, (number | undefined)[]>()
+    for (const [i, { series }] of this.scrapes.entries())
+      for (const { name, labels, value } of series) {
+        const { job, ...rest } = labels
+        const own: Record<string, string> = honorLabels
+          ? { job: job ?? 'shopsync' }
+          : { job: 'shopsync', ...(job !== undefined && { exported_job: job }) }
+        const pairs = Object.entries({ ...rest, ...own, instance: 'shop:8788' })
+        const key = `${name}{${pairs.map(([label, text]) => `${label}="${text}"`).join(',')}}`
+        const values = all.get(key) ?? []
+        all.set(key, values)
+        values[i] = name.endsWith('_timestamp_seconds') ? value - since : value
+      }
+    return [...all].map(([series, values]) => ({
+      series,
+      values: Array.from(this.scrapes, (_, i) => values[i] ?? '_').join(' '),
+    }))
+  }
+
+  /** Throws promtool's output if the alerts firing at these hours aren't the expected ones. */
+  async expect(firing: Firing): Promise<void> {
+    const rule_files = [join(root, 'deploy/prometheus/rules.yml')]
+    const tests = [true, false].map((honorLabels) => ({
+      interval: '30m',
+      input_series: this.#series(honorLabels),
+      promql_expr_test: Object.entries(firing).map(([hours, alerts]) => ({
+        expr: 'group by (alertname) (ALERTS{alertstate="firing"})',
+        eval_time: `${Number(hours) * 60}m`,
+        exp_samples: alerts.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
+      })),
+    }))
+    const file = join(scratch(), 'test.json')
+    writeFileSync(file, JSON.stringify({ rule_files, evaluation_interval: '30m', tests }))
+    await run('promtool', ['test', 'rules', file]).catch((error: { stdout?: string; stderr?: string }) => {
+      throw new Error(`${error.stdout ?? ''}${error.stderr ?? ''}`)
+    })
+  }
+}
