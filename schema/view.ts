@@ -239,6 +239,44 @@ export const common = {
   shop_name: col.text('Name of the shop, from report.names; otherwise `shop 3`.'),
 } as const
 
+/** Whom and what an order is about, and who works on it. `selectInvolved` has their expressions. */
+export const involved = {
+  customer_id: col.id('The customer.'),
+  customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
+  customer_name: col.text('Name of the customer.', { personal: true }),
+  vehicle_id: col.id('The vehicle.'),
+  vehicle_key: col.key('dim_vehicles', 'Key of the vehicle: TENANT-ID.'),
+  vehicle_name: col.text('Name of the vehicle.', { personal: true }),
+  technician_id: col.id('The assigned technician.'),
+  technician_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
+  technician_name: col.text('Name of the technician.', { personal: true }),
+  advisor_id: col.id('The service advisor.'),
+  advisor_key: col.key('dim_staffs', 'Key of the service advisor: TENANT-ID.'),
+  advisor_name: col.text('Name of the service advisor.', { personal: true }),
+} as const
+
+/** `common` and `involved` of an order `o`, with the joins of `joinInvolved`. */
+export const selectInvolved = (q: ViewWords) => ({
+  ...takes('o', 'tenant_id', 'shop_id', 'customer_id', 'vehicle_id', 'technician_id', 'advisor_id'),
+  tenant_name: q.tenantName('o.tenant_id'),
+  shop_key: q.key('o.tenant_id', 'o.shop_id'),
+  shop_name: q.name('shops', 'h', 'o.shop_id'),
+  customer_key: q.key('o.tenant_id', 'o.customer_id'),
+  customer_name: q.name('customers', 'c', 'o.customer_id'),
+  vehicle_key: q.key('o.tenant_id', 'o.vehicle_id'),
+  vehicle_name: q.name('vehicles', 'v', 'o.vehicle_id'),
+  technician_key: q.key('o.tenant_id', 'o.technician_id'),
+  technician_name: q.name('staffs', 't', 'o.technician_id'),
+  advisor_key: q.key('o.tenant_id', 'o.advisor_id'),
+  advisor_name: q.name('staffs', 'a', 'o.advisor_id'),
+})
+
+export const joinInvolved = `left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
+      left join {customers} c on c.tenant_id = o.tenant_id and c.id = o.customer_id
+      left join {vehicles} v on v.tenant_id = o.tenant_id and v.id = o.vehicle_id
+      left join {staffs} t on t.tenant_id = o.tenant_id and t.id = o.technician_id
+      left join {staffs} a on a.tenant_id = o.tenant_id and a.id = o.advisor_id`
+
 /* The row types of views, computed from the declarations: they tell Kysely the views. */
 
 interface ViewValue {

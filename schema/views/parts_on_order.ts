@@ -1,6 +1,6 @@
 import { absurd } from '../derived/billlines.js'
 import { joinOrder, saneUnits } from '../lines.js'
-import { col, common, defineView, takes } from '../view.js'
+import { col, common, defineView, involved, joinInvolved, selectInvolved, takes } from '../view.js'
 
 /**
  * What purchases brought of an item since an order was created. Purchases name no order: what came may be for another one.
@@ -29,18 +29,7 @@ export default defineView({
     number: col.integer('Its number.'),
     state: col.text.always('`estimate` or `in_progress`.'),
     is_estimate: col.boolean.always('Whether it is still an estimate: not sold, and no work begun.'),
-    customer_id: col.id('The customer.'),
-    customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
-    customer_name: col.text('Name of the customer.', { personal: true }),
-    vehicle_id: col.id('The vehicle.'),
-    vehicle_key: col.key('dim_vehicles', 'Key of the vehicle: TENANT-ID.'),
-    vehicle_name: col.text('Name of the vehicle.', { personal: true }),
-    technician_id: col.id('The assigned technician.'),
-    technician_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
-    technician_name: col.text('Name of the technician.', { personal: true }),
-    advisor_id: col.id('The service advisor.'),
-    advisor_key: col.key('dim_staffs', 'Key of the service advisor: TENANT-ID.'),
-    advisor_name: col.text('Name of the service advisor.', { personal: true }),
+    ...involved,
     service_id: col.id.always('The service that the part is for.'),
     service_key: col.key.always('service_totals', 'Key of the service: TENANT-ORDER-ID.'),
     part_id: col.id.always('Id of the part line.'),
@@ -67,21 +56,10 @@ export default defineView({
     'select number, part_number, description, quantity, needed, ordered, received, returned, on_hand from parts_on_order where not is_estimate and needed > 0 order by created_on, part_key limit 10',
   build: (q) => ({
     select: {
-      ...takes('o', 'created_on', 'started_on', 'due_out_on', 'tenant_id', 'shop_id', 'repair_order_id'),
-      ...takes('o', 'repair_order_key', 'number', 'state', 'customer_id', 'vehicle_id'),
-      ...takes('o', 'technician_id', 'advisor_id'),
-      tenant_name: q.tenantName('o.tenant_id'),
-      shop_key: q.key('o.tenant_id', 'o.shop_id'),
-      shop_name: q.name('shops', 'h', 'o.shop_id'),
+      ...selectInvolved(q),
+      ...takes('o', 'created_on', 'started_on', 'due_out_on', 'repair_order_id', 'repair_order_key'),
+      ...takes('o', 'number', 'state'),
       is_estimate: "o.state = 'estimate'",
-      customer_key: q.key('o.tenant_id', 'o.customer_id'),
-      customer_name: q.name('customers', 'c', 'o.customer_id'),
-      vehicle_key: q.key('o.tenant_id', 'o.vehicle_id'),
-      vehicle_name: q.name('vehicles', 'v', 'o.vehicle_id'),
-      technician_key: q.key('o.tenant_id', 'o.technician_id'),
-      technician_name: q.name('staffs', 't', 'o.technician_id'),
-      advisor_key: q.key('o.tenant_id', 'o.advisor_id'),
-      advisor_name: q.name('staffs', 'a', 'o.advisor_id'),
       service_id: 'l.service_id',
       service_key: q.key('l.tenant_id', 'l.repair_order_id', 'l.service_id'),
       part_id: 'l.id',
@@ -107,11 +85,7 @@ export default defineView({
     from: `{repair_order_parts} l ${joinOrder('l')}
       left join {inventories} i on i.tenant_id = l.tenant_id and i.id = l.part_inventory_id and i._deleted_at is null
       ${received(q.sumNine('b.quantity', absurd.units))}
-      left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
-      left join {customers} c on c.tenant_id = o.tenant_id and c.id = o.customer_id
-      left join {vehicles} v on v.tenant_id = o.tenant_id and v.id = o.vehicle_id
-      left join {staffs} t on t.tenant_id = o.tenant_id and t.id = o.technician_id
-      left join {staffs} a on a.tenant_id = o.tenant_id and a.id = o.advisor_id
+      ${joinInvolved}
       left join {vendors} d on d.tenant_id = i.tenant_id and d.id = i.primary_vendor_id
       where o.state in ('estimate', 'in_progress')`,
   }),

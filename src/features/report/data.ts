@@ -28,7 +28,7 @@ export interface RankedLine {
   readonly name: string
   readonly amounts: Amounts
   /** The same in the first period used for comparison. */
-  readonly before?: Amounts
+  readonly before?: Amounts | undefined
 }
 
 /** A period compared with an earlier one, for the shops that were open in both. */

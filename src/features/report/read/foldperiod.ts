@@ -104,8 +104,8 @@ function shopLines(
     .map((line) => {
       const shop = shopOf(line)
       const earlier = before.find(({ keys }) => keys.shop_key === line.key)
-      const isComparable = compared && earlier && isOpenSince(shop?.first_day ?? null, compared.from)
-      return { ...line, name: nameOf(line.key), ...(isComparable && { before: earlier.values }) }
+      const isComparable = compared && isOpenSince(shop?.first_day ?? null, compared.from)
+      return { ...line, name: nameOf(line.key), before: isComparable ? earlier?.values : undefined }
     })
 }
 

@@ -49,8 +49,11 @@ export function taskQuestions({
   const waits = { days: 'cast(minutes_open as bigint) / 1440', order: 'minutes_open desc, repair_order_key' }
   const isRecent = `recommended_on >= '${toSellSince}'`
   const advice = {
-    ...{ view: 'recommendation_conversion', cents: 'value_cents', title: 'description' },
-    ...{ since: 'recommended_on', order: 'coalesce(value_cents, 0) desc, recommendation_key' },
+    view: 'recommendation_conversion',
+    cents: 'value_cents',
+    title: 'description',
+    since: 'recommended_on',
+    order: 'coalesce(value_cents, 0) desc, recommendation_key',
   }
   return [
     {
