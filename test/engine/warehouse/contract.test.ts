@@ -3,16 +3,15 @@
  * above relies on it, so that is tested on only one of them.
  */
 import { type Expression, type Kysely, sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { id, integer, json, many, number, text, timestamp } from '../../../schema/resource.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import type { Tuple } from '../../../src/engine/model/flatten/batch.js'
 import type { Table } from '../../../src/engine/model/table.js'
 import { model } from '../../support/harness/model.js'
-import type { Address } from '../../support/harness/place.js'
 import {
   bothWarehouses,
-  openAt,
+  kept,
   readCursors,
   reopen,
   rowsOf,
@@ -43,13 +42,11 @@ const stamp = (second: number) => ({ tenantId: 7, syncedAt: at(second) })
 const far = 9_007_199_254_740_993n
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  let address: Address
+  const place = kept(kind, known)
   let warehouse: Warehouse
   beforeEach(async () => {
-    address = kind.address()
-    warehouse = await openAt(address, known)
+    warehouse = await place.open()
   })
-  afterEach(() => warehouse.close())
 
   const within = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
     warehouse.dialect.transaction(work)
@@ -289,7 +286,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('one instant shows nothing that is written later', async () => {
     await store(1, record(1, 1))
-    const other = await reopen(address, known)
+    const other = await reopen(place.address, known)
     const seen = await other.dialect.atOneInstant(async ({ db }) => {
       const count = async (): Promise<number> =>
         Number(
