@@ -6,4 +6,4 @@ process.env.WALKS ??= '150'
 process.env.WALKS_FROM ??= String(inject('search').seed)
 await import('../engine/list/walk.test.js')
 
-describe('motion', () => motionSuite({ ...inject('search'), onPostgres: 0.5 }))
+describe('motion', () => motionSuite({ ...inject('search'), onPostgres: 0.5, compared: 0.2 }))

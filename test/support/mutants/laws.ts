@@ -2,6 +2,7 @@
  * The laws of the design, and what breaks each of them: one function of the program at a time, with a case stored in
  * test/laws/pins that has to reveal the fault. `npm run pins` searches for such cases.
  */
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type * as books from '../../../src/engine/list/books.js'
 import type * as count from '../../../src/engine/list/count.js'
 import type * as evidence from '../../../src/engine/list/evidence.js'
@@ -10,6 +11,7 @@ import type * as olderpart from '../../../src/engine/list/olderpart.js'
 import type { Balance, Counted } from '../../../src/engine/list/standing.js'
 import type * as ties from '../../../src/engine/list/ties.js'
 import type * as walkstate from '../../../src/engine/list/walkstate.js'
+import type * as confirm from '../../../src/engine/run/confirm.js'
 import type * as cursorwork from '../../../src/engine/run/resumecursor.js'
 import type * as ends from '../../../src/engine/run/walkstore.js'
 import type * as drift from '../../../src/engine/warehouse/drift.js'
@@ -40,7 +42,7 @@ const closed = ({ distinct }: Balance): Counted => ({
   balance: { first: distinct, last: distinct, distinct, entered: 0, fallen: 0 },
   ...{ isDoubtful: false, hasVanished: false, isLate: false, hasTies: false },
 })
-const misled = /^Error: (Wrong |Lost|Still not done|Record \d+ was rolled back)/
+const misled = /^Error: (Wrong |Lost|Still not done|Record \d+ (was rolled back|is there))/
 
 /** Later than every request. */
 const forever = '~'
@@ -182,6 +184,20 @@ export const laws: readonly LawMutant[] = [
       () => () => false,
     ),
     pin: 'no-count-and-ties',
+  },
+  {
+    ...motion,
+    cases: 'comparisons',
+    broken: 'takes what a list lacks for deleted, without asking for it by id',
+    breakage: breaking<typeof confirm>('src/engine/run/confirm.ts').method(
+      'Confirmation',
+      'ask',
+      () => async (candidates) => ({
+        gone: candidates.map((one) => ({ ...one, askedAt: fromMicros(BigInt(Date.now()) * 1000n) })),
+        moved: [],
+      }),
+    ),
+    pin: 'deletions-not-asked-for',
   },
   {
     ...unknown,

@@ -7,6 +7,8 @@ import { Killed, syncInOrder } from '../harness/runs.js'
 import { Between } from './between.js'
 import type { Death, MotionScript, ScriptRun } from './motionscript.js'
 import { type MotionWorld, moving, quiet, resource } from './motionworld.js'
+import { lose } from './notes.js'
+import { randomFrom } from './random.js'
 import { wipe } from './through.js'
 
 /** How many syncs a scenario may need, once the source stops changing, until one of them reports that it is done. */
@@ -52,6 +54,7 @@ const tables = [
   'sync_quarantine',
   'sync_drift',
   'sync_lateness',
+  'sync_registers',
   // Each world has its own sandbox, and they share a warehouse.
   'sync_source',
 ]
@@ -75,7 +78,7 @@ type Claimed = Pick<CursorReport, 'completeness' | 'watermark'> & { readonly pla
 
 interface Row {
   readonly serial: number
-  readonly updatedAt: string
+  readonly deletedAt: string | null
 }
 
 /** One scenario: plays its script against a real source and warehouse, and checks every promise on the way. */
@@ -111,8 +114,9 @@ export class Play {
     await this.#settle()
   }
 
-  async #one({ mode, steps, death }: ScriptRun): Promise<RunReport | undefined> {
+  async #one({ mode, steps, death }: ScriptRun, full = false): Promise<RunReport | undefined> {
     this.#tally.runs++
+    for (const step of steps) if (step.kind === 'lose') await this.#lose(this.#world.idsAt(step.where))
     this.#world.prepare(steps)
     this.#begun ??= this.#world.requests
     const beside = await this.#hears?.before()
@@ -131,6 +135,9 @@ export class Play {
         mode,
         clock: beside ? this.#world.clock.still : this.#world.clock.sleepless,
         ...(beside && { beside }),
+        random: randomFrom(this.#script.seed ?? 1),
+        full,
+        acceptDeletes: this.#isCompared,
         resources: [resource],
         overlapMs: this.#script.overlapMs,
         pageSizes: this.#script.pageSizes,
@@ -183,8 +190,13 @@ export class Play {
     for (const [id, serial] of this.#held)
       if ((rows.get(id)?.serial ?? -1) < serial)
         throw new Error(`Record ${id} was rolled back from v${serial} to ${shown(rows.get(id))}`)
-    for (const [id, { serial }] of rows) this.#held.set(id, serial)
-    if (!cursor) return
+    for (const [id, { serial, deletedAt }] of rows) {
+      this.#held.set(id, serial)
+      if (deletedAt !== null && this.#world.isThereSince(id, micros(deletedAt)))
+        throw new Error(`Record ${id} is there and was marked deleted at ${deletedAt}`)
+    }
+    // What its scripts do is later than any overlap: only a comparison can find it.
+    if (!cursor || this.#isCompared) return
     const walked = cursor.status === 'ok' || cursor.error?.startsWith('The books do not close')
     if (!walked) return
     this.#tally.verdicts[cursor.completeness]++
@@ -262,8 +274,42 @@ export class Play {
     return this.#during(masked) && this.#during(late) && wide.some((at) => at > (this.#begun ?? 0))
   }
 
+  /** As a person with a database tool would: the program isn't told. */
+  async #lose(ids: readonly number[]): Promise<void> {
+    for (const id of ids) this.#held.delete(id)
+    await lose(this.#warehouse, ids, resource)
+  }
+
+  get #isCompared(): boolean {
+    return this.#script.runs.some(({ mode }) => mode === 'reconcile')
+  }
+
+  /**
+   * The source stops changing: a sync and a reconcile leave the warehouse equal to it. Differences that cancel out between
+   * two cut points are found by another one, since each cuts elsewhere, or by --full.
+   */
+  async #settleCompared(): Promise<void> {
+    this.#world.standStill()
+    for (let attempt = 0; ; attempt++) {
+      const reports = [
+        await this.#one({ mode: 'sync', steps: [], death: null }),
+        await this.#one({ mode: 'reconcile', steps: [], death: null }, attempt > 2),
+      ]
+      const rows = await rowsById(this.#warehouse)
+      const live = [...rows].filter(([, { deletedAt }]) => deletedAt === null)
+      const there = this.#world.standing()
+      const isEqual =
+        live.length === there.size && live.every(([id, { serial }]) => there.get(id)?.serial === serial)
+      if (isEqual && reports.every((report) => report?.status === 'ok')) return
+      this.#tally.again++
+      if (attempt === retryWaits)
+        throw new Error(`Still not equal: ${JSON.stringify(reports.map((report) => report?.cursors))}`)
+    }
+  }
+
   /** The source stops changing: now a sync must report that it is done, and be right. */
   async #settle(): Promise<void> {
+    if (this.#isCompared) return this.#settleCompared()
     this.#world.standStill()
     for (let attempt = 1; ; attempt++) {
       const report = await this.#one({ mode: 'sync', steps: [], death: null })
@@ -303,13 +349,16 @@ const micros = (time: string | null): bigint =>
 async function rowsById(warehouse: Warehouse): Promise<Map<number, Row>> {
   const rows = await warehouse.db
     .selectFrom(resource)
-    .select(['id', 'description', 'updated_at'])
+    .select(['id', 'description', '_deleted_at'])
     .where('tenant_id', '=', moving)
     .execute()
   return new Map(
     rows.map((row) => [
       Number(row.id),
-      { serial: Number(String(row.description).slice(1)), updatedAt: row.updated_at },
+      {
+        serial: Number(String(row.description).slice(1)),
+        deletedAt: row._deleted_at,
+      },
     ]),
   )
 }

@@ -22,6 +22,14 @@ export type Step = { readonly at: number } & (
   | { readonly kind: 'restore'; readonly n: number }
   /** Deleted records come back unchanged, within the overlap. */
   | { readonly kind: 'undelete'; readonly n: number }
+  /** Deleted records come back unchanged, whenever they were changed. */
+  | { readonly kind: 'bring back'; readonly n: number }
+  /** Changed in the past: their updated_at is this share of the way from the last one to now. */
+  | { readonly kind: 'backdate'; readonly where: Where; readonly share: number }
+  /** The list lacks them for that many requests; they are still there by id. */
+  | { readonly kind: 'hide'; readonly where: Where; readonly requests: number }
+  /** Their rows vanish from the warehouse, before the run starts. */
+  | { readonly kind: 'lose'; readonly where: Where }
   | { readonly kind: 'shuffle'; readonly on: boolean }
   | { readonly kind: 'revoke' }
   | { readonly kind: 'grant' }
@@ -35,7 +43,7 @@ export interface Death {
 }
 
 export interface ScriptRun {
-  readonly mode: 'sync' | 'full'
+  readonly mode: 'sync' | 'full' | 'reconcile'
   readonly steps: readonly Step[]
   readonly death: Death | null
 }
@@ -52,6 +60,8 @@ export interface MotionScript {
   readonly shuffle: boolean
   readonly initial: readonly { readonly n: number; readonly tied: boolean; readonly gapMs: number }[]
   readonly runs: readonly ScriptRun[]
+  /** What a comparison draws its cut points from. */
+  readonly seed?: number
 }
 
 const where: fc.Arbitrary<Where> = fc.record({
@@ -155,3 +165,92 @@ export const scripts: fc.Arbitrary<MotionScript> = fc.constantFrom(0, 5000, 300_
     runs: fc.array(run(overlapMs), { minLength: 1, maxLength: 3 }),
   }),
 )
+
+const anywhere: fc.Arbitrary<Where> = fc.record({
+  from: fc.constant('front'),
+  offset: fc.integer({ min: 0, max: 1500 }),
+  n: fc.integer({ min: 1, max: 3 }),
+})
+const early = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(0) },
+  { weight: 9, arbitrary: fc.integer({ min: 1, max: 40 }) },
+)
+const hours = 3_600_000
+
+/** What no sync can find later, too: only a comparison. */
+const unseen: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ at: early, kind: fc.constant('update' as const), where: anywhere }) },
+  { weight: 4, arbitrary: fc.record({ at: early, kind: fc.constant('create' as const), n: few }) },
+  { weight: 5, arbitrary: fc.record({ at: early, kind: fc.constant('delete' as const), where: anywhere }) },
+  { weight: 1, arbitrary: fc.record({ at: early, kind: fc.constant('restore' as const), n: few }) },
+  { weight: 1, arbitrary: fc.record({ at: early, kind: fc.constant('bring back' as const), n: few }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      at: early,
+      kind: fc.constant('late' as const),
+      n: fc.constant(1),
+      lagMs: fc.integer({ min: 1, max: 80 * hours }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      at: early,
+      kind: fc.constant('backdate' as const),
+      where: anywhere,
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      at: early,
+      kind: fc.constant('hide' as const),
+      where: anywhere,
+      requests: fc.integer({ min: 1, max: 60 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ at: early, kind: fc.constantFrom('revoke' as const, 'grant' as const) }),
+  },
+)
+const lost = fc.record({ at: fc.constant(0), kind: fc.constant('lose' as const), where: anywhere })
+const undying = { death: null } as const
+
+/**
+ * A list that is long enough to be compared by counting, which moves while it is compared: there is always something
+ * to find, and something to be wrong about.
+ */
+export const comparisons: fc.Arbitrary<MotionScript> = fc.record({
+  digits: fc.constantFrom(0, 3, 6),
+  overlapMs: fc.constant(1000),
+  pageSizes: fc.constant([100, 97, 89]),
+  readAhead: fc.constantFrom(0, 1, 4),
+  stepMs: fc.constant(40),
+  shuffle: fc.boolean(),
+  seed: fc.nat(),
+  initial: fc.array(
+    fc.record({
+      n: fc.integer({ min: 100, max: 500 }),
+      tied: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(false) },
+        { weight: 1, arbitrary: fc.constant(true) },
+      ),
+      gapMs: fc.constantFrom(0.001, 1000, 20_000, 120_000),
+    }),
+    { minLength: 2, maxLength: 5 },
+  ),
+  runs: fc
+    .tuple(
+      fc.array(lost, { maxLength: 3 }),
+      fc.array(unseen, { maxLength: 25 }),
+      fc.array(unseen, { maxLength: 25 }),
+    )
+    .map(([vanished, first, second]) => [
+      { ...undying, mode: 'sync' as const, steps: [] },
+      { ...undying, mode: 'reconcile' as const, steps: [...vanished, ...first] },
+      { ...undying, mode: 'reconcile' as const, steps: second },
+    ]),
+})

@@ -54,6 +54,10 @@ export class MotionWorld {
   #nextId = 1
   #last = start
   #buried: (Version & { id: number })[] = []
+  /** When a record that was deleted came back. */
+  readonly #backAt = new Map<number, bigint>()
+  /** For how many more requests the list lacks a record. */
+  readonly #hidden = new Map<number, number>()
   readonly #live = new Map<number, Version>()
   onRequest: (n: number) => void = () => {}
 
@@ -72,6 +76,8 @@ export class MotionWorld {
     this.#nextId = 1
     this.#buried = []
     this.#live.clear()
+    this.#backAt.clear()
+    this.#hidden.clear()
     this.late.length = 0
     this.returned.length = 0
     this.masked.length = 0
@@ -119,10 +125,24 @@ export class MotionWorld {
     return this.sandbox.store.all(tenant, resource)
   }
 
+  /** Whether a record exists and did not only come back after that moment. */
+  isThereSince(id: number, moment: bigint): boolean {
+    const back = this.#backAt.get(id)
+    return this.#live.has(id) && (back === undefined || back < moment)
+  }
+
+  /** The ids at these places of the list. */
+  idsAt(where: Where): number[] {
+    const ids: number[] = []
+    this.#each(where, 0, (id) => ids.push(id))
+    return ids
+  }
+
   #arrived(page: number, perPage: number): void {
     this.requests++
     this.#inRun++
     this.clock.pass(this.#script.stepMs)
+    for (const [id, left] of this.#hidden) this.#hide(id, left - 1)
     this.#move(this.#inRun, (page - 1) * perPage)
     this.seen = this.standing()
     if (this.#isGone && this.seen.size >= this.#total) this.masked.push(this.requests)
@@ -161,6 +181,10 @@ export class MotionWorld {
       this.#times(step.n, (i) => this.latecomers.add(this.#create(at + BigInt(i))))
     } else if (step.kind === 'restore') this.#times(step.n, () => this.#restore())
     else if (step.kind === 'undelete') this.#undelete(step.n)
+    else if (step.kind === 'bring back') this.#bringBack(this.#buried.slice(-step.n))
+    else if (step.kind === 'backdate') this.#each(step.where, pointer, (id) => this.#backdate(id, step.share))
+    else if (step.kind === 'hide') this.#each(step.where, pointer, (id) => this.#hide(id, step.requests))
+    else if (step.kind === 'lose') return
     else if (step.kind === 'shuffle') store.shuffleTies = step.on
     else if (step.kind === 'revoke') store.revoke(moving)
     else if (step.kind === 'grant') store.grant(moving)
@@ -171,17 +195,40 @@ export class MotionWorld {
     const back = this.#buried.pop()
     if (!back) return
     this.returned.push(this.requests)
+    this.#backAt.set(back.id, this.clock.micros)
     this.#write(back.id, this.#stamp(), back.createdAt)
   }
 
   /** Unchanged, if they were changed within the overlap. */
   #undelete(n: number): void {
     const since = this.clock.micros - BigInt(this.#script.overlapMs) * 1000n
-    for (const back of this.#buried.filter(({ micros }) => micros > since).slice(-n)) {
+    this.#bringBack(this.#buried.filter(({ micros }) => micros > since).slice(-n))
+  }
+
+  #bringBack(some: readonly (Version & { id: number })[]): void {
+    for (const back of some) {
       this.late.push(this.requests)
       this.#buried = this.#buried.filter((one) => one !== back)
+      this.#backAt.set(back.id, this.clock.micros)
       this.#put(back.id, back)
       this.latecomers.add(back.id)
+    }
+  }
+
+  #backdate(id: number, share: number): void {
+    const before = this.#live.get(id)?.micros ?? start
+    const left = this.clock.micros - before
+    this.#write(id, before + (left * BigInt(Math.floor(share * 1000))) / 1000n + 1n)
+  }
+
+  #hide(id: number, requests: number): void {
+    const { archived } = this.sandbox.store.collection(moving, resource).odd
+    if (requests > 0) {
+      this.#hidden.set(id, requests)
+      archived.add(id)
+    } else {
+      this.#hidden.delete(id)
+      archived.delete(id)
     }
   }
 
@@ -235,6 +282,7 @@ export class MotionWorld {
   /** Nothing moves any more, and the tenant is granted. */
   standStill(): void {
     this.prepare([])
+    for (const id of [...this.#hidden.keys()]) this.#hide(id, 0)
     this.sandbox.store.grant(moving)
   }
 }

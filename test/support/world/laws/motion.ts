@@ -1,14 +1,15 @@
 /**
  * Laws 6 (motion) and 9 (books): whatever happens at the source between any two requests, once it stops changing, a
  * sync leaves every record of it in the warehouse in its newest version; no version is ever rolled back, and no walk
- * ever claims more than it has. ../motion.ts plays one scenario; this file has the sources on which it is played, and
+ * ever claims more than it has; no record that is there is ever marked as deleted, and where a sync can't find what has
+ * happened, a reconcile does. ../motion.ts plays one scenario; this file has the sources on which it is played, and
  * kinds of scenarios that reveal particular mistakes.
  */
 import fc from 'fast-check'
 import type { Address } from '../../harness/place.js'
 import type { Warehouse } from '../../harness/warehouse.js'
 import { type Hears, Play, Tally, type Told } from '../motion.js'
-import { exchange, type MotionScript, scripts } from '../motionscript.js'
+import { comparisons, exchange, type MotionScript, scripts } from '../motionscript.js'
 import { MotionWorld } from '../motionworld.js'
 import { type Law, warehouseAt } from './law.js'
 
@@ -153,7 +154,15 @@ const wideZone: fc.Arbitrary<MotionScript> = fc
     ],
   }))
 
-export const cases = { any: scripts, tiedBehind, deletesBehind, shuffledTies, exchanges, wideZone }
+export const cases = {
+  any: scripts,
+  tiedBehind,
+  deletesBehind,
+  shuffledTies,
+  exchanges,
+  wideZone,
+  comparisons,
+}
 
 export class Motion implements Law<MotionScript> {
   readonly tally = new Tally()
