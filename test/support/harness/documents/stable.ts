@@ -42,7 +42,14 @@ export class Stabilizer {
   readonly #replacements: readonly Replacement[]
   readonly #runs: string[] = []
 
-  constructor(replacements: readonly Replacement[]) {
+  /** `instants`: false if the run's are told otherwise, by `told`. */
+  constructor(
+    replacements: readonly Replacement[],
+    private readonly options: {
+      readonly told: (text: string) => string
+      readonly instants: boolean
+    } = { told: (text) => text, instants: true },
+  ) {
     const usual = [
       [version, '<version>'],
       [process.execPath, '<node>'],
@@ -50,15 +57,16 @@ export class Stabilizer {
     this.#replacements = [...replacements, ...usual].filter(([text]) => text !== '')
   }
 
-  #text(text: string): string {
-    let changed = text
+  text(text: string): string {
+    const { told, instants } = this.options
+    let changed = told(text)
     for (const [from, to] of this.#replacements) changed = changed.replaceAll(from, to)
     for (const [pattern, placeholder] of patterns) changed = changed.replaceAll(pattern, placeholder)
-    return changed
-      .replaceAll(runId, (id) => `<run ${this.#numberOf(id)}>`)
-      .replaceAll(instant, (found) =>
-        found <= lastStamp ? found : found.length > 10 ? '<instant>' : '<day>',
-      )
+    changed = changed.replaceAll(runId, (id) => `<run ${this.#numberOf(id)}>`)
+    if (!instants) return changed
+    return changed.replaceAll(instant, (found) =>
+      found <= lastStamp ? found : found.length > 10 ? '<instant>' : '<day>',
+    )
   }
 
   #numberOf(id: string): number {
@@ -70,11 +78,11 @@ export class Stabilizer {
   value(value: unknown, withTexts: boolean, key = ''): unknown {
     if (value === null || typeof value === 'boolean') return value
     if (measured.test(key)) return '<measured>'
-    if (typeof value === 'string') return withTexts || !elsewhere.test(key) ? this.#text(value) : '<text>'
+    if (typeof value === 'string') return withTexts || !elsewhere.test(key) ? this.text(value) : '<text>'
     if (Array.isArray(value)) return inOrder(value, key).map((item) => this.value(item, withTexts, key))
     if (typeof value !== 'object') return value
     const fields = Object.entries(withoutMovingRows(value)).map(([name, item]) => [
-      this.#text(name),
+      this.text(name),
       this.value(item, withTexts, name),
     ])
     return Object.fromEntries(fields)

@@ -1,0 +1,95 @@
+/** The lines that change the world of a transcript. There is no other one; each says what it does as people would. */
+import { chmodSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { World } from './world.js'
+
+type Found = readonly string[]
+
+interface Line {
+  /** As it is typed, with capitals for what is given. */
+  readonly says: string
+  readonly pattern: RegExp
+  does(world: World, ...found: Found): void | Promise<void>
+}
+
+const lengths: Readonly<Record<string, number>> = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+}
+
+const line = (says: string, pattern: RegExp, does: Line['does']): Line => ({ says, pattern, does })
+
+export const vocabulary: readonly Line[] = [
+  line('config: PATH JSON', /^config: ([\w*.]+) (.+)$/, (world, path = '', value = '') =>
+    world.set(path, JSON.parse(value)),
+  ),
+  line('config: as usual', /^config: as usual$/, (world) => world.configure()),
+  line('env: NAME=VALUE', /^env: (\w+)=(.*)$/, (world, name = '', value = '') => {
+    world.env[name] = value
+  }),
+  line('env: without NAME', /^env: without (\w+)$/, (world, name = '') => {
+    delete world.env[name]
+  }),
+  line('file NAME: TEXT', /^file (\S+): (.*)$/, (world, name = '', text = '') =>
+    world.write(name, `${text.replaceAll('\\n', '\n')}\n`),
+  ),
+  line('file NAME has mode OCTAL', /^file (\S+) has mode (\d+)$/, (world, name = '', mode = '') =>
+    chmodSync(join(world.folder, name), Number.parseInt(mode, 8)),
+  ),
+  line('file NAME is gone', /^file (\S+) is gone$/, (world, name = '') =>
+    rmSync(join(world.folder, name), { recursive: true }),
+  ),
+  line('stdin: TEXT', /^stdin: (.*)$/, (world, text = '') => {
+    world.stdin = `${text}\n`
+  }),
+  line(
+    'the source: RESOURCE answers STATUS',
+    /^the source: (\w+) answers (\d+)$/,
+    (world, resource = '', status = '') =>
+      world.fault({ when: { resource }, fault: { kind: 'status', status: Number(status) } }),
+  ),
+  line(
+    'the source: RESOURCE of TENANT answers STATUS',
+    /^the source: (\w+) of (\d+) answers (\d+)$/,
+    (world, resource = '', tenant = '', status = '') =>
+      world.fault({
+        when: { tenant: Number(tenant), resource },
+        fault: { kind: 'status', status: Number(status) },
+      }),
+  ),
+  line('the source: answers again', /^the source: answers again$/, (world) => world.recover()),
+  line('the source: is down', /^the source: is down$/, (world) => world.sandbox.down()),
+  line('the source: is up', /^the source: is up$/, (world) => world.sandbox.up()),
+  line('the source: revokes TENANT', /^the source: revokes (\d+)$/, (world, tenant) =>
+    world.sandbox.store.revoke(Number(tenant)),
+  ),
+  line('the source: grants TENANT', /^the source: grants (\d+)$/, (world, tenant) =>
+    world.sandbox.store.grant(Number(tenant)),
+  ),
+  line(
+    'the source: puts RESOURCE of TENANT JSON',
+    /^the source: puts (\w+) of (\d+) (\{.*\})$/,
+    (world, resource = '', tenant = '', record = '') =>
+      void world.sandbox.store.put(Number(tenant), resource, JSON.parse(record)),
+  ),
+  line(
+    'the source: removes RESOURCE ID of TENANT',
+    /^the source: removes (\w+) (\d+) of (\d+)$/,
+    (world, resource = '', id = '', tenant = '') =>
+      void world.sandbox.store.remove(Number(tenant), resource, Number(id)),
+  ),
+  line('the clock: N UNITs later', /^the clock: (\d+) (minute|hour|day)s? later$/, (world, n, unit = '') =>
+    world.time.advance(Number(n) * (lengths[unit] ?? 0)),
+  ),
+  line('sql: STATEMENT', /^sql: (.+)$/, (world, statement = '') => world.sql(statement)),
+]
+
+export async function changeWorld(world: World, text: string): Promise<void> {
+  for (const { pattern, does } of vocabulary) {
+    const found = pattern.exec(text)
+    if (found) return await does(world, ...found.slice(1))
+  }
+  const known = vocabulary.map(({ says }) => `# ${says}`).join('\n')
+  throw new Error(`Found "# ${text}" in a transcript, expected one of\n${known}`)
+}
