@@ -25,7 +25,9 @@ describe('shopsync sandbox --webhook', () => {
       '--events-retry',
       '3',
     ]
-    const call = new Call(['sandbox', '--port', '0', '--tenants', '1', ...events, ...chance])
+    const call = new Call(['sandbox', '--port', '0', '--tenants', '1', ...events, ...chance], {
+      cwd: scratch(),
+    })
     let isWritten = false
     call.onText((text) => {
       const url = /sandbox +(\S+)/.exec(text)?.[1]

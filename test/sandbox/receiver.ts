@@ -2,7 +2,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 
 export interface Received {
   readonly secret: string | undefined
@@ -25,11 +25,6 @@ export interface ReceiverOptions {
   readonly tls?: { readonly key: Buffer; readonly cert: Buffer }
 }
 
-const closers: (() => void)[] = []
-afterEach(() => {
-  for (const close of closers.splice(0)) close()
-})
-
 export async function receiver({ status = () => 200, before, tls }: ReceiverOptions = {}): Promise<Receiver> {
   const received: Received[] = []
   const listener: RequestListener = (incoming, response) => {
@@ -47,7 +42,7 @@ export async function receiver({ status = () => 200, before, tls }: ReceiverOpti
   }
   const server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closers.push(() => server.close().closeAllConnections())
+  onTestFinished(() => server.close().closeAllConnections())
   const { port } = server.address() as AddressInfo
   return {
     // The test certificate is for localhost.

@@ -153,10 +153,14 @@ describe('webhooks', () => {
   it('sends thousands of events to several addresses, each once', async () => {
     const receivers = [await receiver(), await receiver()]
     const sandbox = await emptySandbox({ webhooks: { hooks: receivers } })
-    for (let id = 1; id <= 2000; id += 1) sandbox.store.put(101, 'customers', customer(id))
-    await sandbox.delivered()
+    for (let id = 1; id <= 2000; id += 1) {
+      sandbox.store.put(101, 'customers', customer(id))
+      // All at once, a busy machine would not open 64 connections within the deadline of a delivery.
+      if (id % 100 === 0) await sandbox.delivered()
+    }
     for (const { ids } of receivers) expect(new Set(ids()).size).toBe(2000)
-    expect(sandbox.deliveries.filter(({ status }) => status === 200).length).toBe(4000)
+    expect(sandbox.deliveries.filter(({ status }) => status !== 200)).toEqual([])
+    expect(sandbox.deliveries.length).toBe(4000)
   })
 
   it('accepts at most 20, with https or loopback addresses, for well-formed events', async () => {

@@ -6,9 +6,12 @@ import childProcess from 'node:child_process'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import fc from 'fast-check'
 import { afterAll, beforeAll, inject } from 'vitest'
+import { refuseLeftovers, remember } from './leftovers.js'
 import { removeScratch } from './scratch.js'
 
+afterAll(refuseLeftovers)
 afterAll(removeScratch)
+beforeAll(remember)
 fc.configureGlobal({ seed: inject('seed') })
 
 const wrong = (what: string, loads: string): Error =>

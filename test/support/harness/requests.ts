@@ -1,16 +1,10 @@
 /** Requests to a test's own sandbox, as any client would send them: for the tests of the sandbox. */
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/index.js'
 import { HandClock } from '../world/clocks.js'
 
 /** When the sandbox's tests start, if time matters to them. */
 export const noon = '2026-03-02T12:00:00Z'
-
-const open: Sandbox[] = []
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((sandbox) => sandbox.close()))
-})
 
 /** A sandbox that is closed after the test: empty, with tenant 101 and a clock that stands at noon. */
 export async function emptySandbox(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -20,7 +14,7 @@ export async function emptySandbox(options: SandboxOptions = {}): Promise<Sandbo
     clock: new HandClock(noon),
     ...options,
   })
-  open.push(sandbox)
+  onTestFinished(() => sandbox.close())
   return sandbox
 }
 

@@ -3,10 +3,13 @@ import './bundledthreads.js'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest'
 import { fileBegins, fileEnded, testBegins, testEnded } from './clones.js'
+import { refuseLeftovers, remember } from './leftovers.js'
 import { removeScratch } from './scratch.js'
 
-// Called last of all: the files' own hooks still use their folders.
+// Called last of all, in turned order: the files' own hooks still use their folders.
+afterAll(refuseLeftovers)
 afterAll(removeScratch)
+beforeAll(remember)
 fc.configureGlobal({ seed: inject('seed') })
 beforeAll(fileBegins)
 beforeEach(testBegins)
