@@ -18,18 +18,17 @@ function withoutOptions(message: Buffer): Buffer {
   return Buffer.concat([head, body])
 }
 
-/** `dropping`: a text that is blanked out wherever a client sends it. */
-export async function startPooler(server: string, dropping?: string): Promise<Pooler> {
+/** `edited`: what takes the place of a text that a client sends; it must be as long. */
+export async function startPooler(server: string, edited = (text: string): string => text): Promise<Pooler> {
   const { hostname, port } = new URL(server)
-  const blanked = (chunk: Buffer): Buffer =>
-    dropping === undefined
-      ? chunk
-      : Buffer.from(chunk.toString('latin1').replaceAll(dropping, ' '.repeat(dropping.length)), 'latin1')
   const listener = createServer((client) => {
     const upstream = connect(Number(port), hostname)
     client.once('data', (first: Buffer) => {
       upstream.write(withoutOptions(first))
-      client.on('data', (chunk: Buffer) => void upstream.write(blanked(chunk)))
+      client.on(
+        'data',
+        (chunk: Buffer) => void upstream.write(Buffer.from(edited(chunk.toString('latin1')), 'latin1')),
+      )
     })
     upstream.pipe(client)
     for (const socket of [client, upstream]) socket.on('error', () => socket.destroy())
