@@ -19,7 +19,7 @@ test.runIf(isWhole())('npm run bench measures a small load', async () => {
     'first',
     '--print',
   ]
-  const { code, stdout } = await new Program(join(root, 'dist/bench/run.js'), [...small, ...which]).ended
+  const { code, stdout } = await new Program(join(root, 'dist/bench/main.js'), [...small, ...which]).ended
   for (const program of ['read', 'shopsync', 'write'])
     expect(stdout).toMatch(new RegExp(`^\\| first \\| ${program} `, 'm'))
   expect(code).toBe(0)

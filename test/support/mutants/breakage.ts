@@ -34,37 +34,67 @@ interface Breaking<M> {
   ): Breakage
 }
 
-/** `M`: the type of the module, as `typeof import(…)` gives it. */
-export const breaking = <M extends object>(module: string): Breaking<M> => ({
-  function: (name, broken) => ({ module, name, broken: broken as Breakage['broken'] }),
-  method: (type, name, broken) => ({ module, name: `${type}.${name}`, broken: broken as Breakage['broken'] }),
-  getter: (type, name, broken) => ({ module, name: `${type}.${name}`, broken: broken as Breakage['broken'] }),
-})
+/** The path in `() => import('../../../src/…/file.js')`, from the root; vite resolves it before. */
+function moduleIn(load: () => unknown): string {
+  const [, path] = /.*\/((?:src|schema)\/[^"']*)\.[jt]s["']/.exec(String(load)) ?? []
+  if (path === undefined) throw new Error(`Expected a function that imports a module, found ${load}`)
+  return `${path}.ts`
+}
 
-/** Which of the breakages in a program is on, by its number; all of them as long as nobody has chosen. */
-let chosen: number | undefined
-export const choose = (at: number): void => {
-  chosen = at
+/** `load` names the module, so that the compiler knows its functions; it is never called. */
+export function breaking<M extends object>(load: () => Promise<M>): Breaking<M> {
+  const module = moduleIn(load)
+  return {
+    function: (name, broken) => ({ module, name, broken: broken as Breakage['broken'] }),
+    method: (type, name, broken) => ({
+      module,
+      name: `${type}.${name}`,
+      broken: broken as Breakage['broken'],
+    }),
+    getter: (type, name, broken) => ({
+      module,
+      name: `${type}.${name}`,
+      broken: broken as Breakage['broken'],
+    }),
+  }
+}
+
+/**
+ * Which of the breakages in a program is on, by its number. Until one is chosen, the only one of a program is on, and
+ * none of several; processes that inherit the environment take what their parent has chosen.
+ */
+const variable = 'SHOPSYNC_MUTANT'
+const { [variable]: inherited } = process.env
+let chosen = inherited === undefined ? undefined : Number(inherited)
+
+/** `undefined`: the program is sound. */
+export function choose(at: number | undefined): void {
+  chosen = at ?? -1
+  process.env[variable] = String(chosen)
+}
+
+/** A breakage where it is planted: its number, and whether its program has no other one. */
+interface Place {
+  readonly at: number
+  readonly isAlone: boolean
+  /** The table that it is in may be loaded later than the function that it breaks. */
+  readonly breakage: () => Breakage
 }
 
 /** The broken function while its breakage is on, and otherwise the sound one. Files of brokenproduct.ts call it. */
-export function switched<F>({ broken }: Breakage, sound: F, at: number): F {
-  const instead = broken(sound as never)
+export function switched<F>(sound: F, { at, isAlone, breakage }: Place): F {
+  let instead: Callable | undefined
   return function (this: unknown, ...given: never[]): unknown {
-    return (((chosen ?? at) === at ? instead : sound) as Callable).apply(this, given)
+    if (!(chosen === undefined ? isAlone : chosen === at)) return (sound as Callable).apply(this, given)
+    instead ??= breakage().broken(sound as never) as Callable
+    return instead.apply(this, given)
   } as F
 }
 
 /** The same for a member of a class. */
-export function plant(
-  breakage: Breakage,
-  classes: Readonly<Record<string, { prototype: object }>>,
-  at: number,
-): void {
-  const [type = '', member = ''] = breakage.name.split('.')
-  const prototype = classes[type]?.prototype ?? {}
-  const sound = Object.getOwnPropertyDescriptor(prototype, member)
-  if (!sound) throw new Error(`${breakage.name} is not there`)
-  const instead = switched(breakage, (sound.get ?? sound.value) as never, at)
-  Object.defineProperty(prototype, member, { ...sound, [sound.get ? 'get' : 'value']: instead })
+export function plant(type: { prototype: object }, member: string, place: Place): void {
+  const sound = Object.getOwnPropertyDescriptor(type.prototype, member)
+  if (!sound) throw new Error(`${member} is not there`)
+  const instead = switched((sound.get ?? sound.value) as never, place)
+  Object.defineProperty(type.prototype, member, { ...sound, [sound.get ? 'get' : 'value']: instead })
 }

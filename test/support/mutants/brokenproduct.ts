@@ -43,7 +43,10 @@ export function brokenProduct(...planted: readonly PlantedBreakage[]): string {
   for (const module of new Set(planted.map((one) => one.module))) {
     const file = join(dist, module.replace(/\.ts$/, '.js'))
     const those = planted.filter((one) => one.module === module)
-    const text = broken(readFileSync(file, 'utf8'), those, relative(dirname(file), dist))
+    const text = broken(readFileSync(file, 'utf8'), those, {
+      dist: relative(dirname(file), dist),
+      isAlone: planted.length === 1,
+    })
     // It is a link: writing to it would break the sound program.
     rmSync(file)
     writeFileSync(file, text)
@@ -74,20 +77,27 @@ function linkOrCopy(old: string, now: string): void {
  * A compiled file with its functions replaced in place: a facade around the file would miss the calls from inside it.
  * Its lines keep their numbers.
  */
-function broken(sound: string, those: readonly PlantedBreakage[], dist: string): string {
+function broken(
+  sound: string,
+  those: readonly PlantedBreakage[],
+  { dist, isAlone }: { readonly dist: string; readonly isAlone: boolean },
+): string {
   const tables = new Set(those.map(({ table: [file, name] }) => `import { ${name} } from '${dist}/${file}'`))
   const lines = [`import { plant, switched } from '${dist}/test/support/mutants/breakage.js'`, ...tables]
+  /** Of functions: what the file exports in their place. */
+  const exported = new Map<string, string>()
   let text = sound
   for (const { name, table } of those) {
-    const [, exported, at] = table
-    const [type = name] = name.split('.')
-    const breakage = `${exported}[${at}].breakage`
-    if (type !== name) lines.push(`plant(${breakage}, { ${type} }, ${at})`)
+    const [, rows, at] = table
+    const place = `{ at: ${at}, isAlone: ${isAlone}, breakage: () => ${rows}[${at}].breakage }`
+    const [type = name, member] = name.split('.')
+    if (member !== undefined) lines.push(`plant(${type}, '${member}', ${place})`)
     else {
-      text = withSound(text, name)
-      lines.push(`export const ${name} = switched(${breakage}, sound$${name}, ${at})`)
+      if (!exported.has(name)) text = withSound(text, name)
+      exported.set(name, `switched(${exported.get(name) ?? `sound$${name}`}, ${place})`)
     }
   }
+  for (const [name, value] of exported) lines.push(`export const ${name} = ${value}`)
   return [text, ...lines, ''].join('\n')
 }
 

@@ -1,38 +1,16 @@
 /* What becomes of forgotten customers (docs/warehouse.md, Forgetting a customer). See promise.ts. */
 import { sql } from 'kysely'
-import type * as model from '../../../src/engine/model/forgotten.js'
-import type * as fence from '../../../src/engine/warehouse/fence.js'
-import type * as closure from '../../../src/engine/warehouse/forgottenclosure.js'
-import type * as records from '../../../src/engine/warehouse/forgottenrecords.js'
-import type * as rows from '../../../src/engine/warehouse/forgottenrows.js'
-import type * as work from '../../../src/features/forget/customers.js'
-import type * as missed from '../../../src/features/forget/notlookedat.js'
 import { breaking } from './breakage.js'
-import { both, type Promised } from './promise.js'
+import { mutants } from './promise.js'
 
-const led = {
-  promise: 'every declared reference leads to a forgotten customer',
-  test: 'test/features/forget/closure.test.ts',
-  name: 'every declared reference leads to a customer, by any number of steps, and stops at others',
-  on: both,
-} as const
+const fence = breaking(() => import('../../../src/engine/warehouse/fence.js'))
+const customersFile = breaking(() => import('../../../src/features/forget/customers.js'))
+const notlookedat = breaking(() => import('../../../src/features/forget/notlookedat.js'))
 
-const ofModel = breaking<typeof model>('src/engine/model/forgotten.ts')
-const ofRows = breaking<typeof rows>('src/engine/warehouse/forgottenrows.ts')
-const ofRecords = breaking<typeof records>('src/engine/warehouse/forgottenrecords.ts')
-const ofClosure = breaking<typeof closure>('src/engine/warehouse/forgottenclosure.ts')
-
-const away = {
-  promise: 'forgotten customers stay away',
-  test: 'test/features/forget/customerlaws.test.ts',
-  on: both,
-} as const
-const gone = {
-  promise: 'nothing says anything about a forgotten customer',
-  test: 'test/features/forget/customer.test.ts',
-  name: 'leaves no byte about the customer, and the books as they were',
-  on: both,
-} as const
+const ofModel = breaking(() => import('../../../src/engine/model/forgotten.js'))
+const ofRows = breaking(() => import('../../../src/engine/warehouse/forgottenrows.js'))
+const ofRecords = breaking(() => import('../../../src/engine/warehouse/forgottenrecords.js'))
+const ofClosure = breaking(() => import('../../../src/engine/warehouse/forgottenclosure.js'))
 
 /** Leaves these tables as they are. */
 const without = (isLeft: (table: string) => boolean) =>
@@ -45,11 +23,11 @@ const without = (isLeft: (table: string) => boolean) =>
       },
   )
 
-export const customers: readonly Promised[] = [
-  {
-    ...away,
-    broken: 'takes customers for forgotten only when all of it is done',
-    breakage: ofRecords.function('readForgottenRecords', (sound) => async (...given) => {
+export const customers = mutants([
+  [
+    'forgotten customers stay away',
+    'takes customers for forgotten only when all of it is done',
+    ofRecords.function('readForgottenRecords', (sound) => async (...given) => {
       await sound(...given)
       const [warehouse] = given
       const open = await warehouse.read((db) =>
@@ -62,33 +40,30 @@ export const customers: readonly Promised[] = [
       )
       if (open.length > 0) warehouse.model.forgotten.tenants.clear()
     }),
-    name: 'from the first statement that empties a row on, nothing new comes, whatever becomes of the rest',
-  },
-  {
-    ...away,
-    broken: 'enters no new order',
-    breakage: ofModel.function('compileForget', (sound) => (...given) => {
+    'test/features/forget/customerlaws.test.ts: from the first statement that empties a row on, nothing new comes, whatever becomes of the rest',
+  ],
+  [
+    'forgotten customers stay away',
+    'enters no new order',
+    ofModel.function('compileForget', (sound) => (...given) => {
       const forget = sound(...given)
       return (page, set) => {
         const flat = forget(page, set)
         return { ...flat, forgotten: { ...flat.forgotten, entering: [] } }
       }
     }),
-    name: 'a new order enters itself, and what came before it is emptied in its transaction',
-  },
-  {
-    ...away,
-    broken: 'stores a page that was prepared before a record was forgotten',
-    breakage: breaking<typeof fence>('src/engine/warehouse/fence.ts').function(
-      'checkFence',
-      (sound) => (dialect, session, held) => sound(dialect, session, held),
-    ),
-    name: 'one that was prepared before an entry is prepared again',
-  },
-  {
-    ...away,
-    broken: 'lets a customer back in without reading their lists again',
-    breakage: ofRecords.method(
+    'test/features/forget/customerlaws.test.ts: a new order enters itself, and what came before it is emptied in its transaction',
+  ],
+  [
+    'forgotten customers stay away',
+    'stores a page that was prepared before a record was forgotten',
+    fence.function('checkFence', (sound) => (dialect, session, held) => sound(dialect, session, held)),
+    'test/features/forget/customerlaws.test.ts: one that was prepared before an entry is prepared again',
+  ],
+  [
+    'forgotten customers stay away',
+    'lets a customer back in without reading their lists again',
+    ofRecords.method(
       'ForgottenEntries',
       'lift',
       (sound) =>
@@ -100,27 +75,30 @@ export const customers: readonly Promised[] = [
           return sound.call(this, { run }, ...given)
         },
     ),
-    name: 'after --lift, the next sync stores what the source has',
-  },
-  {
-    ...gone,
-    broken: "keeps a forgotten customer's tags",
-    breakage: without((table) => table === 'integrator_tags'),
-  },
-  {
-    ...gone,
-    broken: 'keeps earlier versions of forgotten records',
-    breakage: without((table) => table.endsWith('_history')),
-  },
-  {
-    ...gone,
-    broken: 'keeps what is in quarantine for forgotten records',
-    breakage: without((table) => table === 'sync_quarantine'),
-  },
-  {
-    ...gone,
-    broken: 'empties a vehicle that another customer has too',
-    breakage: ofClosure.method(
+    'test/features/forget/customerlaws.test.ts: after --lift, the next sync stores what the source has',
+  ],
+  [
+    'nothing says anything about a forgotten customer',
+    "keeps a forgotten customer's tags",
+    without((table) => table === 'integrator_tags'),
+    'test/features/forget/customer.test.ts: leaves no byte about the customer, and the books as they were',
+  ],
+  [
+    'nothing says anything about a forgotten customer',
+    'keeps earlier versions of forgotten records',
+    without((table) => table.endsWith('_history')),
+    'test/features/forget/customer.test.ts: leaves no byte about the customer, and the books as they were',
+  ],
+  [
+    'nothing says anything about a forgotten customer',
+    'keeps what is in quarantine for forgotten records',
+    without((table) => table === 'sync_quarantine'),
+    'test/features/forget/customer.test.ts: leaves no byte about the customer, and the books as they were',
+  ],
+  [
+    'nothing says anything about a forgotten customer',
+    'empties a vehicle that another customer has too',
+    ofClosure.method(
       'ForgottenClosure',
       'admitted',
       (sound) =>
@@ -129,11 +107,12 @@ export const customers: readonly Promised[] = [
           return new Map([...admitted].map(([id, state]) => [id, state === 'kept' ? 'hidden' : state]))
         },
     ),
-  },
-  {
-    ...led,
-    broken: 'follows references only from what refers',
-    breakage: ofClosure.method(
+    'test/features/forget/customer.test.ts: leaves no byte about the customer, and the books as they were',
+  ],
+  [
+    'every declared reference leads to a forgotten customer',
+    'follows references only from what refers',
+    ofClosure.method(
       'ForgottenClosure',
       'steps',
       (sound) =>
@@ -143,20 +122,22 @@ export const customers: readonly Promised[] = [
             if (isBehind.has(step.resource)) yield step
         },
     ),
-  },
-  {
-    ...led,
-    broken: 'goes on through records that name other customers',
-    breakage: ofClosure.method(
+    'test/features/forget/closure.test.ts: every declared reference leads to a customer, by any number of steps, and stops at others',
+  ],
+  [
+    'every declared reference leads to a forgotten customer',
+    'goes on through records that name other customers',
+    ofClosure.method(
       'ForgottenClosure',
       'admitted',
       () => async (_session, _plan, ids) => new Map([...ids].map((id) => [id, 'hidden'])),
     ),
-  },
-  {
-    ...led,
-    broken: 'goes through shops, staff and statuses',
-    breakage: ofModel.function(
+    'test/features/forget/closure.test.ts: every declared reference leads to a customer, by any number of steps, and stops at others',
+  ],
+  [
+    'every declared reference leads to a forgotten customer',
+    'goes through shops, staff and statuses',
+    ofModel.function(
       'forgetPlans',
       (sound) =>
         (declared, ...given) =>
@@ -165,36 +146,31 @@ export const customers: readonly Promised[] = [
             ...given,
           ),
     ),
-  },
-  {
-    ...led,
-    broken: 'says nothing of what leads to nobody',
-    breakage: breaking<typeof missed>('src/features/forget/notlookedat.ts').function(
-      'notLookedAt',
-      () => async () => [],
-    ),
-    name: ' is in the receipt',
-  },
-  {
-    ...gone,
-    broken: 'writes a name into the receipt',
-    breakage: breaking<typeof work>('src/features/forget/customers.ts').function(
-      'forgetPersons',
-      (sound) => async (deps, persons) => {
-        const named = await deps.warehouse.read((db) =>
-          db
-            .selectFrom('customers' as 'any root')
-            .select(sql<string>`last_name`.as('name'))
-            .where(
-              'id',
-              'in',
-              persons.map(({ id }) => id),
-            )
-            .execute(),
-        )
-        return sound({ ...deps, record: (line) => deps.record?.(Object.assign({}, line, named[0])) }, persons)
-      },
-    ),
-    name: 'writes a receipt for its owner, and none that names the customer; several share the work',
-  },
-]
+    'test/features/forget/closure.test.ts: every declared reference leads to a customer, by any number of steps, and stops at others',
+  ],
+  [
+    'every declared reference leads to a forgotten customer',
+    'says nothing of what leads to nobody',
+    notlookedat.function('notLookedAt', () => async () => []),
+    'test/features/forget/closure.test.ts:  is in the receipt',
+  ],
+  [
+    'nothing says anything about a forgotten customer',
+    'writes a name into the receipt',
+    customersFile.function('forgetPersons', (sound) => async (deps, persons) => {
+      const named = await deps.warehouse.read((db) =>
+        db
+          .selectFrom('customers' as 'any root')
+          .select(sql<string>`last_name`.as('name'))
+          .where(
+            'id',
+            'in',
+            persons.map(({ id }) => id),
+          )
+          .execute(),
+      )
+      return sound({ ...deps, record: (line) => deps.record?.(Object.assign({}, line, named[0])) }, persons)
+    }),
+    'test/features/forget/customer.test.ts: writes a receipt for its owner, and none that names the customer; several share the work',
+  ],
+])

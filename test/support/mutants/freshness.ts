@@ -1,37 +1,28 @@
 /** How fresh lists are (docs/freshness.md), and which of them are quiet: one function is broken at a time. */
-import type * as freshnessOf from '../../../src/engine/run/freshness.js'
-import type * as quiet from '../../../src/features/health/quietlists.js'
-import type * as ranking from '../../../src/features/targets/pollranking.js'
 import { breaking } from './breakage.js'
-import { both, type Promised } from './promise.js'
+import { mutants } from './promise.js'
 
-export const freshness: readonly Promised[] = [
-  {
-    promise: "a tenant's own target comes before its resource's",
-    broken: "ranks its lists by the resource's target",
-    breakage: breaking<typeof ranking>('src/features/targets/pollranking.ts').function(
-      'targetIn',
-      () => (list, targetOf) => targetOf(list.resource),
-    ),
-    test: 'test/features/targets/owntargets.test.ts',
-    name: "a tenant's own target comes before the resource's",
-    on: both,
-  },
-  {
-    promise: 'a weekend makes no list quiet',
-    broken: 'calls a list quiet as soon as 40 records should have come',
-    breakage: breaking<typeof quiet>('src/features/health/quietlists.ts').function(
-      'quietAfter',
-      (sound) => (usual) => sound(usual) && (24 * 40) / usual,
-    ),
-    test: 'test/features/status/quietlists.test.ts',
-    name: 'calls at most one list in a hundred quiet',
-    on: [],
-  },
-  {
-    promise: 'only polls that were complete make a list quiet',
-    broken: 'counts polls that failed',
-    breakage: breaking<typeof freshnessOf>('src/engine/run/freshness.ts').method(
+const freshnessFile = breaking(() => import('../../../src/engine/run/freshness.js'))
+const quietlists = breaking(() => import('../../../src/features/health/quietlists.js'))
+const pollranking = breaking(() => import('../../../src/features/targets/pollranking.js'))
+
+export const freshness = mutants([
+  [
+    "a tenant's own target comes before its resource's",
+    "ranks its lists by the resource's target",
+    pollranking.function('targetIn', () => (list, targetOf) => targetOf(list.resource)),
+    "test/features/targets/owntargets.test.ts: a tenant's own target comes before the resource's",
+  ],
+  [
+    'a weekend makes no list quiet',
+    'calls a list quiet as soon as 40 records should have come',
+    quietlists.function('quietAfter', (sound) => (usual) => sound(usual) && (24 * 40) / usual),
+    'test/features/status/quietlists.test.ts: calls at most one list in a hundred quiet',
+  ],
+  [
+    'only polls that were complete make a list quiet',
+    'counts polls that failed',
+    freshnessFile.method(
       'Freshness',
       'polled',
       (sound) =>
@@ -39,8 +30,6 @@ export const freshness: readonly Promised[] = [
           return sound.call(this, at, { ...outcome, verdict: 'proven' })
         },
     ),
-    test: 'test/engine/run/polls.test.ts',
-    name: 'complete polls that find nothing count',
-    on: both,
-  },
-]
+    'test/engine/run/polls.test.ts: complete polls that find nothing count',
+  ],
+])

@@ -3,23 +3,8 @@
  * test/laws/pins that has to reveal the fault. `npm run pins` searches for such cases.
  */
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type * as books from '../../../src/engine/list/books.js'
-import type * as count from '../../../src/engine/list/count.js'
-import type * as evidence from '../../../src/engine/list/evidence.js'
-import type * as memory from '../../../src/engine/list/memory.js'
-import type * as olderpart from '../../../src/engine/list/olderpart.js'
 import type { Balance, Counted } from '../../../src/engine/list/standing.js'
-import type * as ties from '../../../src/engine/list/ties.js'
-import type * as walkstate from '../../../src/engine/list/walkstate.js'
-import type * as confirm from '../../../src/engine/run/confirm.js'
-import type * as cursorwork from '../../../src/engine/run/resumecursor.js'
-import type * as ends from '../../../src/engine/run/walkstore.js'
-import type * as drift from '../../../src/engine/warehouse/drift.js'
-import type * as register from '../../../src/engine/warehouse/register/register.js'
-import type * as session from '../../../src/engine/warehouse/session.js'
-import type * as sqlite from '../../../src/engine/warehouse/sqlite/session.js'
 import type { Version } from '../../../src/engine/warehouse/versionbatch.js'
-import type * as warehouse from '../../../src/engine/warehouse/warehouse.js'
 import { type Breakage, breaking } from './breakage.js'
 
 export interface LawMutant {
@@ -36,7 +21,7 @@ export interface LawMutant {
   readonly says: RegExp
 }
 
-const Book = breaking<typeof books>('src/engine/list/books.ts')
+const Book = breaking(() => import('../../../src/engine/list/books.js'))
 /** The counts of a book that closes, with the same records seen. */
 const closed = ({ distinct }: Balance): Counted => ({
   balance: { first: distinct, last: distinct, distinct, entered: 0, fallen: 0 },
@@ -49,7 +34,7 @@ const forever = '~'
 
 /** Takes each stored version for a different one. */
 const storedAs = (taken: (version: Version) => Version): Breakage =>
-  breaking<typeof session>('src/engine/warehouse/session.ts').method(
+  breaking(() => import('../../../src/engine/warehouse/session.js')).method(
     'SharedSession',
     'versions',
     (sound) =>
@@ -73,7 +58,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...replay,
     broken: 'enters the whole page in the register each time it is applied',
-    breakage: breaking<typeof register>('src/engine/warehouse/register/register.ts').function(
+    breakage: breaking(() => import('../../../src/engine/warehouse/register/register.js')).function(
       'enterRows',
       (sound) => (db, key, row, rows) => {
         const { page } = key as unknown as { page?: { records: NonNullable<typeof rows.came> } }
@@ -91,7 +76,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...crash,
     broken: 'commits the progress of a page before its rows',
-    breakage: breaking<typeof warehouse>('src/engine/warehouse/warehouse.ts').method(
+    breakage: breaking(() => import('../../../src/engine/warehouse/warehouse.js')).method(
       'Warehouse',
       'apply',
       (sound) =>
@@ -105,7 +90,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...dialects,
     broken: 'keeps, on SQLite, the children that a new version lacks',
-    breakage: breaking<typeof sqlite>('src/engine/warehouse/sqlite/session.ts').method(
+    breakage: breaking(() => import('../../../src/engine/warehouse/sqlite/session.js')).method(
       'SqliteSession',
       'prune',
       () => async () => 0,
@@ -115,7 +100,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...watermark,
     broken: 'moves the watermark with the first page',
-    breakage: breaking<typeof ends>('src/engine/run/walkstore.ts').function(
+    breakage: breaking(() => import('../../../src/engine/run/walkstore.js')).function(
       'pageStatements',
       (sound) => (walk, commit, memory) => {
         const { progress, outcome } = commit
@@ -137,14 +122,14 @@ export const laws: readonly LawMutant[] = [
     ...motion,
     cases: 'deletesBehind',
     broken: "doesn't notice that the total decreased, so the walk doesn't step back",
-    breakage: breaking<typeof count>('src/engine/list/count.ts').function('fallen', () => () => 0),
+    breakage: breaking(() => import('../../../src/engine/list/count.js')).function('fallen', () => () => 0),
     pin: 'no-stepping-back',
   },
   {
     ...motion,
     cases: 'tiedBehind',
     broken: 'takes the newest record of all responses as the watermark, not that of the first',
-    breakage: breaking<typeof evidence>('src/engine/list/evidence.ts').function(
+    breakage: breaking(() => import('../../../src/engine/list/evidence.js')).function(
       'judgeReading',
       (sound) =>
         (reading, ...rest) => {
@@ -157,7 +142,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...motion,
     broken: 'starts walks at the watermark, without the overlap',
-    breakage: breaking<typeof cursorwork>('src/engine/run/resumecursor.ts').function(
+    breakage: breaking(() => import('../../../src/engine/run/resumecursor.js')).function(
       'floorOf',
       (sound) => (from) => sound(from, 0),
     ),
@@ -179,7 +164,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...motion,
     broken: "doesn't read a list without a count often enough for what ties hide",
-    breakage: breaking<typeof walkstate>('src/engine/list/walkstate.ts').function(
+    breakage: breaking(() => import('../../../src/engine/list/walkstate.js')).function(
       'mayReadOn',
       () => () => false,
     ),
@@ -189,7 +174,7 @@ export const laws: readonly LawMutant[] = [
     ...motion,
     cases: 'comparisons',
     broken: 'takes what a list lacks for deleted, without asking for it by id',
-    breakage: breaking<typeof confirm>('src/engine/run/confirm.ts').method(
+    breakage: breaking(() => import('../../../src/engine/run/confirm.js')).method(
       'Confirmation',
       'ask',
       () => async (candidates) => ({
@@ -202,7 +187,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...unknown,
     broken: 'reports again what was already reported',
-    breakage: breaking<typeof drift>('src/engine/warehouse/drift.ts').function(
+    breakage: breaking(() => import('../../../src/engine/warehouse/drift.js')).function(
       'writeDrift',
       (sound) => async (db, session, stamps, entries) => {
         await sound(db, session, stamps, entries)
@@ -214,7 +199,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...cost,
     broken: 'reads the whole list in each run',
-    breakage: breaking<typeof memory>('src/engine/list/memory.ts').function(
+    breakage: breaking(() => import('../../../src/engine/list/memory.js')).function(
       'isSearchDue',
       () => async () => true,
     ),
@@ -250,14 +235,18 @@ export const laws: readonly LawMutant[] = [
   {
     ...honest,
     broken: 'ignores ties that two responses share',
-    breakage: breaking<typeof ties>('src/engine/list/ties.ts').method('TieWatch', 'follow', () => () => {}),
+    breakage: breaking(() => import('../../../src/engine/list/ties.js')).method(
+      'TieWatch',
+      'follow',
+      () => () => {},
+    ),
     pin: 'ties-unnoticed',
   },
   {
     ...honest,
     cases: 'exchanges',
     broken: 'ignores that records may come late',
-    breakage: breaking<typeof cursorwork>('src/engine/run/resumecursor.ts').function(
+    breakage: breaking(() => import('../../../src/engine/run/resumecursor.js')).function(
       'walkPlan',
       (sound) =>
         (...given) => {
@@ -278,7 +267,7 @@ export const laws: readonly LawMutant[] = [
     ...honest,
     cases: 'wideZone',
     broken: 'treats the part behind the late zone as complete',
-    breakage: breaking<typeof olderpart>('src/engine/list/olderpart.ts').getter(
+    breakage: breaking(() => import('../../../src/engine/list/olderpart.js')).getter(
       'OlderPart',
       'isWhole',
       () => () => true,

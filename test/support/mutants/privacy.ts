@@ -1,31 +1,16 @@
 /* Whose data it is: what is hidden, and what readers see. See promise.ts. */
 import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
-import type * as values from '../../../src/engine/model/privacy.js'
-import type * as hiding from '../../../src/engine/warehouse/hiding.js'
-import type * as interference from '../../../src/engine/warehouse/interference.js'
-import type * as store from '../../../src/engine/warehouse/postgres/readerviews.js'
-import type * as state from '../../../src/engine/warehouse/privacystate.js'
 import type { ReaderStore, RunStatement } from '../../../src/engine/warehouse/viewstore.js'
 import { breaking } from './breakage.js'
-import { both, type Promised } from './promise.js'
+import { mutants } from './promise.js'
 
-const hidden = 'what privacy hides is nowhere'
-const reader = 'a reader sees its tenants, and nothing else'
+const interference = breaking(() => import('../../../src/engine/warehouse/interference.js'))
 
-const ofValues = breaking<typeof values>('src/engine/model/privacy.ts')
-const ofHiding = breaking<typeof hiding>('src/engine/warehouse/hiding.ts')
-const ofState = breaking<typeof state>('src/engine/warehouse/privacystate.ts')
-const ofStore = breaking<typeof store>('src/engine/warehouse/postgres/readerviews.ts')
-
-const rewriting = {
-  promise: hidden,
-  test: 'test/engine/warehouse/hiddenrows.test.ts',
-  name: 'killed at any statement and begun again, it ends as undisturbed',
-  on: both,
-} as const
-const pseudonyms = { ...rewriting, test: 'test/engine/model/hiddenvalues.test.ts', on: [] } as const
-const keys = { ...rewriting, test: 'test/engine/warehouse/hiding.test.ts' } as const
+const ofValues = breaking(() => import('../../../src/engine/model/privacy.js'))
+const ofHiding = breaking(() => import('../../../src/engine/warehouse/hiding.js'))
+const ofState = breaking(() => import('../../../src/engine/warehouse/privacystate.js'))
+const ofStore = breaking(() => import('../../../src/engine/warehouse/postgres/readerviews.js'))
 
 /** A store of readers whose statements are changed. */
 const withStatements = (change: (text: string) => string, of: keyof ReaderStore) =>
@@ -38,49 +23,38 @@ const withStatements = (change: (text: string) => string, of: keyof ReaderStore)
     const method = whole[of] as (run: RunStatement, ...more: unknown[]) => unknown
     return { ...whole, [of]: (run: RunStatement, ...more: unknown[]) => method(changed(run), ...more) }
   })
-const seeing = {
-  promise: reader,
-  test: 'test/features/grants/grants.test.ts',
-  on: ['postgres'],
-} as const
 
-export const privacy: readonly Promised[] = [
-  {
-    promise: hidden,
-    broken: "stores rows of a table whose earlier rows can't be hidden",
-    breakage: breaking<typeof interference>('src/engine/warehouse/interference.ts').method(
-      'InterferedTables',
-      'refuseUnchanged',
-      () => () => {},
-    ),
-    test: 'test/engine/warehouse/keptback.test.ts',
-    name: 'on a table whose trigger raises keeps back its lists alone',
-    on: both,
-  },
-  {
-    ...pseudonyms,
-    broken: 'makes equal pseudonyms in two tenants',
-    breakage: ofValues.function(
+export const privacy = mutants([
+  [
+    'what privacy hides is nowhere',
+    "stores rows of a table whose earlier rows can't be hidden",
+    interference.method('InterferedTables', 'refuseUnchanged', () => () => {}),
+    'test/engine/warehouse/keptback.test.ts: on a table whose trigger raises keeps back its lists alone',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'makes equal pseudonyms in two tenants',
+    ofValues.function(
       'pseudonym',
       (sound) =>
         (how, _, ...text) =>
           sound(how, 0, ...text),
     ),
-    name: 'of another tenant, another column or another key is another',
-  },
-  {
-    ...pseudonyms,
-    broken: 'makes equal pseudonyms in two columns',
-    breakage: ofValues.function(
+    'test/engine/model/hiddenvalues.test.ts: of another tenant, another column or another key is another',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'makes equal pseudonyms in two columns',
+    ofValues.function(
       'pseudonym',
       (sound) => (how, tenant, _, text) => sound(how, tenant, { domain: '' }, text),
     ),
-    name: 'of another tenant, another column or another key is another',
-  },
-  {
-    ...keys,
-    broken: 'keeps whatever comes where a kept column was expected',
-    breakage: ofValues.method(
+    'test/engine/model/hiddenvalues.test.ts: of another tenant, another column or another key is another',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'keeps whatever comes where a kept column was expected',
+    ofValues.method(
       'HiddenPlaces',
       'entry',
       (sound) =>
@@ -88,45 +62,48 @@ export const privacy: readonly Promised[] = [
           return this.hides(entry.path) ? sound.call(this, entry) : entry
         },
     ),
-    name: 'a warehouse loaded with the preset contains no hidden text, verifies, and no command prints one',
-  },
-  {
-    ...keys,
-    broken: 'leaves what an earlier rule kept',
-    breakage: ofState.function('wantedOf', (sound) => (hides) => {
+    'test/engine/warehouse/hiding.test.ts: a warehouse loaded with the preset contains no hidden text, verifies, and no command prints one',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'leaves what an earlier rule kept',
+    ofState.function('wantedOf', (sound) => (hides) => {
       return sound(hides).filter(({ table }) => table !== 'sync_quarantine')
     }),
-    name: 'what a version with a laxer rule left in quarantine and drift is hidden, once',
-  },
-  {
-    ...rewriting,
-    broken: 'leaves nested lists as they were when privacy hides more',
-    breakage: ofHiding.function(
+    'test/engine/warehouse/hiding.test.ts: what a version with a laxer rule left in quarantine and drift is hidden, once',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'leaves nested lists as they were when privacy hides more',
+    ofHiding.function(
       'hideTable',
       (sound) =>
         async (work, first, ...more) =>
           first.table === 'customer_phones' ? 0 : sound(work, first, ...more),
     ),
-  },
-  {
-    ...rewriting,
-    broken: 'leaves the history as it was when privacy hides more',
-    breakage: ofHiding.function(
+    'test/engine/warehouse/hiddenrows.test.ts: killed at any statement and begun again, it ends as undisturbed',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'leaves the history as it was when privacy hides more',
+    ofHiding.function(
       'hideTable',
       (sound) =>
         async (work, first, ...more) =>
           first.table.endsWith('_history') ? 0 : sound(work, first, ...more),
     ),
-  },
-  {
-    ...rewriting,
-    broken: 'leaves quarantine and drift as they were when privacy hides more',
-    breakage: ofHiding.function('hideReports', () => async () => 0),
-  },
-  {
-    ...rewriting,
-    broken: 'notes columns as hidden before their rows are',
-    breakage: ofState.function(
+    'test/engine/warehouse/hiddenrows.test.ts: killed at any statement and begun again, it ends as undisturbed',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'leaves quarantine and drift as they were when privacy hides more',
+    ofHiding.function('hideReports', () => async () => 0),
+    'test/engine/warehouse/hiddenrows.test.ts: killed at any statement and begun again, it ends as undisturbed',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'notes columns as hidden before their rows are',
+    ofState.function(
       'note',
       (sound) => (db, all) =>
         sound(
@@ -134,107 +111,108 @@ export const privacy: readonly Promised[] = [
           all.map((row) => ({ ...row, state: row.state === 'hiding' ? 'hidden' : row.state })),
         ),
     ),
-  },
-  {
-    ...rewriting,
-    broken: 'begins from the first record again after a kill',
-    breakage: ofState.function('recordIn', () => () => undefined),
-  },
-  {
-    ...rewriting,
-    broken: "doesn't erase what was left in the files",
-    breakage: ofHiding.function('eraseTraces', () => async () => null),
-    test: 'test/engine/warehouse/hidingagain.test.ts',
-    name: 'traces that a reading program keeps in the files are told',
-    on: ['sqlite'],
-  },
-  {
-    ...keys,
-    broken: 'lets a program go on that would store more',
-    breakage: ofState.function('loosened', () => () => []),
-    test: 'test/engine/warehouse/hidingagain.test.ts',
-    name: 'a program that goes on with the policy of before is refused by its next claim',
-  },
-  {
-    ...keys,
-    broken: 'is stopped by its own default, which has become looser',
-    breakage: ofState.function('heldColumns', () => () => new Set<string>()),
-    test: 'test/engine/warehouse/hidingagain.test.ts',
-    name: 'what the preset of an earlier version hid stays hidden until it is loosened, and the preset keeps it from then on',
-  },
-  {
-    ...keys,
-    broken: 'accepts another key under the same version',
-    breakage: ofValues.function('keyCheck', () => () => 'the same'),
-    name: 'another key is refused under the same version',
-  },
-  {
-    ...keys,
-    broken: 'leaves pseudonyms of an earlier key',
-    breakage: ofState.function(
+    'test/engine/warehouse/hiddenrows.test.ts: killed at any statement and begun again, it ends as undisturbed',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'begins from the first record again after a kill',
+    ofState.function('recordIn', () => () => undefined),
+    'test/engine/warehouse/hiddenrows.test.ts: killed at any statement and begun again, it ends as undisturbed',
+  ],
+  [
+    'what privacy hides is nowhere',
+    "doesn't erase what was left in the files",
+    ofHiding.function('eraseTraces', () => async () => null),
+    'test/engine/warehouse/hidingagain.test.ts: traces that a reading program keeps in the files are told',
+    'sqlite',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'lets a program go on that would store more',
+    ofState.function('loosened', () => () => []),
+    'test/engine/warehouse/hidingagain.test.ts: a program that goes on with the policy of before is refused by its next claim',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'is stopped by its own default, which has become looser',
+    ofState.function('heldColumns', () => () => new Set<string>()),
+    'test/engine/warehouse/hidingagain.test.ts: what the preset of an earlier version hid stays hidden until it is loosened, and the preset keeps it from then on',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'accepts another key under the same version',
+    ofValues.function('keyCheck', () => () => 'the same'),
+    'test/engine/warehouse/hiding.test.ts: another key is refused under the same version',
+  ],
+  [
+    'what privacy hides is nowhere',
+    'leaves pseudonyms of an earlier key',
+    ofState.function(
       'withoutOlder',
       (sound) =>
         (db, { table, column, ...row }) =>
           sound(db, { ...row, table, column, key_version: 1 }),
     ),
-    name: 'another key is refused under the same version, and replaces all pseudonyms under the next',
-  },
-  {
-    ...seeing,
-    broken: 'makes views without a barrier',
-    breakage: withStatements((text) => text.replaceAll('with (security_barrier) ', ''), 'make'),
-    test: 'test/features/grants/attacks.test.ts',
-    name: 'a cheap function that leaks its arguments is never called with rows of others',
-  },
-  {
-    ...seeing,
-    broken: 'makes views that need rights on the tables',
-    breakage: withStatements(
+    'test/engine/warehouse/hiding.test.ts: another key is refused under the same version, and replaces all pseudonyms under the next',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'makes views without a barrier',
+    withStatements((text) => text.replaceAll('with (security_barrier) ', ''), 'make'),
+    'test/features/grants/attacks.test.ts: a cheap function that leaks its arguments is never called with rows of others',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'makes views that need rights on the tables',
+    withStatements(
       (text) => text.replaceAll('(security_barrier)', '(security_barrier, security_invoker)'),
       'make',
     ),
-    name: 'sees the rows of its tenant in every view, and those of no other',
-  },
-  {
-    ...seeing,
-    broken: 'leaves the tenant out of one view',
-    breakage: withStatements(
+    'test/features/grants/grants.test.ts: sees the rows of its tenant in every view, and those of no other',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'leaves the tenant out of one view',
+    withStatements(
       (text) => text.replace(/(\."technician_hours") where tenant_id in \([\d, ]+\)/, '$1'),
       'make',
     ),
-    name: 'sees the rows of its tenant in every view, and those of no other',
-  },
-  {
-    ...seeing,
-    broken: 'changes views while their reader still has rights on them',
-    breakage: ofStore.function('readerStore', (sound) => (...given) => ({
+    'test/features/grants/grants.test.ts: sees the rows of its tenant in every view, and those of no other',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'changes views while their reader still has rights on them',
+    ofStore.function('readerStore', (sound) => (...given) => ({
       ...sound(...given),
       stop: async () => true,
     })),
-    test: 'test/features/grants/attacks.test.ts',
-    name: 'a transaction that it keeps open does not keep its rights',
-  },
-  {
-    ...seeing,
-    broken: 'overlooks a personal column that is taken away',
-    breakage: ofStore.function('readerStore', (sound) => (...given) => ({
+    'test/features/grants/attacks.test.ts: a transaction that it keeps open does not keep its rights',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'overlooks a personal column that is taken away',
+    ofStore.function('readerStore', (sound) => (...given) => ({
       ...sound(...given),
       hides: async () => false,
     })),
-    test: 'test/features/grants/attacks.test.ts',
-    name: 'is taken away before its views can be changed',
-  },
-  {
-    ...seeing,
-    broken: "doesn't replace views in place",
-    breakage: withStatements((text) => text.replace('create or replace view', 'create view'), 'make'),
-    test: 'test/features/grants/attacks.test.ts',
-    name: 'does not keep a tenant or a personal column that is taken away',
-  },
-  {
-    ...seeing,
-    broken: 'looks at memberships of one step only',
-    breakage: withStatements(
+    'test/features/grants/attacks.test.ts: is taken away before its views can be changed',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    "doesn't replace views in place",
+    withStatements((text) => text.replace('create or replace view', 'create view'), 'make'),
+    'test/features/grants/attacks.test.ts: does not keep a tenant or a personal column that is taken away',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'looks at memberships of one step only',
+    withStatements(
       (text) =>
         text.replace(
           "pg_has_role(r.oid, m.oid, 'member')",
@@ -242,79 +220,81 @@ export const privacy: readonly Promised[] = [
         ),
       'obstacle',
     ),
-    test: 'test/features/grants/attacks.test.ts',
-    name: 'is a member of a member of a predefined role',
-  },
-  {
-    ...seeing,
-    broken: 'knows predefined roles by name',
-    breakage: withStatements(
+    'test/features/grants/attacks.test.ts: is a member of a member of a predefined role',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'knows predefined roles by name',
+    withStatements(
       (text) => text.replace("starts_with(m.rolname, 'pg_')", "m.rolname ~ '^pg_(read_all_data|write|exec)'"),
       'obstacle',
     ),
-    test: 'test/features/grants/attacks.test.ts',
-    name: 'is refused, and named by check',
-  },
-  {
-    ...seeing,
-    broken: 'overlooks where others look for functions',
-    breakage: withStatements(
-      (text) => text.replace("starts_with(setting, 'search_path=')", 'false'),
-      'obstacle',
-    ),
-    test: 'test/features/grants/attacks.test.ts',
-    name: 'may create where the database looks for names',
-  },
-  {
-    ...seeing,
-    broken: 'overlooks what others made of the data of all tenants',
-    breakage: ofStore.function('readerStore', (sound) => (...given) => ({
+    'test/features/grants/attacks.test.ts: is refused, and named by check',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'overlooks where others look for functions',
+    withStatements((text) => text.replace("starts_with(setting, 'search_path=')", 'false'), 'obstacle'),
+    'test/features/grants/attacks.test.ts: may create where the database looks for names',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'overlooks what others made of the data of all tenants',
+    ofStore.function('readerStore', (sound) => (...given) => ({
       ...sound(...given),
       exposure: async () => undefined,
     })),
-    test: 'test/features/grants/attacks.test.ts',
-    name: 'that somebody gave to a reader is named by check',
-  },
-  {
-    ...seeing,
-    broken: 'shows personal columns to every reader',
-    breakage: ofStore.function('readerStore', (sound) => (...given) => {
+    'test/features/grants/attacks.test.ts: that somebody gave to a reader is named by check',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'shows personal columns to every reader',
+    ofStore.function('readerStore', (sound) => (...given) => {
       const whole = sound(...given)
       return { ...whole, make: (run, to, views) => whole.make(run, { ...to, personal: true }, views) }
     }),
-    name: 'sees no name of a person without --personal, and dashboards keep working',
-  },
-  {
-    ...seeing,
-    broken: "leaves readers' views as they are when ours change",
-    breakage: ofStore.function('readerStore', (sound) => (...given) => ({
+    'test/features/grants/grants.test.ts: sees no name of a person without --personal, and dashboards keep working',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    "leaves readers' views as they are when ours change",
+    ofStore.function('readerStore', (sound) => (...given) => ({
       ...sound(...given),
       outdated: async () => [],
     })),
-    name: 'its views are made again with ours',
-  },
-  {
-    ...seeing,
-    broken: "drops all readers' views in one transaction",
-    breakage: ofStore.function('droppingByReader', () => () => []),
-    name: 'if ours have other columns, those of each reader are dropped in a transaction of its own',
-  },
-  {
-    ...seeing,
-    broken: "drops a schema that isn't ours",
-    breakage: ofStore.function('readerStore', (sound) => (...given) => ({
+    'test/features/grants/grants.test.ts: its views are made again with ours',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    "drops all readers' views in one transaction",
+    ofStore.function('droppingByReader', () => () => []),
+    'test/features/grants/grants.test.ts: if ours have other columns, those of each reader are dropped in a transaction of its own',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    "drops a schema that isn't ours",
+    ofStore.function('readerStore', (sound) => (...given) => ({
       ...sound(...given),
       drop: async (run, role) => {
         const all = sql.raw(`drop schema ${pg.escapeIdentifier(role)} cascade`)
         await run(all.compile(given[0]))
       },
     })),
-    name: 'a schema that somebody put in the place of ours is left alone',
-  },
-  {
-    ...seeing,
-    broken: 'overlooks what everyone may read',
-    breakage: withStatements((text) => text.replace('grantee = 0 or ', ''), 'obstacle'),
-    name: 'a role that sees everything by other means is refused, with what to revoke',
-  },
-]
+    'test/features/grants/grants.test.ts: a schema that somebody put in the place of ours is left alone',
+    'postgres',
+  ],
+  [
+    'a reader sees its tenants, and nothing else',
+    'overlooks what everyone may read',
+    withStatements((text) => text.replace('grantee = 0 or ', ''), 'obstacle'),
+    'test/features/grants/grants.test.ts: a role that sees everything by other means is refused, with what to revoke',
+    'postgres',
+  ],
+])

@@ -11,8 +11,33 @@ export interface Promised {
   readonly test: string
   /** A part of the test's name, as in the file. */
   readonly name: string
-  /** On which warehouses the test has to fail; empty for a test without a warehouse, or with only one. */
-  readonly on: readonly ('sqlite' | 'postgres')[]
+  /** The only warehouse on which the test has to fail. Default: each one that it is played on. */
+  readonly on: 'sqlite' | 'postgres' | undefined
+  /** Whether `npm test` plays it; `npm run test:long` plays all. */
+  readonly isDaily: boolean
 }
 
-export const both = ['sqlite', 'postgres'] as const
+/** `shownBy`: `file: a part of the test's name`. */
+type Row = readonly [
+  promise: string,
+  broken: string,
+  breakage: Breakage,
+  shownBy: string,
+  ...('sqlite' | 'postgres' | 'daily')[],
+]
+
+export const mutants = (rows: readonly Row[]): readonly Promised[] =>
+  rows.map(([promise, broken, breakage, shownBy, ...how]) => {
+    const end = shownBy.indexOf(': ')
+    const on = how.find((one) => one !== 'daily')
+    const isDaily = how.includes('daily')
+    return {
+      promise,
+      broken,
+      breakage,
+      test: shownBy.slice(0, end),
+      name: shownBy.slice(end + 2),
+      on,
+      isDaily,
+    }
+  })

@@ -1,69 +1,49 @@
 /** Several machines (docs/scale.md): one function is broken at a time. */
-import type * as lastrun from '../../../src/engine/run/lastrun.js'
-import type * as records from '../../../src/engine/run/records.js'
-import type * as rounds from '../../../src/engine/warehouse/rounds.js'
-import type * as jobs from '../../../src/features/jobs/shards.js'
-import type * as roundnow from '../../../src/features/targets/roundnow.js'
 import { breaking } from './breakage.js'
-import { both, type Promised } from './promise.js'
+import { mutants } from './promise.js'
 
-const test = 'test/features/jobs/shards.test.ts'
+const lastrun = breaking(() => import('../../../src/engine/run/lastrun.js'))
+const records = breaking(() => import('../../../src/engine/run/records.js'))
+const rounds = breaking(() => import('../../../src/engine/warehouse/rounds.js'))
+const shards = breaking(() => import('../../../src/features/jobs/shards.js'))
+const roundnow = breaking(() => import('../../../src/features/targets/roundnow.js'))
 
-export const scale: readonly Promised[] = [
-  {
-    promise: 'a round of a shard polls its own lists only',
-    broken: 'chooses among the lists of all tenants',
-    breakage: breaking<typeof roundnow>('src/features/targets/roundnow.ts').function(
+export const scale = mutants([
+  [
+    'a round of a shard polls its own lists only',
+    'chooses among the lists of all tenants',
+    roundnow.function(
       'wantedLists',
       (sound) => (run, choice, granted) => sound({ ...run, shard: undefined }, choice, granted),
     ),
-    test,
-    name: 'a round polls what is due among its own lists',
-    on: [],
-  },
-  {
-    promise: 'each shard has its own run in a round',
-    broken: 'asks whether the job has run, whichever shard',
-    breakage: breaking<typeof rounds>('src/engine/warehouse/rounds.ts').function(
-      'hasRunSince',
-      (sound) => async (warehouse, slot, times) => {
-        const all = [undefined, { index: 0, of: 2 }, { index: 1, of: 2 }, { index: 0, of: 3 }]
-        const found = await Promise.all(all.map((shard) => sound(warehouse, { ...slot, shard }, times)))
-        return found.includes(true)
-      },
-    ),
-    test,
-    name: 'a round has a slot for each shard',
-    on: [],
-  },
-  {
-    promise: 'what concerns the whole warehouse is done once, after all shards',
-    broken: 'each shard takes a snapshot',
-    breakage: breaking<typeof jobs>('src/features/jobs/shards.ts').function('isLeftOut', () => () => false),
-    test,
-    name: 'a shard leaves out what concerns the whole warehouse',
-    on: [],
-  },
-  {
-    promise: "one shard's success doesn't hide another's failure",
-    broken: 'sees the last run only',
-    breakage: breaking<typeof lastrun>('src/engine/run/lastrun.ts').function(
-      'readShardRuns',
-      () => async () => [],
-    ),
-    test,
-    name: "one shard's success doesn't hide",
-    on: [],
-  },
-  {
-    promise: 'every list that a run works on is on record',
-    broken: 'records the lists of one statement only',
-    breakage: breaking<typeof records>('src/engine/run/records.ts').function(
-      'recordCursors',
-      (sound) => (run, ends, mode) => sound(run, ends.slice(0, 200), mode),
-    ),
-    test: 'test/engine/run/manylists.test.ts',
-    name: 'records every list as its document shows it',
-    on: both,
-  },
-]
+    'test/features/jobs/shards.test.ts: a round polls what is due among its own lists',
+  ],
+  [
+    'each shard has its own run in a round',
+    'asks whether the job has run, whichever shard',
+    rounds.function('hasRunSince', (sound) => async (warehouse, slot, times) => {
+      const all = [undefined, { index: 0, of: 2 }, { index: 1, of: 2 }, { index: 0, of: 3 }]
+      const found = await Promise.all(all.map((shard) => sound(warehouse, { ...slot, shard }, times)))
+      return found.includes(true)
+    }),
+    'test/features/jobs/shards.test.ts: a round has a slot for each shard',
+  ],
+  [
+    'what concerns the whole warehouse is done once, after all shards',
+    'each shard takes a snapshot',
+    shards.function('isLeftOut', () => () => false),
+    'test/features/jobs/shards.test.ts: a shard leaves out what concerns the whole warehouse',
+  ],
+  [
+    "one shard's success doesn't hide another's failure",
+    'sees the last run only',
+    lastrun.function('readShardRuns', () => async () => []),
+    "test/features/jobs/shards.test.ts: one shard's success doesn't hide",
+  ],
+  [
+    'every list that a run works on is on record',
+    'records the lists of one statement only',
+    records.function('recordCursors', (sound) => (run, ends, mode) => sound(run, ends.slice(0, 200), mode)),
+    'test/engine/run/manylists.test.ts: records every list as its document shows it',
+  ],
+])

@@ -1,143 +1,102 @@
 /** Leases by shard (docs/scale.md): one function is broken at a time. The tests run on Postgres, which alone has shards. */
 import { sql } from 'kysely'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type * as claim from '../../../src/engine/warehouse/claim.js'
-import type * as fence from '../../../src/engine/warehouse/fence.js'
-import type * as leaserows from '../../../src/engine/warehouse/leaserows.js'
-import type * as meta from '../../../src/engine/warehouse/meta.js'
 import { storeMeta } from '../../../src/engine/warehouse/meta.js'
-import type * as oneconfiguration from '../../../src/engine/warehouse/oneconfiguration.js'
-import type * as runs from '../../../src/engine/warehouse/runs.js'
-import type * as waiting from '../../../src/features/events/waiting.js'
 import { breaking } from './breakage.js'
-import type { Promised } from './promise.js'
+import { mutants } from './promise.js'
 
-const test = 'test/laws/shards.test.ts'
-const turns = 'test/features/events/shardturns.test.ts'
-const rows = breaking<typeof leaserows>('src/engine/warehouse/leaserows.ts')
-const claims = breaking<typeof claim>('src/engine/warehouse/claim.ts')
+const fence = breaking(() => import('../../../src/engine/warehouse/fence.js'))
+const meta = breaking(() => import('../../../src/engine/warehouse/meta.js'))
+const oneconfiguration = breaking(() => import('../../../src/engine/warehouse/oneconfiguration.js'))
+const runs = breaking(() => import('../../../src/engine/warehouse/runs.js'))
+const waiting = breaking(() => import('../../../src/features/events/waiting.js'))
 
-export const shards: readonly Promised[] = [
-  {
-    promise: 'one writer a tenant',
-    broken: 'lets a shard begin beside a run of all tenants',
-    breakage: rows.function(
+const rows = breaking(() => import('../../../src/engine/warehouse/leaserows.js'))
+const claims = breaking(() => import('../../../src/engine/warehouse/claim.js'))
+
+export const shards = mutants([
+  [
+    'one writer a tenant',
+    'lets a shard begin beside a run of all tenants',
+    rows.function(
       'overlaps',
       (sound) => (one, other) => one === other || (one !== 'run' && other !== 'run' && sound(one, other)),
     ),
-    test,
-    name: 'of claims of all names at once, none overlap',
-    on: [],
-  },
-  {
-    promise: 'one writer a tenant',
-    broken: 'lets shards of another number begin beside those at work',
-    breakage: rows.function(
-      'overlaps',
-      () => (one, other) => one === other || one === 'run' || other === 'run',
-    ),
-    test,
-    name: 'a shard of another number waits for those at work',
-    on: [],
-  },
-  {
-    promise: 'one writer a tenant',
-    broken: 'fences off nobody but who held the same name',
-    breakage: claims.function('fencedOff', (sound) => (db) => sound(db, ['nobody'])),
-    test,
-    name: 'a holder that slept past its lease commits nothing once',
-    on: [],
-  },
-  {
-    promise: 'one writer a tenant',
-    broken: 'commits without a look at the lease',
-    breakage: breaking<typeof fence>('src/engine/warehouse/fence.ts').function(
-      'checkFence',
-      () => async () => {},
-    ),
-    test: 'test/laws/shardkill.test.ts',
-    name: 'the warehouse of three shards is that of one process',
-    on: [],
-  },
-  {
-    promise: "a tenant's next holder stamps later",
-    broken: 'begins where its own clock is',
-    breakage: claims.function(
+    'test/laws/shards.test.ts: of claims of all names at once, none overlap',
+  ],
+  [
+    'one writer a tenant',
+    'lets shards of another number begin beside those at work',
+    rows.function('overlaps', () => (one, other) => one === other || one === 'run' || other === 'run'),
+    'test/laws/shards.test.ts: a shard of another number waits for those at work',
+  ],
+  [
+    'one writer a tenant',
+    'fences off nobody but who held the same name',
+    claims.function('fencedOff', (sound) => (db) => sound(db, ['nobody'])),
+    'test/laws/shards.test.ts: a holder that slept past its lease commits nothing once',
+  ],
+  [
+    'one writer a tenant',
+    'commits without a look at the lease',
+    fence.function('checkFence', () => async () => {}),
+    'test/laws/shardkill.test.ts: the warehouse of three shards is that of one process',
+  ],
+  [
+    "a tenant's next holder stamps later",
+    'begins where its own clock is',
+    claims.function(
       'stampsFloor',
       () =>
         (_, { clock }) =>
           fromMicros(clock.nowMicros()),
     ),
-    test,
-    name: 'the next holder of a tenant',
-    on: [],
-  },
-  {
-    promise: 'the whole warehouse gets its turn',
-    broken: 'begins another shard while a command waits for all of them',
-    breakage: rows.function('isWanted', () => () => false),
-    test,
-    name: 'while a command waits for the whole warehouse',
-    on: [],
-  },
-  {
-    promise: 'a run with a lease is no orphan',
-    broken: 'takes every run without an end for one that was killed',
-    breakage: breaking<typeof runs>('src/engine/warehouse/runs.ts').function(
-      'isOrphan',
-      () => () => sql`${sql.ref('status')} = 'running'`,
-    ),
-    test,
-    name: 'are no orphans while they have a lease',
-    on: [],
-  },
-  {
-    promise: 'one shard asks who is granted',
-    broken: 'lets each of them ask',
-    breakage: breaking<typeof meta>('src/engine/warehouse/meta.ts').function(
+    'test/laws/shards.test.ts: the next holder of a tenant',
+  ],
+  [
+    'the whole warehouse gets its turn',
+    'begins another shard while a command waits for all of them',
+    rows.function('isWanted', () => () => false),
+    'test/laws/shards.test.ts: while a command waits for the whole warehouse',
+  ],
+  [
+    'a run with a lease is no orphan',
+    'takes every run without an end for one that was killed',
+    runs.function('isOrphan', () => () => sql`${sql.ref('status')} = 'running'`),
+    'test/laws/shards.test.ts: are no orphans while they have a lease',
+  ],
+  [
+    'one shard asks who is granted',
+    'lets each of them ask',
+    meta.function(
       'storeMetaUnless',
       () =>
         (db, { name, value }) =>
           storeMeta(db, name, value),
     ),
-    test,
-    name: 'one of them asks who is granted',
-    on: [],
-  },
-  {
-    promise: 'shards of other configurations work beside each other',
-    broken: 'says nothing of settings that differ',
-    breakage: breaking<typeof oneconfiguration>('src/engine/warehouse/oneconfiguration.ts').method(
-      'RowSettings',
-      'differing',
-      () => () => [],
-    ),
-    test,
-    name: 'work beside each other, and say which settings differ',
-    on: [],
-  },
-  {
-    promise: 'the listener takes turns beside shards',
-    broken: 'waits until all shards have ended',
-    breakage: rows.function(
+    'test/laws/shards.test.ts: one of them asks who is granted',
+  ],
+  [
+    'shards of other configurations work beside each other',
+    'says nothing of settings that differ',
+    oneconfiguration.method('RowSettings', 'differing', () => () => []),
+    'test/laws/shards.test.ts: work beside each other, and say which settings differ',
+  ],
+  [
+    'the listener takes turns beside shards',
+    'waits until all shards have ended',
+    rows.function(
       'heldBy',
       (sound) =>
         (...given) =>
           Object.assign(sound(...given), { shards: undefined }),
     ),
-    test: turns,
-    name: 'a turn rings the other tenants',
-    on: [],
-  },
-  {
-    promise: 'a shard rings its own tenants',
-    broken: 'rings whatever is due',
-    breakage: breaking<typeof waiting>('src/features/events/waiting.ts').function(
-      'dueCursors',
-      (sound) => (inbox, now) => sound(inbox, now),
-    ),
-    test: turns,
-    name: 'what is due in a shard at work waits for it',
-    on: [],
-  },
-]
+    'test/features/events/shardturns.test.ts: a turn rings the other tenants',
+  ],
+  [
+    'a shard rings its own tenants',
+    'rings whatever is due',
+    waiting.function('dueCursors', (sound) => (inbox, now) => sound(inbox, now)),
+    'test/features/events/shardturns.test.ts: what is due in a shard at work waits for it',
+  ],
+])

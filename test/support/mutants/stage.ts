@@ -1,19 +1,14 @@
 /**
- * A copy of the project in its own folder, with a program that may be broken. Tests run there as they do here, and
- * their imports, threads and processes all use that program. Doesn't use vitest except to start it.
+ * A copy of the project in its own folder, with a program in which mutants are planted. Tests run there as they do here,
+ * and their imports, threads and processes all use that program. Doesn't use vitest except to start it.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from '../harness/tree.js'
-import { brokenProduct, linked, type PlantedBreakage, product } from './brokenproduct.js'
-
-export interface Played {
-  readonly name: string
-  readonly failed: boolean
-}
-
-const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+import { promises } from './all.js'
+import { brokenProduct, linked } from './brokenproduct.js'
+import { mutantsVariable, type Play, type Played } from './play.js'
 
 /**
  * Behind a symbolic link, Node 20 takes a CommonJS module for an empty one if a test's own script has loaded it before
@@ -30,50 +25,54 @@ function linkPackages(folder: string): void {
     else symlinkSync(join(packages, name), join(folder, name))
 }
 
-export class Stage {
-  readonly #folder: string
+/** Returns the folder of the copy. `mutants`: numbers of promises, all of which are planted. */
+function stageOf(mutants: readonly number[]): string {
+  const table = (at: number) => ['test/support/mutants/all.js', 'promises', at] as const
+  const dist = brokenProduct(...mutants.map((at) => ({ ...promises[at]!.breakage, table: table(at) })))
+  const folder = dirname(dist)
+  const made = new Set(['.git', ...readdirSync(folder)])
+  for (const name of readdirSync(root)) if (!made.has(name)) linked(join(root, name), join(folder, name))
+  linkPackages(join(folder, 'node_modules'))
+  // The bundle contains the sound program.
+  mkdirSync(join(dist, 'bin'))
+  writeFileSync(join(dist, 'bin/shopsync.js'), "import '../../src/entry.js'\n")
+  return folder
+}
 
-  /** `postgresUrl`: for the tests that are played. */
-  constructor(
-    private readonly postgresUrl: string,
-    breakage?: PlantedBreakage,
-  ) {
-    const dist = breakage ? brokenProduct(breakage) : product()
-    this.#folder = dirname(dist)
-    const made = new Set(['.git', ...readdirSync(this.#folder)])
-    for (const name of readdirSync(root))
-      if (!made.has(name)) linked(join(root, name), join(this.#folder, name))
-    linkPackages(join(this.#folder, 'node_modules'))
-    // The bundle contains the sound program.
-    mkdirSync(join(dist, 'bin'))
-    writeFileSync(join(dist, 'bin/shopsync.js'), "import '../../src/entry.js'\n")
-  }
+interface Where {
+  /** Of the run that these tests are part of. */
+  readonly postgresUrl: string
+  /** `sqlite`: on Postgres only those that fail on nothing else. */
+  readonly warehouses: 'sqlite' | 'both'
+}
 
-  /** Runs the tests in these files whose names contain one of the texts. */
-  async play(files: readonly string[], names: readonly string[]): Promise<Played[]> {
-    const output = join(this.#folder, 'result.json')
-    const words = ['run', ...files, '-t', names.map(escaped).join('|')]
-    // A test that hangs has failed, and doesn't have to hang for long.
-    const how = ['--testTimeout=60000', '--hookTimeout=60000', '--reporter=json', `--outputFile=${output}`]
-    const child = spawn('node', [join(this.#folder, 'node_modules/vitest/vitest.mjs'), ...words, ...how], {
-      cwd: this.#folder,
-      env: {
-        ...process.env,
-        TEST_POSTGRES: this.postgresUrl,
-        WAREHOUSES: 'both',
-      },
-      stdio: 'ignore',
-      timeout: 1_800_000,
-    })
-    await new Promise((resolve) => child.once('exit', resolve))
-    // If a program doesn't even start, no test has noticed the fault.
-    if (!existsSync(output)) return []
-    const report = JSON.parse(readFileSync(output, 'utf8')) as {
-      testResults: { assertionResults: { fullName: string; status: string }[] }[]
-    }
-    return report.testResults
-      .flatMap(({ assertionResults }) => assertionResults)
-      .filter(({ status }) => status === 'passed' || status === 'failed')
-      .map(({ fullName, status }) => ({ name: fullName, failed: status === 'failed' }))
+/** Plays the tests that the promises with these numbers name, on a stage of their own. */
+export async function played(
+  mutants: readonly number[],
+  { postgresUrl, warehouses }: Where,
+): Promise<Played[]> {
+  const folder = stageOf(mutants)
+  const output = join(folder, 'result.json')
+  const files = new Set(mutants.map((at) => promises[at]!.test))
+  const how = ['--config', 'test/mutants.config.ts', '--reporter=json', `--outputFile=${output}`]
+  const child = spawn('node', [join(folder, 'node_modules/vitest/vitest.mjs'), 'run', ...files, ...how], {
+    cwd: folder,
+    env: {
+      ...process.env,
+      TEST_POSTGRES: postgresUrl,
+      WAREHOUSES: warehouses,
+      [mutantsVariable]: mutants.join(),
+    },
+    stdio: 'ignore',
+    timeout: 1_800_000,
+  })
+  await new Promise((resolve) => child.once('exit', resolve))
+  // If a program doesn't even start, no test has noticed the fault.
+  if (!existsSync(output)) return []
+  const report = JSON.parse(readFileSync(output, 'utf8')) as {
+    testResults: { assertionResults: { fullName: string; meta: { plays?: Play[] } }[] }[]
   }
+  return report.testResults.flatMap(({ assertionResults }) =>
+    assertionResults.flatMap(({ fullName, meta: { plays } }) => (plays ? { name: fullName, plays } : [])),
+  )
 }

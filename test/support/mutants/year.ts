@@ -2,12 +2,6 @@
  * The year (test/long/year.test.ts), and what some of its days have to notice: one function of the program is broken at
  * a time.
  */
-import type * as flatten from '../../../src/engine/model/flatten/flatten.js'
-import type * as resume from '../../../src/engine/run/resumecursor.js'
-import type * as runend from '../../../src/engine/run/runend.js'
-import type * as tombstone from '../../../src/engine/run/tombstone.js'
-import type * as ends from '../../../src/engine/run/walkstore.js'
-import type * as belonging from '../../../src/engine/warehouse/sourceidentity.js'
 import { type Breakage, breaking } from './breakage.js'
 
 export interface YearMutant {
@@ -25,7 +19,7 @@ const lost = /a whole sync of .* left record/
 export const yearMutants: readonly YearMutant[] = [
   {
     broken: 'loses a record between the page and its row',
-    breakage: breaking<typeof flatten>('src/engine/model/flatten/flatten.ts').function(
+    breakage: breaking(() => import('../../../src/engine/model/flatten/flatten.js')).function(
       'compileFlatten',
       (sound) => (resource, options) => {
         const flat = sound(resource, options)
@@ -46,7 +40,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'moves the watermark with each page, and forgets a killed walk',
-    breakage: breaking<typeof ends>('src/engine/run/walkstore.ts').function(
+    breakage: breaking(() => import('../../../src/engine/run/walkstore.js')).function(
       'pageStatements',
       (sound) => (walk, commit, memory) => {
         const { progress, outcome } = commit
@@ -65,7 +59,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'starts walks at the watermark, without the overlap',
-    breakage: breaking<typeof resume>('src/engine/run/resumecursor.ts').function(
+    breakage: breaking(() => import('../../../src/engine/run/resumecursor.js')).function(
       'floorOf',
       (sound) => (watermark) => sound(watermark, 0),
     ),
@@ -75,7 +69,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'reports deletions, but marks nothing',
-    breakage: breaking<typeof tombstone>('src/engine/run/tombstone.ts').function(
+    breakage: breaking(() => import('../../../src/engine/run/tombstone.js')).function(
       'markDeleted',
       () => async (_warehouse, _task, gone) => [...gone],
     ),
@@ -85,7 +79,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'reports ok for a run with skipped cursors',
-    breakage: breaking<typeof runend>('src/engine/run/runend.ts').function(
+    breakage: breaking(() => import('../../../src/engine/run/runend.js')).function(
       'reportOf',
       (sound) =>
         (...given) => ({ ...sound(...given), status: 'ok' }),
@@ -96,7 +90,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'continues at an address that nobody has adopted',
-    breakage: breaking<typeof belonging>('src/engine/warehouse/sourceidentity.ts').function(
+    breakage: breaking(() => import('../../../src/engine/warehouse/sourceidentity.js')).function(
       'checkSourceIdentity',
       (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
     ),

@@ -1,0 +1,25 @@
+/** What a stage (stage.ts) and the vitest that it starts (runner.ts) say to each other. */
+
+/** What became of a test: with a mutant, by its number, or with the sound program. */
+export interface Play {
+  readonly at: number | undefined
+  readonly failed: boolean
+}
+
+export interface Played {
+  readonly name: string
+  readonly plays: readonly Play[]
+}
+
+/** In the environment: the numbers of the mutants that are played. */
+export const mutantsVariable = 'SHOPSYNC_MUTANTS'
+
+/** On which of the warehouses no test has noticed a mutant; one without a name if none was played at all. */
+export function unnoticedOn(played: readonly Played[], at: number): string[] {
+  const tests = played.flatMap(({ name, plays }) =>
+    plays.filter((one) => one.at === at).map(({ failed }) => ({ name, failed })),
+  )
+  const kinds = ['sqlite', 'postgres'].filter((kind) => tests.some(({ name }) => name.includes(kind)))
+  const places = kinds.length > 0 ? kinds : ['']
+  return places.filter((kind) => !tests.some(({ name, failed }) => failed && name.includes(kind)))
+}
