@@ -1,74 +1,39 @@
 /**
- * node dist/bench/idle.js [--tenants 100,1000]
+ * npm run bench -- idle [--tenants 100,1000]
  *
- * Measures syncs that find nothing new, for each number of tenants and all resources: the client's processor time per
- * request, and its peak memory. Each sync has its own process.
+ * Syncs that find nothing new, for each number of tenants and all resources: the client's processor time per request, and
+ * its peak memory. Each sync has its own process.
  */
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
-import { run } from './shopsync.js'
+import { resources } from '../schema/index.js'
+import { measured } from './contestant.js'
+import { inFolder, options, print } from './kit.js'
+import { loadOf } from './load.js'
+import type { ResourceName } from './source/dataset.js'
 import { BenchSource } from './source/source.js'
 
-const { values: options } = parseArgs({
-  options: { tenants: { type: 'string', default: '100,1000' }, child: { type: 'string' } },
-})
+const { tenants: numbers } = options({ tenants: '100,1000' })
+const all = Object.keys(resources) as ResourceName[]
 
-interface Idle {
-  readonly requests: number
-  readonly cursors: number
-  readonly seconds: number
-  readonly cpu: number
-  readonly megabytes: number
-}
-
-async function child(baseUrl: string, url: string): Promise<void> {
-  const start = performance.now()
-  const before = process.cpuUsage()
-  const report = await run({ baseUrl, url, schema: '', mode: 'sync', resources: null, connections: 16 })
-  const { user, system } = process.cpuUsage(before)
-  const result: Idle = {
-    requests: report.requests,
-    cursors: report.cursors.length,
-    seconds: (performance.now() - start) / 1000,
-    cpu: (user + system) / 1e6,
-    megabytes: process.resourceUsage().maxRSS / 1024,
-  }
-  process.stdout.write(JSON.stringify(result))
-}
-
-async function measured(tenants: number): Promise<Idle> {
-  const folder = mkdtempSync(join(tmpdir(), 'shopsync-idle-'))
-  const source = await BenchSource.start(tenants, 1)
-  const program = fileURLToPath(import.meta.url)
-  const args = [program, '--child', JSON.stringify([source.url, `sqlite:${join(folder, 'idle.db')}`])]
-  try {
+const rows: (string | number)[][] = []
+for (const tenants of numbers.split(',').map(Number)) {
+  using source = await BenchSource.start(tenants, 1)
+  await inFolder(async (folder) => {
+    const load = loadOf(`sqlite:${join(folder, 'idle.db')}`, source, 'tidy', tenants)
+    const task = {
+      ...load,
+      resources: all,
+      contender: 'shopsync',
+      phase: 'changed',
+      connections: 16,
+    } as const
     // The first sync makes the tables and the cursors; the second one is measured.
-    await promisify(execFile)(process.execPath, args)
-    const { stdout } = await promisify(execFile)(process.execPath, args)
-    return JSON.parse(stdout) as Idle
-  } finally {
-    source.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
+    await measured(task)
+    await source.requests()
+    const { seconds, cpu, megabytes } = await measured(task)
+    const requests = await source.requests()
+    const rates = [(requests / seconds).toFixed(0), ((cpu * 1000) / requests).toFixed(2)]
+    rows.push([tenants, tenants * all.length, requests, ...rates, megabytes.toFixed(0)])
+  })
 }
-
-async function main(): Promise<void> {
-  if (options.child !== undefined) {
-    const [baseUrl, url] = JSON.parse(options.child) as [string, string]
-    return child(baseUrl, url)
-  }
-  process.stdout.write('| tenants | cursors | requests | requests/s | CPU ms a request | peak MB |\n')
-  process.stdout.write('| ---: | ---: | ---: | ---: | ---: | ---: |\n')
-  for (const tenants of options.tenants.split(',').map(Number)) {
-    const { cursors, requests, seconds, cpu, megabytes } = await measured(tenants)
-    const cells = [tenants, cursors, requests, (requests / seconds).toFixed(0)]
-    cells.push(((cpu * 1000) / requests).toFixed(2), megabytes.toFixed(0))
-    process.stdout.write(`| ${cells.join(' | ')} |\n`)
-  }
-}
-
-await main()
+print(['tenants', 'cursors', 'requests', 'requests/s', 'CPU ms a request', 'peak MB'], rows)

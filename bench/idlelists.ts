@@ -19,22 +19,23 @@ export async function fillIdle(warehouse: Warehouse, tenants: number): Promise<v
   const { db } = warehouse
   const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
   const { table } = warehouse.dialect.views().sql
+  const [inKinds, inResources, inTenants] = ['bench_kinds', 'bench_resources', 'bench_tenants'].map(table)
   const kindRows = Array.from({ length: kinds }, (_, kind) => {
     const hours = 0.3 + (kind * 5.5) / kinds
     return `(${kind}, '${ago(hours)}', '${ago(hours + 20)}', ${((kind * 13) % 40) / 10})`
   })
-  await run('create table bench_kinds (kind integer, polled text, checked text, news double precision)')
-  await run(`insert into bench_kinds values ${kindRows.join(', ')}`)
-  await run('create table bench_resources (place integer, name text)')
-  await run(`insert into bench_resources values ${names.map((name, i) => `(${i}, '${name}')`).join(', ')}`)
-  await run('create table bench_tenants (t integer)')
+  await run(`create table ${inKinds} (kind integer, polled text, checked text, news double precision)`)
+  await run(`insert into ${inKinds} values ${kindRows.join(', ')}`)
+  await run(`create table ${inResources} (place integer, name text)`)
+  await run(`insert into ${inResources} values ${names.map((name, i) => `(${i}, '${name}')`).join(', ')}`)
+  await run(`create table ${inTenants} (t integer)`)
   await run(
-    `insert into bench_tenants with recursive n (i) as (select 1 union all select i + 1 from n where i < ${tenants}) select i from n`,
+    `insert into ${inTenants} with recursive n (i) as (select 1 union all select i + 1 from n where i < ${tenants}) select i from n`,
   )
   const timestamp = warehouse.dialect.sql.columnType('timestamp')
   const stamp = (column: string): string => `cast(${column} as ${timestamp})`
   await run(
-    `insert into ${table('tenants')} (tenant_id, _synced_at) select t, ${stamp(`'${ago(24)}'`)} from bench_tenants`,
+    `insert into ${table('tenants')} (tenant_id, _synced_at) select t, ${stamp(`'${ago(24)}'`)} from ${inTenants}`,
   )
   const polled = [
     ...['polled_at', 'walked_at', 'last_success_at', 'complete_through', 'watermark'],
@@ -43,7 +44,7 @@ export async function fillIdle(warehouse: Warehouse, tenants: number): Promise<v
   await run(
     `insert into ${table('sync_cursors')} (tenant_id, resource, status, completeness, deletes_checked_at, news, news_unannounced, news_hours, ${polled.join(', ')})
      select t, name, 'ok', 'proven', ${stamp('checked')}, news, news, 160, ${polled.map(() => stamp('polled')).join(', ')}
-     from bench_tenants cross join bench_resources join bench_kinds on kind = (t * 31 + place * 17) % ${kinds}`,
+     from ${inTenants} cross join ${inResources} join ${inKinds} on kind = (t * 31 + place * 17) % ${kinds}`,
   )
-  for (const name of ['bench_kinds', 'bench_resources', 'bench_tenants']) await run(`drop table ${name}`)
+  for (const name of [inKinds, inResources, inTenants]) await run(`drop table ${name}`)
 }

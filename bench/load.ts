@@ -1,7 +1,8 @@
 import { resources } from '../schema/index.js'
 import { model, writtenTables } from '../src/engine/model/registry.js'
 import type { Table } from '../src/engine/model/table.js'
-import type { ResourceName } from './source/dataset.js'
+import { type Dataset, type ResourceName, resourcesOf } from './source/dataset.js'
+import { schema } from './warehouse.js'
 
 /** What every program gets. */
 export interface Load {
@@ -15,6 +16,16 @@ export interface Load {
   /** `updated_after` of its requests. */
   readonly updatedAfter: string
 }
+
+/** Everything that the source has of these tenants. */
+export const loadOf = (url: string, source: { url: string }, dataset: Dataset, tenants: number): Load => ({
+  source: source.url,
+  tenants,
+  resources: resourcesOf(dataset),
+  url,
+  schema,
+  updatedAfter: '1970-01-01T00:00:00Z',
+})
 
 /** The tables to which these resources' records add rows, including those for records inside them. */
 export function tablesOf(wanted: readonly ResourceName[]): Table[] {

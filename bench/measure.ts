@@ -5,8 +5,8 @@
  */
 import { migrate } from '../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
+import { known } from './kit.js'
 import type { Load } from './load.js'
-import { modelOf } from './model.js'
 import { empty } from './warehouse.js'
 
 /** The programs of this project that are measured. */
@@ -17,8 +17,8 @@ export interface Task extends Load {
   /** `prepare`: empty tables, made by the product's own migration, as every program finds them. */
   readonly contender: Own | 'prepare'
   readonly phase: Phase
-  /** For `prepare` and `shopsync`: whether ended versions are kept. */
-  readonly history?: boolean
+  /** Requests of `shopsync` at once; by default 8. */
+  readonly connections?: number
 }
 
 export interface Measured {
@@ -28,39 +28,33 @@ export interface Measured {
   readonly megabytes: number
 }
 
-async function prepare({ url, schema }: Load, history?: boolean): Promise<void> {
-  const warehouse = await openWarehouse({ url, schema, model: modelOf(history) })
+async function prepare({ url, schema }: Load): Promise<void> {
+  const warehouse = await openWarehouse({ url, schema, model: known })
   await migrate(warehouse)
   await warehouse.close()
 }
 
 /** Reads the rows of the existing warehouse; they are then written again, into empty tables. */
 async function writer(task: Task): Promise<() => Promise<void>> {
-  if (task.url.startsWith('sqlite:')) {
-    const { ready, write } = await import('./write/sqlite.js')
-    const rows = await ready(task)
-    await empty(task.url)
-    await prepare(task)
-    return () => write(task, rows)
-  }
-  const { ready, write } = await import('./write/postgres.js')
-  const rows = await ready(task)
+  const isSqlite = task.url.startsWith('sqlite:')
+  const { ready } = isSqlite ? await import('./write/sqlite.js') : await import('./write/postgres.js')
+  const write = await ready(task)
   await empty(task.url)
   await prepare(task)
-  return () => write(task, rows)
+  return write
 }
 
 /** What is measured; its preparations are done when the promise is fulfilled. */
 async function work(task: Task): Promise<() => Promise<void>> {
-  const { contender, phase, history } = task
-  if (contender === 'prepare') return () => prepare(task, history)
+  const { contender, phase, connections } = task
+  if (contender === 'prepare') return () => prepare(task)
   if (contender === 'write') return writer(task)
   if (contender === 'read') {
     const { load } = await import('./read.js')
     return () => load(task)
   }
   const { load } = await import('./shopsync.js')
-  return () => load(task, phase === 'again', history)
+  return () => load(task, phase === 'again' ? 'full' : 'sync', connections)
 }
 
 async function main(): Promise<void> {

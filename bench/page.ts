@@ -1,19 +1,19 @@
 /**
- * node dist/bench/page.js [--rounds 30]
+ * npm run bench -- page [--rounds 30]
  *
  * The cost of decoding, parsing and flattening one page of 100 repair orders, by its contents: processor time of this
  * process, each page next to the one it is compared with. Card tokens and floating-point results look like integers
  * beyond 2^53 to a careless reader, and should cost nothing.
  */
-import { parseArgs } from 'node:util'
 import { resources } from '../schema/index.js'
 import { model } from '../src/engine/model/registry.js'
 import { parseJson } from '../src/engine/source/http/exactjson.js'
+import { options, print } from './kit.js'
 import { hostile } from './source/noise.js'
 import { repairOrder } from './source/record.js'
 import { median, medianInterval } from './stats.js'
 
-const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } })
+const { rounds } = options({ rounds: 30 })
 
 const records = 100
 /** Pages per measurement. */
@@ -107,7 +107,6 @@ function cost(body: Buffer): number {
 }
 
 const all = variants()
-const rounds = Number(options.rounds)
 const costs: number[][] = all.map(() => [])
 for (let round = -3; round < rounds; round++)
   for (const i of round % 2 === 0 ? all.keys() : [...all.keys()].reverse()) {
@@ -115,13 +114,13 @@ for (let round = -3; round < rounds; round++)
     // The first rounds warm up the compiler.
     if (round >= 0) costs[i]?.push(spent)
   }
-process.stdout.write('| page | KB | ms | against | ratio | 95 % interval |\n')
-process.stdout.write('| --- | ---: | ---: | --- | ---: | ---: |\n')
-for (const [i, { name, body, against }] of all.entries()) {
-  const own = costs[i] ?? []
-  const ratio = medianInterval(own.map((spent, round) => spent / (costs[against]?.[round] ?? 1)))
-  const cells = [name, (body.length / 1000).toFixed(0), median(own).toFixed(2), all[against]?.name ?? '']
-  if (against === i) cells.push('', '')
-  else cells.push(ratio.median.toFixed(3), `${ratio.low.toFixed(3)} to ${ratio.high.toFixed(3)}`)
-  process.stdout.write(`| ${cells.join(' | ')} |\n`)
-}
+print(
+  ['page', 'KB', 'ms', 'against', 'ratio', '95 % interval'],
+  all.map(({ name, body, against }, i) => {
+    const own = costs[i] ?? []
+    const ratio = medianInterval(own.map((spent, round) => spent / (costs[against]?.[round] ?? 1)))
+    const cells = [name, (body.length / 1000).toFixed(0), median(own).toFixed(2), all[against]?.name ?? '']
+    if (against === i) return [...cells, '', '']
+    return [...cells, ratio.median.toFixed(3), `${ratio.low.toFixed(3)} to ${ratio.high.toFixed(3)}`]
+  }),
+)

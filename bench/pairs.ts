@@ -1,37 +1,37 @@
 /**
- * npm run bench:pairs -- --against DIR [--phase first] [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres]
+ * npm run bench -- pairs --against DIR [--phase first] [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres]
  * [--records 12000] [--tenants 4]
  *
- * Compares this checkout's build (A) with another one's (B, in DIR): first loads, or with `--phase idle` syncs that find
- * nothing new, each in its own process, in the order A B B A, so that each is compared with what ran next to it.
- * Processor time and peak memory decide; elapsed time is shown, but means little on a machine shared with others. Both
- * checkouts need dist/bench/measure.js (npm run build).
+ * Compares this checkout's build (A) with another one's (B, in DIR): first loads; or with `--phase idle` syncs that find
+ * nothing new, with `again` a `sync --full` over the same, with `changed` a run after 5 % of the records have changed. Each
+ * is in its own process, in the order A B B A, so that each is compared with what ran next to it. Processor time and peak
+ * memory decide; elapsed time is shown, but means little on a machine shared with others. Both checkouts need
+ * dist/bench/measure.js (npm run build).
  */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
-import { measured } from './benchmark.js'
+import { changedEach, measured } from './contestant.js'
+import { oneOf, options, row, say } from './kit.js'
+import { loadOf } from './load.js'
 import type { Measured, Task } from './measure.js'
 import { processorSeconds } from './processes.js'
-import { type Dataset, datasets, resourcesOf } from './source/dataset.js'
+import { datasets } from './source/dataset.js'
 import { BenchSource } from './source/source.js'
 import { type Interval, median, medianInterval } from './stats.js'
 import { type BenchWarehouse, empty, quieten, schema, serverPid, withWarehouses } from './warehouse.js'
 
-const { values: options } = parseArgs({
-  options: {
-    against: { type: 'string' },
-    pairs: { type: 'string', default: '15' },
-    dataset: { type: 'string', default: 'lifelike' },
-    warehouses: { type: 'string', default: 'sqlite,postgres' },
-    records: { type: 'string', default: '12000' },
-    tenants: { type: 'string', default: '4' },
-    phase: { type: 'string', default: 'first' },
-  },
+const given = options({
+  against: '',
+  pairs: 15,
+  dataset: 'lifelike',
+  warehouses: 'sqlite,postgres',
+  records: 12_000,
+  tenants: 4,
+  phase: 'first',
 })
-
-const tenants = Number(options.tenants)
+const dataset = oneOf('dataset', given.dataset, datasets)
+const phase = oneOf('phase', given.phase, ['first', 'idle', 'again', 'changed'])
 /** How long the server takes to reap the processes of closed connections. */
 const reapMs = 200
 
@@ -47,31 +47,32 @@ interface Pair {
 
 /** Loads by the programs of several checkouts, one after the other, each into the tables that are its turn. */
 class Course {
-  readonly #warehouse: BenchWarehouse
   readonly #task: Omit<Task, 'contender' | 'phase'>
-  readonly #server: number | undefined
   readonly #loaded = new Set<number>()
 
-  constructor(warehouse: BenchWarehouse, source: string, dataset: Dataset, server: number | undefined) {
-    const { url } = warehouse
-    const updatedAfter = '1970-01-01T00:00:00Z'
-    const resources = resourcesOf(dataset)
-    this.#warehouse = warehouse
-    this.#task = { url, schema, source, tenants, resources, updatedAfter }
-    this.#server = server
+  constructor(
+    warehouse: BenchWarehouse,
+    private readonly source: BenchSource,
+    private readonly server: number | undefined,
+  ) {
+    this.#task = loadOf(warehouse.url, source, dataset, given.tenants)
   }
 
-  /** A first load into empty tables. */
-  async first(program: string): Promise<Run> {
-    await empty(this.#warehouse.url)
+  async run(program: string, index: number): Promise<Run> {
+    if (phase === 'idle') return this.#idle(program, index)
+    await empty(this.#task.url)
     const task = { ...this.#task, phase: 'first' as const }
     await measured({ ...task, contender: 'prepare' }, program)
-    return this.#load(task, program)
+    if (phase === 'first') return this.#load(task, program)
+    await this.source.reset()
+    await measured({ ...task, contender: 'shopsync' }, program)
+    if (phase === 'changed') await this.source.change(changedEach)
+    return this.#load({ ...task, phase }, program)
   }
 
   /** A sync that finds nothing new. The program keeps tables of its own, since the other's may have other columns. */
-  async idle(program: string, index: number): Promise<Run> {
-    const { url } = this.#warehouse
+  async #idle(program: string, index: number): Promise<Run> {
+    const { url } = this.#task
     const own = url.startsWith('sqlite:') ? { url: `${url}.${index}` } : { schema: `${schema}_${index}` }
     const task = { ...this.#task, ...own }
     if (!this.#loaded.has(index)) {
@@ -88,20 +89,18 @@ class Course {
   }
 
   async #used(): Promise<number> {
-    if (this.#server === undefined) return 0
+    if (this.server === undefined) return 0
     await sleep(reapMs)
-    return processorSeconds(this.#server) ?? 0
+    return processorSeconds(this.server) ?? 0
   }
 }
 
 async function compare(course: Course, programs: readonly [string, string]): Promise<Pair[]> {
-  const idle = options.phase === 'idle'
-  const run = (index: 0 | 1): Promise<Run> =>
-    idle ? course.idle(programs[index], index) : course.first(programs[index])
+  const run = (index: 0 | 1): Promise<Run> => course.run(programs[index], index)
   const pairs: Pair[] = []
   // The first runs warm up the file cache and don't count.
   for (const index of [0, 1] as const) await run(index)
-  for (let i = 0; i < Number(options.pairs); i++) {
+  for (let i = 0; i < given.pairs; i++) {
     const first = await run(i % 2 === 0 ? 0 : 1)
     const second = await run(i % 2 === 0 ? 1 : 0)
     const pair = i % 2 === 0 ? { a: first, b: second } : { a: second, b: first }
@@ -115,8 +114,6 @@ async function compare(course: Course, programs: readonly [string, string]): Pro
 }
 
 type Pick = (run: Run) => number
-
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`
 
 function line(name: string, pairs: readonly Pair[], pick: Pick, digits: number, change: string[]): string {
   const medians = [median(pairs.map(({ a }) => pick(a))), median(pairs.map(({ b }) => pick(b)))]
@@ -150,36 +147,22 @@ function report(pairs: readonly Pair[]): string {
 }
 
 function programs(): [string, string] {
-  const { against } = options
-  if (against === undefined) throw new Error('--against is missing: the folder of another checkout, built')
+  const { against } = given
+  if (against === '') throw new Error('--against is missing: the folder of another checkout, built')
   const other = join(resolve(against), 'dist/bench/measure.js')
   if (!existsSync(other)) throw new Error(`There is no ${other}; type \`npm run build\` in ${against}`)
   return [resolve('dist/bench/measure.js'), other]
 }
 
-async function main(): Promise<void> {
-  const both = programs()
-  if (options.phase !== 'first' && options.phase !== 'idle')
-    throw new Error(`--phase ${options.phase}: expected first or idle`)
-  const dataset = datasets.find((known) => known === options.dataset)
-  if (dataset === undefined) throw new Error(`--dataset ${options.dataset}: expected ${datasets.join(', ')}`)
-  const source = await BenchSource.start(tenants, Number(options.records) / tenants, dataset)
-  try {
-    await withWarehouses(options.warehouses.split(','), async (warehouses) => {
-      for (const warehouse of warehouses) {
-        const postgres = warehouse.name === 'postgres'
-        if (postgres) await quieten(warehouse.url)
-        const server = postgres ? await serverPid(warehouse.url) : undefined
-        const pairs = await compare(new Course(warehouse, source.url, dataset, server), both)
-        const what = `${options.phase}, ${dataset}, ${warehouse.name}, ${options.records} repair orders, ${pairs.length} pairs`
-        process.stdout.write(
-          `\n${what}, medians; A is this checkout, B is ${options.against}:\n\n${report(pairs)}\n`,
-        )
-      }
-    })
-  } finally {
-    source.stop()
+const both = programs()
+using source = await BenchSource.start(given.tenants, given.records / given.tenants, dataset)
+await withWarehouses(given.warehouses, async (warehouses) => {
+  for (const warehouse of warehouses) {
+    const isServer = warehouse.name === 'postgres'
+    if (isServer) await quieten(warehouse.url)
+    const server = isServer ? await serverPid(warehouse.url) : undefined
+    const pairs = await compare(new Course(warehouse, source, server), both)
+    const what = `${phase}, ${dataset}, ${warehouse.name}, ${given.records} repair orders, ${pairs.length} pairs`
+    say(`\n${what}, medians; A is this checkout, B is ${given.against}:\n\n${report(pairs)}`)
   }
-}
-
-await main()
+})

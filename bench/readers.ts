@@ -1,51 +1,20 @@
 /**
- * npm run bench:readers -- [--orders 2000] [--readers 100] [--rounds 5]
+ * npm run bench -- readers [--orders 2000] [--readers 100] [--rounds 5]
  *
- * What readers cost on Postgres, over the generated business of bench:views: a view through a reader against its owner
+ * What readers cost on Postgres, over the generated business of the bench of views: a view through a reader against its owner
  * who types the tenant (at most 1.5 times as long); how long it takes to grant that many readers all views, a process
  * each; and how long `migrate` takes to make all of them again, after every view of all tenants has changed, with the
  * server's default locks (at most a minute for a hundred).
  */
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { parseArgs, promisify } from 'node:util'
 import pg from 'pg'
-import { resources } from '../schema/index.js'
 import { views } from '../schema/views/index.js'
-import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
-import { compiledOf } from '../test/support/harness/compiled.js'
-import { model } from '../test/support/harness/model.js'
+import { Installed, inFolder, options, say, seconds, withOpen } from './kit.js'
 import { median } from './stats.js'
-import { fill } from './views/fillwarehouse.js'
+import { fill } from './views/fill.js'
 import { schema, withWarehouses } from './warehouse.js'
 
-const { values: options } = parseArgs({
-  options: {
-    orders: { type: 'string', default: '2000' },
-    readers: { type: 'string', default: '100' },
-    rounds: { type: 'string', default: '5' },
-  },
-})
-const [orders, readers, rounds] = [options.orders, options.readers, options.rounds].map(Number) as [
-  number,
-  number,
-  number,
-]
-const tenants = [101, 102, 103, 104]
-
-const folder = mkdtempSync(join(tmpdir(), 'shopsync-readers-'))
-const config = join(folder, 'config.json')
-
-const shopsync = (...words: readonly string[]) =>
-  promisify(execFile)(process.execPath, [compiledOf('src/entry.ts'), ...words, '--config', config])
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now()
-  await work()
-  return (performance.now() - start) / 1000
-}
+const { orders, readers, rounds } = options({ orders: 2000, readers: 100, rounds: 5 })
+const tenants = ['101', '102', '103', '104']
 
 /**
  * Seconds of the reader and of the owner, turn by turn, so that both see the same noise. A barrier is planned apart from
@@ -58,7 +27,7 @@ async function ratioOf(reader: pg.Client, owner: pg.Client, name: string, column
   const all = `${asked(`${schema}_analytics.${name}`)} where tenant_id = 101`
   const taken: { own: number; theirs: number }[] = []
   for (let round = -1; round < rounds; round++) {
-    const [own, theirs] = [await timed(() => reader.query(mine)), await timed(() => owner.query(all))]
+    const [own, theirs] = [await seconds(() => reader.query(mine)), await seconds(() => owner.query(all))]
     if (round >= 0) taken.push({ own, theirs })
   }
   const millis = (of: 'own' | 'theirs') => (median(taken.map((one) => one[of])) * 1000).toFixed(1)
@@ -94,31 +63,8 @@ async function slowest(url: string, owner: pg.Client): Promise<string[]> {
   ]
 }
 
-async function bench(url: string): Promise<string[]> {
-  const api = { baseUrl: 'https://api.example.com', partnerId: '42', secret: 'bench-secret' }
-  const made = { api, warehouse: { url, schema }, report: { timeZone: 'America/Chicago' } }
-  writeFileSync(config, JSON.stringify(made))
-  await shopsync('migrate')
-  const warehouse = await openWarehouse({ url, schema, model: model(resources) })
-  await fill(warehouse, orders)
-  await shopsync('migrate')
-  await warehouse.close()
-  const owner = new pg.Client(url)
-  await owner.connect()
-  await owner.query('analyze')
-  const { rows } = await owner.query<{ n: number }>(`select setting::int as n from pg_settings
-    where name = 'max_locks_per_transaction'`)
-  for (let i = 1; i <= readers; i++) await owner.query(`create role reader_${i} login password 'reader'`)
-  const granting = await timed(async () => {
-    for (let i = 1; i <= readers; i++) {
-      const tenant = String(tenants[i % tenants.length])
-      await shopsync('grant', '--role', `reader_${i}`, '--tenant', tenant, '--tenant', '101')
-    }
-  })
-  await shopsync('grant', '--role', 'reader_1', '--tenant', '101')
-  const text = await slowest(url, owner)
-  const idle = await timed(() => shopsync('migrate'))
-  // As a program left them whose views had other columns.
+/** As a program left them whose views had other columns. */
+async function changeColumns(owner: pg.Client): Promise<void> {
   const memory = `views ${schema}_analytics`
   const remembered = await owner.query<{ value: string }>(
     `select value from ${schema}.sync_meta where name = $1`,
@@ -133,22 +79,40 @@ async function bench(url: string): Promise<string[]> {
   delete known[' inputs']
   const value = JSON.stringify(known)
   await owner.query(`update ${schema}.sync_meta set value = $1 where name = $2`, [value, memory])
-  const remade = await timed(() => shopsync('migrate'))
-  const left = await owner.query<{ n: number }>(
-    `select count(*)::int as n from pg_views where schemaname like 'reader_%'`,
-  )
-  await owner.end()
-  return [
-    ...text,
-    `${readers} readers granted in ${granting.toFixed(0)} s`,
-    `migrate: ${idle.toFixed(1)} s with nothing to do; ${remade.toFixed(0)} s to make all views again (max_locks_per_transaction ${rows[0]?.n}; ${left.rows[0]?.n} views of readers)`,
-  ]
 }
 
-try {
-  await withWarehouses(['postgres'], async ([postgres]) => {
-    if (postgres) process.stdout.write(`${(await bench(postgres.url)).join('\n')}\n`)
+async function bench(url: string, installed: Installed): Promise<void> {
+  installed.configure(url, { url: 'https://api.example.com' }, { report: { timeZone: 'America/Chicago' } })
+  await installed.run(['migrate'])
+  await withOpen(url, (warehouse) => fill(warehouse, orders))
+  await installed.run(['migrate'])
+  const owner = new pg.Client(url)
+  await owner.connect()
+  await owner.query('analyze')
+  const one = async (text: string): Promise<number> =>
+    (await owner.query<{ n: number }>(text)).rows[0]?.n ?? 0
+  const locks = await one(
+    `select setting::int as n from pg_settings where name = 'max_locks_per_transaction'`,
+  )
+  for (let i = 1; i <= readers; i++) await owner.query(`create role reader_${i} login password 'reader'`)
+  const grant = (i: number, ...those: string[]): Promise<void> =>
+    installed.run(['grant', '--role', `reader_${i}`, ...those.flatMap((tenant) => ['--tenant', tenant])])
+  const granting = await seconds(async () => {
+    for (let i = 1; i <= readers; i++) await grant(i, tenants[i % tenants.length] ?? '', '101')
   })
-} finally {
-  rmSync(folder, { recursive: true, force: true })
+  await grant(1, '101')
+  for (const line of await slowest(url, owner)) say(line)
+  const idle = await seconds(() => installed.run(['migrate']))
+  await changeColumns(owner)
+  const remade = await seconds(() => installed.run(['migrate']))
+  const left = await one(`select count(*)::int as n from pg_views where schemaname like 'reader_%'`)
+  await owner.end()
+  say(`${readers} readers granted in ${granting.toFixed(0)} s`)
+  say(
+    `migrate: ${idle.toFixed(1)} s with nothing to do; ${remade.toFixed(0)} s to make all views again (max_locks_per_transaction ${locks}; ${left} views of readers)`,
+  )
 }
+
+await withWarehouses('postgres', async ([postgres]) =>
+  inFolder((folder) => bench(postgres?.url ?? '', new Installed(folder))),
+)

@@ -1,16 +1,18 @@
 /**
  * Measures the cost of finding deleted and missing records by counting, and by listing everything. Prints tables and
- * draws docs/reconcile.svg.
- *
- *   npm run build && node dist/bench/reconcile.js
+ * draws docs/reconcile.svg: npm run bench -- reconcile
  */
 import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fromMicros } from '../src/engine/base/timestamp.js'
 import { fullCost } from '../src/engine/compare/comparisoncost.js'
-import { table } from '../src/shell/texttable.js'
+import type { RunReport } from '../src/engine/run/runreport.js'
+import { createSandbox, template } from '../src/sandbox/index.js'
+import { inFolder, print, say } from './kit.js'
 import { generator } from './random.js'
 import { type Line, plot } from './reconcile/plot.js'
-import { timeOf, withWorld } from './reconcile/real.js'
 import { type Figures, SimulatedCursor } from './reconcile/simulated.js'
+import { type ProductRun, run } from './shopsync.js'
 
 const random = generator(1)
 
@@ -21,8 +23,6 @@ function pick(records: number, count: number): number[] {
 }
 
 const count = (value: number): string => String(value).replaceAll(/\B(?=(\d{3})+(?!\d))/g, ',')
-const right = (title: string) => ({ title, align: 'right' as const })
-const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 async function deleted(records: number, differences: number): Promise<Figures> {
   return new SimulatedCursor(records, { deleted: pick(records, differences) }, random).compare()
@@ -48,22 +48,43 @@ async function million(trials: number, cause: 'lost' | 'neverStored'): Promise<v
   )
 }
 
+const timeOf = (id: number): string => fromMicros(1_700_000_000_000_000n + BigInt(id) * 7_000_001n)
+
+/** The program against a sandbox with so many notes, and a warehouse of its own. */
+const withNotes = (
+  records: number,
+  use: (
+    ask: (how: Pick<ProductRun, 'mode' | 'ranges'>) => Promise<RunReport>,
+    remove: (id: number) => void,
+  ) => Promise<void>,
+): Promise<void> =>
+  inFolder(async (folder) => {
+    const sandbox = await createSandbox({ data: 'none' })
+    sandbox.store.addTenant({ id: 1 })
+    for (let id = 1; id <= records; id++) sandbox.store.put(1, 'notes', template('notes', id, timeOf(id)))
+    const { url: baseUrl, secret } = sandbox
+    const where = { baseUrl, secret, url: `sqlite:${join(folder, 'w.db')}`, schema: '' }
+    await use(
+      (how) => run({ ...where, resources: ['notes'], connections: 8, ...how }),
+      (id) => void sandbox.store.remove(1, 'notes', id),
+    )
+    await sandbox.close()
+  })
+
 async function real(): Promise<void> {
-  await withWorld(60_000, async ({ run, remove }) => {
-    await run({ mode: 'sync' })
-    const quiet = await run({ mode: 'reconcile' })
+  await withNotes(60_000, async (ask, remove) => {
+    await ask({ mode: 'sync' })
+    const quiet = await ask({ mode: 'reconcile' })
     say(`60,000 records, nothing different (real): ${quiet.requests} requests in all`)
     for (const id of [3, 30_000, 59_000]) remove(id)
-    const report = await run({ mode: 'reconcile' })
+    const report = await ask({ mode: 'reconcile' })
     const { reconciled } = report.cursors[0] ?? {}
     say(`60,000 records, 3 deleted (real): ${report.requests} requests in all, ${reconciled?.deleted} found`)
   })
-  await withWorld(100_000, async ({ run }) => {
-    const ranges = [{ from: timeOf(40_001), to: timeOf(45_001) }]
-    const report = await run({ mode: 'backfill', ranges })
-    say(
-      `backfill of 5 % of 100,000 records (real): ${report.cursors[0]?.requests} requests for ${report.cursors[0]?.records} records, 50 pages`,
-    )
+  await withNotes(100_000, async (ask) => {
+    const report = await ask({ mode: 'backfill', ranges: [{ from: timeOf(40_001), to: timeOf(45_001) }] })
+    const { requests, records } = report.cursors[0] ?? {}
+    say(`backfill of 5 % of 100,000 records (real): ${requests} requests for ${records} records, 50 pages`)
   })
 }
 
@@ -87,7 +108,7 @@ async function grid(): Promise<void> {
   say(
     '\nRequests to find d deleted records among N (one for each of them included, to ask for it; * by a full listing):',
   )
-  say(table([right('N'), ...numbers.map((d) => right(`d = ${d}`)), right('listing')], rows))
+  print(['N', ...numbers.map((d) => `d = ${d}`), 'listing'], rows)
   const lines = [0, 1, 10, 100, 1000].map((d, i): Line => {
     const points = sizes.flatMap((records) => {
       const cell = cells.get(`${records} ${d}`)
@@ -116,7 +137,7 @@ async function crossover(): Promise<void> {
     rows.push([count(records), count(low), count(fullCost(records))])
   }
   say('\nCrossover: up to about so many deletes counting is chosen, beyond a full listing:')
-  say(table([right('N'), right('deletes'), right('requests of a listing')], rows))
+  print(['N', 'deletes', 'requests of a listing'], rows)
 }
 
 await million(300, 'lost')

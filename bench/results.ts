@@ -1,6 +1,7 @@
 /** Tables of run.ts's measurements, for the terminal and for docs/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { row } from './kit.js'
 import type { Measured, Phase } from './measure.js'
 import type { Dataset } from './source/dataset.js'
 import { median } from './stats.js'
@@ -73,7 +74,7 @@ class Table {
   text(): string {
     const head = ['load', 'program', 'k rows/s', 'spread', ...this.#bases.map((name) => `÷ ${name}`)]
     head.push('of the limit', '÷ own first', 'CPU s', 'peak MB', 'requests')
-    let text = line(head) + line(head.map((_, i) => (i < 2 ? '---' : '---:')))
+    let text = row(head) + row(head.map((_, i) => (i < 2 ? '---' : '---:')))
     for (const phase of order.filter((one) => this.#samples.some(({ phase }) => phase === one)))
       for (const contender of this.#contenders) text += this.#row(phase, contender, head.length)
     return text + this.#failures()
@@ -83,11 +84,11 @@ class Table {
     const own = this.#of(contender, phase)
     const tried = this.#samples.some((one) => one.contender === contender && one.phase === phase)
     if (own.length === 0)
-      return tried ? line([phase, contender, 'failed', ...Array<string>(width - 3).fill('')]) : ''
+      return tried ? row([phase, contender, 'failed', ...Array<string>(width - 3).fill('')]) : ''
     const rates = own.map(rate)
     const isLimit = this.#bases.includes(contender)
     const most = (pick: (sample: Sample) => number): string => Math.max(...own.map(pick)).toFixed(0)
-    return line([
+    return row([
       phase,
       contender,
       short(median(rates)),
@@ -110,8 +111,6 @@ class Table {
 }
 
 const order: readonly Phase[] = ['first', 'again', 'changed']
-
-const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`
 
 /** Markdown: one table for each dataset and warehouse. */
 export function tables({ records, tenants, node, peers, samples }: Results): string {

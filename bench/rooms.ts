@@ -1,5 +1,5 @@
 /**
- * npm run bench:rooms -- [--dataset lifelike] [--records 12000] [--tenants 4] [--warehouses sqlite,postgres]
+ * npm run bench -- rooms [--dataset lifelike] [--records 12000] [--tenants 4] [--warehouses sqlite,postgres]
  *
  * Where the time of a first load goes: a processor profile of the product, by the rooms of the code
  * (docs/architecture.md) and by package, for the main thread and SQLite's writer thread. Work that an engine or a
@@ -7,25 +7,25 @@
  * time isn't included.
  */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
-import { measured } from './benchmark.js'
+import { promisify } from 'node:util'
+import { measured } from './contestant.js'
+import { inFolder, oneOf, options, percent, say, table } from './kit.js'
+import { loadOf } from './load.js'
 import type { Task } from './measure.js'
-import { datasets, resourcesOf } from './source/dataset.js'
+import { datasets } from './source/dataset.js'
 import { BenchSource } from './source/source.js'
-import { empty, schema, withWarehouses } from './warehouse.js'
+import { empty, withWarehouses } from './warehouse.js'
 
-const { values: options } = parseArgs({
-  options: {
-    dataset: { type: 'string', default: 'lifelike' },
-    records: { type: 'string', default: '12000' },
-    tenants: { type: 'string', default: '4' },
-    warehouses: { type: 'string', default: 'sqlite,postgres' },
-  },
+const { records, tenants, warehouses, ...more } = options({
+  dataset: 'lifelike',
+  records: 12_000,
+  tenants: 4,
+  warehouses: 'sqlite,postgres',
 })
+const dataset = oneOf('dataset', more.dataset, datasets)
 
 interface Frame {
   readonly functionName: string
@@ -79,67 +79,42 @@ function places({ nodes, samples, timeDeltas }: Profile): Map<string, number> {
 }
 
 /** The profiles of the main thread and of the others, busiest first. */
-async function profiles(task: Task): Promise<Map<string, number>[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'shopsync-profile-'))
-  const program = fileURLToPath(new URL('./measure.js', import.meta.url))
-  await promisify(execFile)(process.execPath, [
-    '--cpu-prof',
-    `--cpu-prof-dir=${folder}`,
-    program,
-    JSON.stringify(task),
-  ])
-  const all = readdirSync(folder)
-    .sort()
-    .map((name) => places(JSON.parse(readFileSync(join(folder, name), 'utf8')) as Profile))
-  rmSync(folder, { recursive: true })
-  return all
-}
+const profiles = (task: Task): Promise<Map<string, number>[]> =>
+  inFolder(async (folder) => {
+    const program = fileURLToPath(new URL('./measure.js', import.meta.url))
+    const words = ['--cpu-prof', `--cpu-prof-dir=${folder}`, program, JSON.stringify(task)]
+    await promisify(execFile)(process.execPath, words)
+    const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Profile
+    return readdirSync(folder)
+      .sort()
+      .map((name) => places(read(name)))
+  })
 
 const sum = (seconds: ReadonlyMap<string, number>): number => [...seconds.values()].reduce((a, b) => a + b, 0)
 
-function table(threads: readonly ReadonlyMap<string, number>[]): string {
+function tableOf(threads: readonly ReadonlyMap<string, number>[]): string {
   const all = [...new Set(threads.flatMap((seconds) => [...seconds.keys()]))]
   const total = threads.reduce((a, seconds) => a + sum(seconds), 0)
   const ofPlace = (place: string): number => threads.reduce((a, seconds) => a + (seconds.get(place) ?? 0), 0)
-  const names = threads.length > 1 ? ['main thread, s', 'writer thread, s'] : ['main thread, s']
-  let text = `| where | ${names.join(' | ')} | share |\n| --- | ${names.map(() => '---: |').join(' ')} ---: |\n`
-  for (const place of all.sort((a, b) => ofPlace(b) - ofPlace(a))) {
-    const share = ofPlace(place) / total
-    if (share < 0.005) continue
-    const cells = threads.map((seconds) => (seconds.get(place) ?? 0).toFixed(2))
-    text += `| ${[place, ...cells, `${(share * 100).toFixed(0)}%`].join(' | ')} |\n`
-  }
-  return `${text}| all | ${threads.map((seconds) => sum(seconds).toFixed(2)).join(' | ')} | |\n`
-}
-
-async function main(): Promise<void> {
-  const dataset = datasets.find((known) => known === options.dataset)
-  if (dataset === undefined) throw new Error(`--dataset ${options.dataset}: expected ${datasets.join(', ')}`)
-  const tenants = Number(options.tenants)
-  const source = await BenchSource.start(tenants, Number(options.records) / tenants, dataset)
-  try {
-    await withWarehouses(options.warehouses.split(','), async (warehouses) => {
-      for (const { name, url } of warehouses) {
-        const resources = resourcesOf(dataset)
-        const updatedAfter = '1970-01-01T00:00:00Z'
-        const task = {
-          phase: 'first',
-          url,
-          schema,
-          source: source.url,
-          tenants,
-          resources,
-          updatedAfter,
-        } as const
-        await empty(url)
-        await measured({ ...task, contender: 'prepare' })
-        const threads = await profiles({ ...task, contender: 'shopsync' })
-        process.stdout.write(`\n${dataset}, ${name}, ${options.records} repair orders:\n\n${table(threads)}`)
-      }
+  const rows = all
+    .sort((a, b) => ofPlace(b) - ofPlace(a))
+    .filter((place) => ofPlace(place) / total >= 0.005)
+    .map((place) => {
+      const cells = threads.map((seconds) => (seconds.get(place) ?? 0).toFixed(2))
+      return [place, ...cells, percent(ofPlace(place) / total)]
     })
-  } finally {
-    source.stop()
-  }
+  rows.push(['all', ...threads.map((seconds) => sum(seconds).toFixed(2)), ''])
+  const names = ['main thread, s', 'writer thread, s'].slice(0, threads.length)
+  return table(['where', ...names, 'share'], rows)
 }
 
-await main()
+using source = await BenchSource.start(tenants, records / tenants, dataset)
+await withWarehouses(warehouses, async (all) => {
+  for (const { name, url } of all) {
+    const task = { ...loadOf(url, source, dataset, tenants), phase: 'first' } as const
+    await empty(url)
+    await measured({ ...task, contender: 'prepare' })
+    const threads = await profiles({ ...task, contender: 'shopsync' })
+    say(`\n${dataset}, ${name}, ${records} repair orders:\n\n${tableOf(threads)}`)
+  }
+})

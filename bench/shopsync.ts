@@ -1,34 +1,34 @@
 import { Stamps, systemClock } from '../src/engine/base/clock.js'
 import { runSync } from '../src/engine/run/run.js'
-import type { RunReport } from '../src/engine/run/runreport.js'
+import type { RunReport, RunRequest } from '../src/engine/run/runreport.js'
 import { createSource } from '../src/engine/source/client.js'
 import { migrate } from '../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { newestStamp } from '../src/engine/warehouse/runs.js'
+import { beginReconcile } from '../src/features/reconcile/work.js'
 import { beginSync } from '../src/features/sync/work.js'
 import { collectAt } from '../src/shell/collectat.js'
+import { known } from './kit.js'
 import type { Load } from './load.js'
-import { modelOf } from './model.js'
 
 export interface ProductRun {
   /** Of the source. */
   readonly baseUrl: string
+  readonly secret?: string
   readonly url: string
   readonly schema: string
-  readonly mode: 'sync' | 'full'
+  readonly mode: RunRequest['mode']
+  readonly ranges?: RunRequest['ranges']
   /** null: all. */
   readonly resources: readonly string[] | null
   readonly connections: number
   /** How many pages of one walk are requested at once at most; undefined: the default. */
   readonly readAhead?: number
-  /** Whether ended versions of every resource are kept. */
-  readonly history?: boolean | undefined
 }
 
 /** The product as the command line runs it, with its default configuration. Throws if a verdict isn't `proven`. */
 export async function run(options: ProductRun): Promise<RunReport> {
-  const { baseUrl, url, schema, mode, connections, readAhead } = options
-  const known = modelOf(options.history)
+  const { baseUrl, secret = 'bench-secret', url, schema, mode, ranges, connections, readAhead } = options
   const warehouse = await openWarehouse({ url, schema, model: known })
   collectAt(warehouse.dialect.bulk.heapGrowth)
   await migrate(warehouse)
@@ -37,7 +37,7 @@ export async function run(options: ProductRun): Promise<RunReport> {
   const source = createSource({
     baseUrl,
     partnerId: '42',
-    secret: 'bench-secret',
+    secret,
     timeouts: { connect: 10_000, headers: 30_000, body: 30_000, request: 60_000 },
     connections,
     rateReserve: 0,
@@ -54,12 +54,12 @@ export async function run(options: ProductRun): Promise<RunReport> {
     overlap: 300_000,
     concurrency: 8,
   } as const
-  const signal = new AbortController().signal
-  const ahead = readAhead === undefined ? {} : { readAhead }
-  const report = await runSync(
-    { config: { sync }, model: known, warehouse, source, clock, stamps, observer: {}, signal, ...ahead },
-    { mode, begin: beginSync({ mode }), job: null, tenants: null, resources: options.resources },
-  )
+  const { signal } = new AbortController()
+  const deps = { config: { sync }, model: known, warehouse, source, clock, stamps, observer: {}, signal }
+  const request = { mode, job: null, tenants: null, resources: options.resources }
+  const asked = ranges === undefined ? request : { ...request, ranges }
+  const begin = mode === 'reconcile' ? beginReconcile({}) : beginSync(asked)
+  const report = await runSync(readAhead === undefined ? deps : { ...deps, readAhead }, { ...asked, begin })
   await source.close()
   await warehouse.close()
   if (report.status !== 'ok' || report.cursors.some((cursor) => cursor.completeness !== 'proven'))
@@ -67,15 +67,7 @@ export async function run(options: ProductRun): Promise<RunReport> {
   return report
 }
 
-export async function load(given: Load, full: boolean, history?: boolean): Promise<void> {
-  const { source: baseUrl, url, schema, resources: wanted } = given
-  await run({
-    baseUrl,
-    url,
-    schema,
-    mode: full ? 'full' : 'sync',
-    resources: wanted,
-    connections: 8,
-    history,
-  })
+export async function load(given: Load, mode: 'sync' | 'full', connections = 8): Promise<void> {
+  const { source: baseUrl, url, schema, resources } = given
+  await run({ baseUrl, url, schema, mode, resources, connections })
 }

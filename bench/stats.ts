@@ -38,3 +38,9 @@ export function medianInterval(values: readonly number[], wanted = 0.95): Interv
     confidence: cut === 0 ? 1 - 2 * 0.5 ** n : 1 - 2 * outside,
   }
 }
+
+/** The value below which that share of the values lies. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
+}

@@ -1,114 +1,71 @@
 /**
- * npm run bench:status -- [--tenants 500] [--orders 60] [--rounds 11] [--warehouses sqlite,postgres]
+ * npm run bench -- status [--tenants 500] [--orders 60] [--rounds 11] [--warehouses sqlite,postgres]
  *                         [--urls sqlite:/tmp/kept.db,postgres://postgres@127.0.0.1:5432/postgres]
  *
  * How long the whole process of `shopsync status` takes, over a warehouse of many tenants that the program has loaded
  * from a sandbox: medians in milliseconds, next to those of `shopsync --version`, which only starts. Warehouses of
  * `--urls` are kept, and loaded if they are empty.
  */
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
-import { resources } from '../schema/index.js'
 import { rootTable } from '../src/engine/warehouse/database.js'
 import { plannedChanges } from '../src/engine/warehouse/migrate.js'
-import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { createSandbox } from '../src/sandbox/index.js'
-import { model } from '../test/support/harness/model.js'
-import { root } from '../test/support/harness/tree.js'
+import { Installed, inFolder, known, options, print, seconds, withOpen } from './kit.js'
 import { median } from './stats.js'
-import { type BenchWarehouse, schema, withKept } from './warehouse.js'
+import { type BenchWarehouse, withWarehouses } from './warehouse.js'
 
-const { values: options } = parseArgs({
-  options: {
-    tenants: { type: 'string', default: '500' },
-    orders: { type: 'string', default: '60' },
-    rounds: { type: 'string', default: '11' },
-    warehouses: { type: 'string', default: 'sqlite,postgres' },
-    urls: { type: 'string' },
-  },
+const { tenants, orders, rounds, warehouses, urls } = options({
+  tenants: 500,
+  orders: 60,
+  rounds: 11,
+  warehouses: 'sqlite,postgres',
+  urls: '',
 })
-const known = model(resources)
-const folder = mkdtempSync(join(tmpdir(), 'shopsync-status-'))
+const questions = [['--version'], ['status'], ['status', '--failing'], ['status', '--json']]
 
-/** Returns milliseconds. A status that finds problems is a status, too. */
-async function timed(...words: string[]): Promise<number> {
-  const start = performance.now()
-  await new Promise<void>((resolve, reject) => {
-    execFile(
-      process.execPath,
-      [join(root, 'dist/bin/shopsync.js'), ...words],
-      { cwd: folder, maxBuffer: 1e9 },
-      (error, _stdout, stderr) =>
-        error && error.code !== 1 ? reject(new Error(stderr.slice(0, 2000), { cause: error })) : resolve(),
-    )
-  })
-  return performance.now() - start
-}
+/** A status that finds problems is a status, too. */
+const milliseconds = async (installed: Installed, words: readonly string[]): Promise<number> =>
+  1000 * (await seconds(() => installed.run(words, [0, 1])))
 
-const configure = (url: string, api: object): void =>
-  writeFileSync(join(folder, 'config.json'), JSON.stringify({ api, warehouse: { url, schema } }))
-
-async function sizeOf({ url }: BenchWarehouse): Promise<{ cursors: number; rows: number }> {
-  const warehouse = await openWarehouse({ url, schema, model: known })
-  try {
+const sizeOf = (url: string): Promise<{ cursors: number; rows: number }> =>
+  withOpen(url, async (warehouse) => {
     if ((await plannedChanges(warehouse)).length > 0) return { cursors: 0, rows: 0 }
     const count = async (name: string): Promise<number> => {
-      const row = await warehouse.db
-        .selectFrom(rootTable({ name }))
-        .select(sql<number>`count(*)`.as('n'))
-        .executeTakeFirst()
-      return Number(row?.n ?? 0)
+      const counted = warehouse.db.selectFrom(rootTable({ name })).select(sql<number>`count(*)`.as('n'))
+      return Number((await counted.executeTakeFirst())?.n ?? 0)
     }
     let rows = 0
     for (const { tables } of known.list) for (const { name } of tables) rows += await count(name)
     return { cursors: await count('sync_cursors'), rows }
-  } finally {
-    await warehouse.close()
-  }
-}
-
-async function load({ name, url }: BenchWarehouse): Promise<void> {
-  const sandbox = await createSandbox({
-    tenants: Number(options.tenants),
-    repairOrders: Number(options.orders),
   })
+
+async function load({ name, url }: BenchWarehouse, installed: Installed): Promise<void> {
+  const sandbox = await createSandbox({ tenants, repairOrders: orders })
   try {
-    const { partnerId, secret } = sandbox
-    configure(url, { baseUrl: sandbox.url, partnerId, secret })
-    const took = await timed('sync', '--quiet')
+    installed.configure(url, sandbox)
+    const took = await milliseconds(installed, ['sync', '--quiet'])
     process.stderr.write(`${name}: loaded in ${Math.round(took / 1000)} s\n`)
   } finally {
     await sandbox.close()
   }
 }
 
-async function bench(one: BenchWarehouse): Promise<string> {
-  if ((await sizeOf(one)).rows === 0) await load(one)
-  else configure(one.url, { baseUrl: 'http://127.0.0.1:1', partnerId: '1', secret: 'bench-secret' })
-  const { cursors, rows } = await sizeOf(one)
-  const questions = [['--version'], ['status'], ['status', '--failing'], ['status', '--json']]
+async function bench(one: BenchWarehouse, installed: Installed): Promise<(string | number)[]> {
+  if ((await sizeOf(one.url)).rows === 0) await load(one, installed)
+  else installed.configure(one.url, { url: 'http://127.0.0.1:1' })
+  const { cursors, rows } = await sizeOf(one.url)
   const times = questions.map((): number[] => [])
-  for (let round = 0; round <= Number(options.rounds); round++)
+  for (let round = 0; round <= rounds; round++)
     for (const [at, words] of questions.entries()) {
-      const took = await timed(...words)
+      const took = await milliseconds(installed, words)
       if (round > 0) times[at]?.push(took)
     }
   const cells = times.map((all) => `${median(all).toFixed(0)} (${Math.min(...all).toFixed(0)})`)
-  return `| ${[one.name, cursors, rows, ...cells].join(' | ')} |\n`
+  return [one.name, cursors, rows, ...cells]
 }
 
-try {
-  await withKept(options, async (warehouses) => {
-    const lines: string[] = []
-    for (const one of warehouses) lines.push(await bench(one))
-    process.stdout.write(
-      `| warehouse | cursors | rows | --version | status | status --failing | status --json |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n${lines.join('')}`,
-    )
-  })
-} finally {
-  rmSync(folder, { recursive: true, force: true })
-}
+await withWarehouses(urls || warehouses, async (all) => {
+  const rows: (string | number)[][] = []
+  for (const one of all) rows.push(await inFolder((folder) => bench(one, new Installed(folder))))
+  print(['warehouse', 'cursors', 'rows', ...questions.map((words) => words.join(' '))], rows)
+})

@@ -3,14 +3,10 @@
  * without one of them.
  */
 import type { Privacy } from '../src/engine/config/treatment.js'
-import type { Breakage } from '../test/support/mutants/breakage.js'
-import { breaking } from '../test/support/mutants/breakage.js'
+import { type Breakage, breaking } from '../test/support/mutants/breakage.js'
 
-type Registry = typeof import('../src/engine/model/registry.js')
-type Register = typeof import('../src/engine/warehouse/register/register.js')
-
-const registry = breaking<Registry>('src/engine/model/registry.ts')
-const register = breaking<Register>('src/engine/warehouse/register/register.ts')
+const registry = breaking(() => import('../src/engine/model/registry.js'))
+const register = breaking(() => import('../src/engine/warehouse/register/register.js'))
 
 const preset: Privacy = { preset: 'pseudonymous', columns: {}, key: Buffer.alloc(32, 7), keyVersion: 1 }
 
@@ -37,6 +33,14 @@ export const switchedOff: readonly { readonly name: string; readonly breakage: B
       'model',
       (sound) => (resources, settings, features) => sound(resources, settings, features, preset),
     ),
+  },
+  {
+    // The other way round, too: the copy (B) keeps the history of every resource.
+    name: 'history',
+    breakage: registry.function('model', (sound) => (resources, settings = {}, ...more) => {
+      const kept = Object.keys(resources).map((name) => [name, { ...settings[name], history: true }])
+      return sound(resources, Object.fromEntries(kept), ...more)
+    }),
   },
   { name: 'register', breakage: register.function('keepsRegister', () => () => false) },
 ]

@@ -29,8 +29,9 @@ async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>
 /** Leaves nothing of what a contender wrote, and nothing for the server to write later. */
 export async function empty(url: string): Promise<void> {
   if (isSqlite(url)) {
-    for (const suffix of ['', '-wal', '-shm'])
-      rmSync(`${url.slice('sqlite:'.length)}${suffix}`, { force: true })
+    for (const file of ['', '.events'])
+      for (const suffix of ['', '-wal', '-shm'])
+        rmSync(`${url.slice('sqlite:'.length)}${file}${suffix}`, { force: true })
     return
   }
   await withClient(url, async (client) => {
@@ -59,20 +60,25 @@ const endOnSignals = (): void => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 }
 
-/** Provides the wanted warehouses, and removes them after use. */
+/**
+ * Provides the wanted warehouses, and removes them after use: `sqlite`, `postgres`, or both with a comma between them. Those
+ * that are given by their addresses are kept.
+ */
 export async function withWarehouses<T>(
-  wanted: readonly string[],
+  wanted: string,
   use: (warehouses: readonly BenchWarehouse[]) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'shopsync-bench-'))
   endOnSignals()
-  const postgres = wanted.includes('postgres') ? await startPostgres() : undefined
+  const words = wanted.split(',')
+  const postgres = words.includes('postgres') ? await startPostgres() : undefined
   try {
     return await use(
-      wanted.map((name): BenchWarehouse => {
-        if (name === 'sqlite') return { name, url: `sqlite:${join(folder, 'bench.db')}` }
-        if (name === 'postgres' && postgres) return { name, url: postgres.url }
-        throw new Error(`There is no warehouse ${name}; expected sqlite or postgres`)
+      words.map((word): BenchWarehouse => {
+        if (word.includes(':')) return { name: isSqlite(word) ? 'sqlite' : 'postgres', url: word }
+        if (word === 'sqlite') return { name: word, url: `sqlite:${join(folder, 'bench.db')}` }
+        if (word === 'postgres' && postgres) return { name: word, url: postgres.url }
+        throw new Error(`There is no warehouse ${word}; expected sqlite or postgres`)
       }),
     )
   } finally {
@@ -80,12 +86,3 @@ export async function withWarehouses<T>(
     rmSync(folder, { recursive: true, force: true })
   }
 }
-
-/** Provides the warehouses at these addresses, which are kept; without any, new ones, which are removed after use. */
-export const withKept = <T>(
-  { urls, warehouses }: { readonly urls?: string | undefined; readonly warehouses: string },
-  use: (warehouses: readonly BenchWarehouse[]) => Promise<T>,
-): Promise<T> =>
-  urls === undefined
-    ? withWarehouses(warehouses.split(','), use)
-    : use(urls.split(',').map((url) => ({ name: isSqlite(url) ? 'sqlite' : 'postgres', url })))

@@ -1,8 +1,8 @@
 /**
- * npm run bench:without -- totals|register|privacy [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres] …
+ * npm run bench -- without totals|register|privacy|history [--pairs 15] [--phase first] …
  *
  * The cost of one thing that the product does beyond storing records (switchedoff.ts): compares this build (A) with a
- * copy in which it is switched off (B), as bench:pairs compares two builds, and with the same flags.
+ * copy in which it is switched off (B), as pairs.ts compares two builds, and with the same flags.
  */
 import { spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * Rounds of `shopsync sync --due`, one after the other in this process, as `shopsync schedule` has them. Arguments: the
- * folder of the configuration, and how many rounds. Prints one line of JSON per round. Started by bench/manylists.ts.
+ * folder of the configuration, and how many rounds. Prints one line of JSON per round. Started by bench/due.ts.
  */
 import { Readable, Writable } from 'node:stream'
 import type { ChooseRound } from '../../src/engine/run/chosenround.js'

@@ -8,6 +8,9 @@ import { polled } from '../../src/engine/run/polls.js'
 import type { Polls } from '../../src/engine/warehouse/cursors.js'
 import { boundOf, chooseLists, type PolledList } from '../../src/features/targets/pollranking.js'
 import { forecastShare } from '../../src/features/targets/shareforecast.js'
+import { generator as seeded } from '../random.js'
+
+export { seeded }
 
 /**
  * What each resource's lists are like: changes per hour in a medium-sized shop while it is open, and the target in
@@ -75,17 +78,6 @@ interface SimulatedList extends PolledList {
   hours: number
 }
 
-/** Numbers from 0 to 1 that a seed determines (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 const normal = (random: () => number): number =>
   Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
 
@@ -111,8 +103,17 @@ function listsOf(tenants: number, random: () => number): SimulatedList[] {
     return kinds.map(([rate, target], i): SimulatedList => {
       const polledAt = -Math.floor(random() * 120)
       return {
-        ...{ resource: String(i), target, rate: rate * size, zone: zones[tenant % zones.length] ?? 0 },
-        ...{ polledAt, waiting: [], waited: 0, news: 0, hours: 0, events: 0, eventAges: 0 },
+        resource: String(i),
+        target,
+        rate: rate * size,
+        zone: zones[tenant % zones.length] ?? 0,
+        polledAt,
+        waiting: [],
+        waited: 0,
+        news: 0,
+        hours: 0,
+        events: 0,
+        eventAges: 0,
         polls: { polledAt: timeOf(polledAt), news: 0, unannounced: 0, hours: 0 },
       }
     })

@@ -61,7 +61,7 @@ export class BenchSource {
     return answer.kind === 'requests' ? answer.requests : 0
   }
 
-  stop(): void {
+  [Symbol.dispose](): void {
     this.#child.kill()
   }
 

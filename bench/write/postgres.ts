@@ -11,12 +11,6 @@ import { type Load, tablesOf } from '../load.js'
 /** One per core. */
 const connections = 2
 
-interface Ready {
-  readonly folder: string
-  /** Names of tables, those with the most rows first. */
-  readonly tables: readonly string[]
-}
-
 const quoted = (name: string): string => `"${name}"`
 
 async function connect({ url, schema }: Load): Promise<pg.Client> {
@@ -27,8 +21,8 @@ async function connect({ url, schema }: Load): Promise<pg.Client> {
 
 const fileOf = (folder: string, table: string): string => `'${join(folder, table)}' (format binary)`
 
-/** Has the server copy the rows of a filled warehouse into files. */
-export async function ready(given: Load): Promise<Ready> {
+/** Has the server copy the rows of a filled warehouse into files; returns what writes them. */
+export async function ready(given: Load): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'shopsync-rows-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   // The server runs as another user.
@@ -40,11 +34,12 @@ export async function ready(given: Load): Promise<Ready> {
     counts.push({ table: name, rows: rowCount ?? 0 })
   }
   await client.end()
+  // Those with the most rows first.
   const tables = counts.toSorted((a, b) => b.rows - a.rows).map(({ table }) => table)
-  return { folder, tables }
+  return () => write(given, folder, tables)
 }
 
-export async function write(given: Load, { folder, tables }: Ready): Promise<void> {
+async function write(given: Load, folder: string, tables: readonly string[]): Promise<void> {
   const left = [...tables]
   const turn = async (): Promise<void> => {
     const client = await connect(given)

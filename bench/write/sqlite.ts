@@ -37,8 +37,8 @@ function insert(db: Database.Database, { table, rows }: Ready): void {
   for (const last of rows.slice(whole)) one.run(last)
 }
 
-/** Reads the rows of a filled warehouse into memory. */
-export function ready({ url, resources }: Load): Promise<readonly Ready[]> {
+/** Reads the rows of a filled warehouse into memory; returns what writes them. */
+export async function ready({ url, resources }: Load): Promise<() => Promise<void>> {
   const db = new Database(url.slice('sqlite:'.length), { readonly: true })
   const all = tablesOf(resources).map((table) => {
     const names = table.columns.map(({ name }) => quoted(name)).join(',')
@@ -47,10 +47,10 @@ export function ready({ url, resources }: Load): Promise<readonly Ready[]> {
     return { table, rows: rows.map((row) => row.map(narrowed)) }
   })
   db.close()
-  return Promise.resolve(all)
+  return async () => write(url, all)
 }
 
-export function write({ url }: Load, all: readonly Ready[]): Promise<void> {
+function write(url: string, all: readonly Ready[]): void {
   const db = new Database(url.slice('sqlite:'.length))
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = NORMAL')
@@ -60,5 +60,4 @@ export function write({ url }: Load, all: readonly Ready[]): Promise<void> {
     for (const one of all) insert(db, one)
   })()
   db.close()
-  return Promise.resolve()
 }

@@ -1,23 +1,18 @@
 /** One program on one warehouse: each phase in turn, in its own process, and a check of what it wrote. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
-import { tablesOf } from './load.js'
+import { inFolder, withOpen } from './kit.js'
+import { loadOf, tablesOf } from './load.js'
 import type { Measured, Own, Phase, Task } from './measure.js'
-import { modelOf } from './model.js'
 import { type Dlt, lastLine, loadWithDlt } from './peers/dlt.js'
 import type { Sample } from './results.js'
 import { type Dataset, resourcesOf } from './source/dataset.js'
 import type { BenchSource } from './source/source.js'
-import { type BenchWarehouse, empty, schema } from './warehouse.js'
+import { type BenchWarehouse, empty } from './warehouse.js'
 
 /** One of this many records changes: 5%. */
-const every = 20
-const epoch = '1970-01-01T00:00:00Z'
+export const changedEach = 20
 /** The newest `updated_at` before anything changes (source/list.ts). */
 const newest = '2026-01-01T00:00:00Z'
 
@@ -61,7 +56,6 @@ export class Contestant {
   /** If dlt fails, that ends its phases and counts as a sample; if one of ours fails, that ends everything. */
   async run(name: string, round: number, settings: Readonly<Record<string, string>>): Promise<Sample[]> {
     const { dataset, source } = this.benchmark
-    const folder = mkdtempSync(join(tmpdir(), 'shopsync-peer-'))
     const warehouse = this.warehouse.name
     const words = Object.entries(settings).map(([setting, value]) => `, ${setting}=${value}`)
     const contender = name + words.join('')
@@ -69,19 +63,19 @@ export class Contestant {
     await this.#prepare(name)
     const phases = this.benchmark.phases.filter((phase) => phasesOf[name]?.includes(phase) ?? true)
     const samples: Sample[] = []
-    try {
+    await inFolder(async (folder) => {
       for (const phase of phases) {
-        const shown = phase === 'changed' ? await source.change(every) : all
+        const shown = phase === 'changed' ? await source.change(changedEach) : all
         await source.requests()
-        const outcome = await this.#outcome(name, phase, shown, folder, settings)
+        const outcome = await (name === 'dlt'
+          ? this.#outcomeOfDlt(phase, shown, folder, settings)
+          : this.#outcomeOf(name as Own, phase, shown))
         const requests = await source.requests()
         samples.push({ dataset, warehouse, contender, phase, round, requests, ...outcome })
         say(samples.at(-1))
         if (outcome.failure !== undefined) break
       }
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
+    })
     return samples
   }
 
@@ -90,18 +84,6 @@ export class Contestant {
     if (name === 'write' || name === 'read') return
     await empty(this.warehouse.url)
     if (name === 'shopsync') await measured(this.#task('prepare', 'first'))
-  }
-
-  #outcome(
-    name: string,
-    phase: Phase,
-    shown: number,
-    folder: string,
-    settings: Readonly<Record<string, string>>,
-  ): Promise<Outcome> {
-    return name === 'dlt'
-      ? this.#outcomeOfDlt(phase, shown, folder, settings)
-      : this.#outcomeOf(name as Own, phase, shown)
   }
 
   async #outcomeOf(name: Own, phase: Phase, shown: number): Promise<Outcome> {
@@ -122,7 +104,7 @@ export class Contestant {
   ): Promise<Outcome> {
     const { dlt, orders } = this.benchmark
     // It doesn't compute the orders' totals, one row each.
-    const rows = shown - (phase === 'changed' ? Math.floor(orders / every) : orders)
+    const rows = shown - (phase === 'changed' ? Math.floor(orders / changedEach) : orders)
     try {
       if (!dlt) throw new Error('dlt is not there')
       const task = { ...this.#task('shopsync', phase), folder }
@@ -136,25 +118,20 @@ export class Contestant {
 
   #task(contender: Task['contender'], phase: Phase): Task {
     const { dataset, source, tenants } = this.benchmark
-    const updatedAfter = phase === 'changed' ? newest : epoch
-    const { url } = this.warehouse
-    const resources = resourcesOf(dataset)
-    return { contender, phase, url, schema, source: source.url, tenants, resources, updatedAfter }
+    const load = loadOf(this.warehouse.url, source, dataset, tenants)
+    return { ...load, contender, phase, updatedAfter: phase === 'changed' ? newest : load.updatedAfter }
   }
 
   /** Rows in all tables of the dataset. */
-  async #stored(): Promise<number> {
-    const warehouse = await openWarehouse({ url: this.warehouse.url, schema, model: modelOf() })
-    try {
+  #stored(): Promise<number> {
+    return withOpen(this.warehouse.url, async (warehouse) => {
       let rows = 0
       for (const { name } of tablesOf(resourcesOf(this.benchmark.dataset))) {
         const query = warehouse.db.selectFrom(name as never).select(({ fn }) => fn.countAll().as('rows'))
         rows += Number((await query.executeTakeFirstOrThrow()).rows)
       }
       return rows
-    } finally {
-      await warehouse.close()
-    }
+    })
   }
 }
 

@@ -1,23 +1,22 @@
 /**
- * npm run bench:rate -- [--limits second,minute,hour] [--processes 1,2,4,8]
+ * npm run bench -- rate [--limits second,minute,hour] [--processes 1,2,4,8]
  *
  * Processes that share one rate-limit window by a row in Postgres (docs/scale.md), against the sandbox over loopback:
- * which share of each window they use while work remains, and how many requests are refused. simulated.ts does the same
- * in virtual time. The sandbox's clock is set so that the second window of a minute or an hour begins after a few seconds.
+ * which share of each window they use while work remains, and how many requests are refused. throttle.ts
+ * does the same in virtual time. The sandbox's clock is set so that the second window of a minute or an hour begins after a few seconds.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { Stamps, systemClock } from '../../src/engine/base/clock.js'
-import { Secret } from '../../src/engine/config/secret.js'
-import { createSource } from '../../src/engine/source/client.js'
-import { migrate } from '../../src/engine/warehouse/migrate.js'
-import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
-import { sharedWindow } from '../../src/engine/warehouse/sharedwindow.js'
-import { createSandbox } from '../../src/sandbox/index.js'
-import { modelOf } from '../model.js'
-import { empty, schema, withWarehouses } from '../warehouse.js'
+import { Stamps, systemClock } from '../src/engine/base/clock.js'
+import { Secret } from '../src/engine/config/secret.js'
+import { createSource } from '../src/engine/source/client.js'
+import { migrate } from '../src/engine/warehouse/migrate.js'
+import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
+import { sharedWindow } from '../src/engine/warehouse/sharedwindow.js'
+import { createSandbox } from '../src/sandbox/index.js'
+import { known, options, percent, print, withOpen } from './kit.js'
+import { empty, schema, withWarehouses } from './warehouse.js'
 
 interface Work {
   readonly baseUrl: string
@@ -30,20 +29,23 @@ const isChild = '--child'
 
 /** Asks for pages without end, as a process of its own. */
 async function work({ baseUrl, url, proxy }: Work): Promise<void> {
-  const warehouse = await openWarehouse({ url, schema, model: modelOf(false) })
+  const warehouse = await openWarehouse({ url, schema, model: known })
   const own = `http://127.0.0.1:${proxy}`
+  const through = proxy === undefined ? {} : { proxy: { url: new Secret(own), label: own, from: 'bench' } }
   const source = createSource({
-    ...{
-      baseUrl,
-      partnerId: '42',
-      secret: 'sandbox-secret',
-      userAgent: 'bench',
-      gzip: false,
-      rateReserve: 0,
-    },
-    ...{ timeouts: { connect: 9000, headers: 9000, body: 9000, request: 60_000 }, retry: {}, connections: 8 },
-    ...(proxy !== undefined && { proxy: { url: new Secret(own), label: own, from: 'bench' } }),
-    ...{ clock: systemClock, stamps: new Stamps(systemClock), maxWait: 7_200_000 },
+    ...through,
+    baseUrl,
+    partnerId: '42',
+    secret: 'sandbox-secret',
+    userAgent: 'bench',
+    gzip: false,
+    rateReserve: 0,
+    timeouts: { connect: 9000, headers: 9000, body: 9000, request: 60_000 },
+    retry: {},
+    connections: 8,
+    clock: systemClock,
+    stamps: new Stamps(systemClock),
+    maxWait: 7_200_000,
     sharing: { siblings: 'there', row: sharedWindow(warehouse) },
   })
   const list = { tenantId: 7, path: 'customers', updatedAfter: '1970-01-01T00:00:00.000000Z', page: 1 }
@@ -102,9 +104,7 @@ const said = (children: readonly ChildProcess[]): Promise<unknown> =>
 
 async function prepare(url: string): Promise<void> {
   await empty(url)
-  const warehouse = await openWarehouse({ url, schema, model: modelOf(false) })
-  await migrate(warehouse)
-  await warehouse.close()
+  await withOpen(url, migrate)
 }
 
 async function measure(
@@ -150,31 +150,24 @@ async function measure(
   return { used: (made.length - refused) / possible, refused: refused / made.length }
 }
 
-const percent = (share: number): string => `${(share * 100).toFixed(2)} %`
-
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      limits: { type: 'string', default: 'second,minute,hour' },
-      processes: { type: 'string', default: '1,2,4,8' },
-    },
-  })
-  const wanted = Object.entries(limits).filter(([name]) => values.limits.split(',').includes(name))
-  const cases: Case[] = values.processes.split(',').flatMap((word): Case[] => {
+  const flags = options({ limits: 'second,minute,hour', processes: '1,2,4,8' })
+  const wanted = Object.entries(limits).filter(([name]) => flags.limits.split(',').includes(name))
+  const cases: Case[] = flags.processes.split(',').flatMap((word): Case[] => {
     const processes = Number(word)
     if (processes === 1) return [{ processes }]
     return [{ processes }, { processes, isKilled: true }, { processes, addresses: 2 }]
   })
-  await withWarehouses(['postgres'], async ([warehouse]) => {
-    console.log('| limit | processes | | used | 429 |')
-    console.log('| --- | ---: | --- | ---: | ---: |')
+  const rows: (string | number)[][] = []
+  await withWarehouses('postgres', async ([warehouse]) => {
     for (const [, limit] of wanted)
       for (const one of cases) {
         const { used, refused } = await measure(limit, one, warehouse?.url ?? '')
         const how = one.isKilled ? 'one killed' : one.addresses ? `${one.addresses} addresses` : ''
-        console.log(`| ${[limit.name, one.processes, how, percent(used), percent(refused)].join(' | ')} |`)
+        rows.push([limit.name, one.processes, how, percent(used, 2), percent(refused, 2)])
       }
   })
+  print(['limit', 'processes', '', 'used', '429'], rows)
 }
 
 if (process.argv[2] !== isChild) await main()
