@@ -93,7 +93,7 @@ function measureSql(q: ViewWords, figure: DeclaredFigure, measure: Measure): str
 const countedIn = (condition: string): string => `case when ${condition} then 1 end`
 
 /** Whether it is a sum of hours: then every column in it is. */
-export function isHours({ relation }: DeclaredFigure, measure: Measure): boolean {
+function isHours({ relation }: DeclaredFigure, measure: Measure): boolean {
   if (!('sum' in measure)) return false
   const columns: Readonly<Record<string, ViewColumn>> = relation.columns
   const kinds = namesIn(measure.sum).flatMap((name) => columns[name]?.kind ?? [])

@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest'
 import { sync } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { bothWarehouses, open } from '../support/harness/warehouse.js'
+import { expectOracle } from '../support/oracle/business/stored.js'
 import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/world/orders.js'
 import { sized } from '../support/world/size.js'
-import { expectOracle } from './equal.js'
 
 const sandbox = await sandboxOfFile({
   tenants: [

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { known } from '../support/harness/runs.js'
 import { bothWarehouses, open, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
+import { expectServices } from '../support/oracle/business/stored.js'
 import { stamp, storeOrders } from '../support/world/orders.js'
 import { computeAnew } from './anew.js'
 import { cases } from './cases.js'
-import { expectServices } from './equal.js'
 
 const table = 'repair_order_totals'
 const computedOf = (kind: string): string[] =>

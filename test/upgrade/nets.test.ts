@@ -6,7 +6,6 @@ import { rmSync } from 'node:fs'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/engine/base/clock.js'
-import { expectOracle } from '../derived/equal.js'
 import { shopsync } from '../support/harness/call.js'
 import { type Address, configure } from '../support/harness/place.js'
 import { known, sync } from '../support/harness/runs.js'
@@ -24,6 +23,7 @@ import {
   type Warehouse,
   warehouses,
 } from '../support/harness/warehouse.js'
+import { expectOracle } from '../support/oracle/business/stored.js'
 import { sample } from '../support/world/size.js'
 import { fillAsThen } from '../support/world/upgrades.js'
 

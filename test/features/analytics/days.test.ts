@@ -9,11 +9,10 @@ import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isTimeZone } from '../../../src/engine/config/timezone.js'
 import { railsZones } from '../../../src/features/analytics/railstimezones.js'
 import { dayOf, daysOf, endDay, localOf } from '../../../src/features/analytics/shopday.js'
-import { viewText } from '../../../src/features/analytics/viewwords.js'
 import { zoneFinder, zoneNamed } from '../../../src/features/analytics/zones.js'
 import { model } from '../../support/harness/model.js'
 import { known } from '../../support/harness/runs.js'
-import { make, prepareViews, refresh, viewRows } from '../../support/harness/views.js'
+import { make, prepareViews, refresh, viewRows, viewText } from '../../support/harness/views.js'
 import {
   bothWarehouses,
   type Kind,

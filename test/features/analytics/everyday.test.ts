@@ -11,11 +11,13 @@ import { shopsync } from '../../support/harness/call.js'
 import { configure } from '../../support/harness/place.js'
 import { query } from '../../support/harness/views.js'
 import { bothWarehouses, reopen, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import type { Fields, Row } from '../../support/oracle/business/amounts.js'
+import { dayIn } from '../../support/oracle/business/business.js'
+import { type Gone, remove, worldOf } from '../../support/oracle/business/sandboxworld.js'
 import { spoil } from '../../support/world/hostile.js'
 import { sized } from '../../support/world/size.js'
 import { answers } from './everydayanswers.js'
 import { Facts } from './everydayfacts.js'
-import { dayIn, type Fields, type Row, type World } from './oracle.js'
 
 const resources = [
   ...['repair_orders', 'recommendations', 'past_recommendations', 'payments', 'inventories', 'appointments'],
@@ -65,30 +67,29 @@ function spread({ store }: Sandbox): void {
   }
 }
 
-interface Gone {
-  readonly tenant: number
-  readonly order: Fields
-}
-
 /** Deletes orders with everything attached, except payments, and reopens invoices. Returns what it deleted. */
-function upset({ store }: Sandbox): Gone[] {
-  const gone: Gone[] = []
-  for (const tenant of store.tenantIds) {
+function upset(sandbox: Sandbox): Gone[] {
+  const { store } = sandbox
+  return store.tenantIds.flatMap((tenant) => {
     const ids = store.ids(tenant, 'repair_orders')
-    for (const id of ids.filter((_, i) => i % 23 === 0)) {
-      gone.push({ tenant, order: store.stored(tenant, 'repair_orders', id) ?? {} })
-      store.remove(tenant, 'repair_orders', id)
-      for (const resource of ['payment_transactions', 'recommendations'])
-        for (const one of store.all(tenant, resource))
-          if (one.repair_order_id === id) store.remove(tenant, resource, Number(one.id))
-    }
+    const gone = ids
+      .filter((_, i) => i % 23 === 0)
+      .flatMap((id) => [
+        remove(sandbox, tenant, 'repair_orders', id),
+        ...['payment_transactions', 'recommendations'].flatMap((resource) =>
+          store
+            .all(tenant, resource)
+            .filter(({ repair_order_id }) => repair_order_id === id)
+            .map((one) => remove(sandbox, tenant, resource, Number(one.id))),
+        ),
+      ])
     for (const id of ids.filter((_, i) => i % 29 === 1)) {
       const isClosed = store.stored(tenant, 'repair_orders', id)?.state === 'invoice'
       const opened = { state: 'in_progress', closed_at: null, picked_up_at: null }
       if (isClosed) store.change(tenant, 'repair_orders', id, opened)
     }
-  }
-  return gone
+    return gone
+  })
 }
 
 const pages = ['everyday.md', 'everyday-2.md'].map((name) =>
@@ -142,20 +143,6 @@ async function business(): Promise<Sandbox> {
     sandbox.store.change(102, 'repair_orders', id, { taxable: null })
   return sandbox
 }
-
-const worldOf = ({ store }: Sandbox, gone: readonly Gone[]): World => ({
-  tenants: store.tenantIds.map((tenant) => ({
-    tenant,
-    of: (resource) => store.all(tenant, resource),
-    deletedOrders: gone.flatMap((one) => (one.tenant === tenant ? [one.order] : [])),
-  })),
-  zoneOf: (tenant, shop) => {
-    const sent = store.all(tenant, 'shops').find(({ id }) => id === shop)?.time_zone
-    const configured = report.shopTimeZones[`${tenant}/${shop}` as '101/2']
-    return configured ?? (typeof sent === 'string' ? sent : report.timeZone)
-  },
-  now: new Date().toISOString(),
-})
 
 /** The days from which views count ages: midnight may pass during a query. */
 const days = (): string =>
@@ -291,7 +278,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     warehouse = await reopen(address)
     today = days()
     await run('snapshot')
-    facts = new Facts(worldOf(sandbox, gone), gone)
+    facts = new Facts(worldOf(sandbox, report, gone))
   })
   afterAll(async () => {
     await warehouse.close()
@@ -302,7 +289,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const found = await query(warehouse, inBraces(sql).replace('from sync_runs', `from ${place}sync_runs`))
     if (today !== days()) {
       today = days()
-      facts = new Facts(worldOf(sandbox, gone), gone)
+      facts = new Facts(worldOf(sandbox, report, gone))
     }
     const expected = answer?.(facts) ?? []
     expect(texts(found)).toEqual(texts(expected))

@@ -2,8 +2,10 @@
  * The answers to the questions of docs/everyday.md and everyday-2.md, in the same order, as computed by everydayfacts.ts from the
  * records.
  */
+
+import { type Fields, list, type Row } from '../../support/oracle/business/amounts.js'
+import { groups, isFirstVisit, minutesFrom } from '../../support/oracle/business/business.js'
 import { type Cell, type Facts, type Owned, over, type Period, ratio, sumKnown } from './everydayfacts.js'
-import { type Fields, groups, isFirstVisit, list, minutesFrom, type Row } from './oracle.js'
 
 type Answer = (facts: Facts) => Row[]
 type Figures = (name: string) => Cell

@@ -2,8 +2,13 @@
  * The building blocks of the answers to the everyday questions, from the records as the API sends them: shops and their
  * months, names, and sums as in SQL. Shares no code with the product.
  */
-import { type Expected, expectedFigures } from './figureoracle.js'
-import { type Bill, Business, expectedRows, type Fields, type Row, type World } from './oracle.js'
+
+import type { Fields, Row } from '../../support/oracle/business/amounts.js'
+import type { Bill } from '../../support/oracle/business/bills.js'
+import type { Business, NamedResource, World } from '../../support/oracle/business/business.js'
+import { type Expected, expectedFigures } from '../../support/oracle/business/figures.js'
+import { firstDays, monthsBetween } from '../../support/oracle/business/months.js'
+import { businessesOf, expectedRows } from '../../support/oracle/business/rows.js'
 
 /** A figure of several shops, months or days: null if nothing of it is known. */
 export interface Cell {
@@ -59,16 +64,6 @@ export function cellOf(expected: readonly (Expected | undefined)[], name: string
   }
 }
 
-const monthsBetween = (first: string, last: string): string[] => {
-  const months: string[] = []
-  for (let month = first; month <= last; ) {
-    months.push(month)
-    const [year = 0, number = 0] = month.split('-').map(Number)
-    month = number === 12 ? `${year + 1}-01` : `${year}-${String(number + 1).padStart(2, '0')}`
-  }
-  return months
-}
-
 const inPeriods = (all: ReturnType<typeof expectedFigures>): [string, string, Map<string, Expected>][] =>
   [...all].map(([key, figures]) => {
     const [tenant = '', shop = '', ...period] = key.split('-')
@@ -76,7 +71,7 @@ const inPeriods = (all: ReturnType<typeof expectedFigures>): [string, string, Ma
   })
 
 export class Facts {
-  readonly businesses: readonly Business[]
+  readonly businesses: Business[]
   readonly #months: Map<string, Map<string, Expected>>
   readonly #days: Map<string, Map<string, Expected>>
   readonly #rows = new Map<string, Row[]>()
@@ -87,28 +82,20 @@ export class Facts {
   readonly firstDays: ReadonlyMap<string, string>
   #frame: readonly Period[] | undefined
 
-  constructor(
-    readonly world: World,
-    gone: readonly { readonly tenant: number; readonly order: Fields }[],
-  ) {
-    this.businesses = world.tenants.map((records) => new Business(records, world))
-    this.#months = expectedFigures(world, (day) => day?.slice(0, 7) ?? null)
-    this.#days = expectedFigures(world, (day) => day)
-    const billsOf = (businesses: readonly Business[]): Owned[] =>
-      businesses.flatMap((business) => business.bills.map((bill) => ({ business, bill, order: bill.order })))
-    this.bills = billsOf(this.businesses)
-    this.deleted = billsOf(
-      world.tenants.map(({ tenant }) => {
-        const orders = gone.filter((one) => one.tenant === tenant).map(({ order }) => order)
-        return new Business({ tenant, of: () => orders }, world)
-      }),
-    )
-    this.firstDays = this.#findFirstDays()
+  constructor(readonly world: World) {
+    this.businesses = businessesOf(world)
+    this.#months = expectedFigures(this.businesses, (day) => day?.slice(0, 7) ?? null)
+    this.#days = expectedFigures(this.businesses, (day) => day)
+    const owned = (business: Business, bills: readonly Bill[]): Owned[] =>
+      bills.map((bill) => ({ business, bill, order: bill.order }))
+    this.bills = this.businesses.flatMap((business) => owned(business, business.bills))
+    this.deleted = this.businesses.flatMap((business) => owned(business, business.deleted))
+    this.firstDays = firstDays(this.businesses)
   }
 
   /** The rows that the oracle expects from a view. */
   rows(view: string): Row[] {
-    const rows = this.#rows.get(view) ?? expectedRows(view, this.world)
+    const rows = this.#rows.get(view) ?? expectedRows(view, this.businesses)
     this.#rows.set(view, rows)
     return rows
   }
@@ -134,31 +121,26 @@ export class Facts {
     )?.record
   }
 
-  #named(columns: string, resource: string, tenant: unknown, id: unknown, fields: readonly string[]): Row {
-    if (id === null || id === undefined) return { [`${columns}_key`]: null, [`${columns}_name`]: null }
-    const found = this.record(tenant, resource, id) ?? {}
-    const name = fields.map((field) => found[field]).filter((part) => typeof part === 'string' && part !== '')
-    const short = { staffs: 'staff', customers: 'customer', shops: 'shop', vendors: 'vendor' }[resource]
-    return {
-      [`${columns}_key`]: `${tenant}-${id}`,
-      [`${columns}_name`]: name.length === 0 ? `${short} ${id}` : name.join(' '),
-    }
+  #named(columns: string, resource: NamedResource, tenant: unknown, id: unknown): Row {
+    const business = this.businesses.find((one) => one.tenant === Number(tenant))
+    const { [`${columns}_id`]: _, ...shown } = business?.named(columns, resource, id) ?? {}
+    return shown
   }
 
   shop(tenant: unknown, id: unknown): Row {
-    return this.#named('shop', 'shops', tenant, id, ['name'])
+    return this.#named('shop', 'shops', tenant, id)
   }
 
   customer(tenant: unknown, id: unknown): Row {
-    return this.#named('customer', 'customers', tenant, id, ['first_name', 'last_name'])
+    return this.#named('customer', 'customers', tenant, id)
   }
 
   staff(columns: 'technician' | 'advisor', tenant: unknown, id: unknown): Row {
-    return this.#named(columns, 'staffs', tenant, id, ['first_name', 'last_name'])
+    return this.#named(columns, 'staffs', tenant, id)
   }
 
   vendor(tenant: unknown, id: unknown): Row {
-    return this.#named('vendor', 'vendors', tenant, id, ['name'])
+    return this.#named('vendor', 'vendors', tenant, id)
   }
 
   tenant({ tenant }: Business): Row {
@@ -169,16 +151,6 @@ export class Facts {
   shopOf(key: string): Row {
     const [tenant, shop] = key.split('-')
     return this.shop(tenant, shop === 'none' ? null : Number(shop))
-  }
-
-  #findFirstDays(): Map<string, string> {
-    const first = new Map<string, string>()
-    for (const { business, order } of this.invoices('0000', '9999')) {
-      const [key, day] = [`${business.tenant}-${order.shop_id}`, business.closed(order) ?? '']
-      const known = first.get(key)
-      if (known === undefined || day < known) first.set(key, day)
-    }
-    return first
   }
 
   get shopKeys(): string[] {

@@ -136,6 +136,19 @@ describe('every view', () => {
     expect(between).toEqual(before)
   })
 
+  it('of days has the weeks from Monday and from Sunday, across years too', async () => {
+    const days = ['2026-03-01', '2026-03-02', '2026-03-07', '2027-01-01', '2027-01-03']
+    const text = `select day, weekday_name, week, week_from_sunday from {view} where day in ('${days.join("', '")}') order by day`
+    for (const warehouse of full.values())
+      expect((await ask(warehouse, 'dim_days', text)).map((row) => Object.values(row))).toEqual([
+        ['2026-03-01', 'Sunday', '2026-02-23', '2026-03-01'],
+        ['2026-03-02', 'Monday', '2026-03-02', '2026-03-01'],
+        ['2026-03-07', 'Saturday', '2026-03-02', '2026-03-01'],
+        ['2027-01-01', 'Friday', '2026-12-28', '2026-12-27'],
+        ['2027-01-03', 'Sunday', '2026-12-28', '2027-01-03'],
+      ])
+  })
+
   it.each(names)('%s can be read in an empty warehouse', async (name) => {
     for (const warehouse of empty.values())
       expect((await ask(warehouse, name, 'select count(*) as n from {view}'))[0]?.n === 0).toBe(

@@ -8,7 +8,6 @@ import { parseInt64 } from '../../../src/engine/base/int64.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { tellWhy } from '../../../src/features/why/work.js'
 import { type Motion, transfer } from '../../../src/sandbox/index.js'
-import { expectOracle } from '../../derived/equal.js'
 import {
   depsOf,
   known,
@@ -29,6 +28,7 @@ import {
   type Warehouse,
   warehouses,
 } from '../../support/harness/warehouse.js'
+import { expectOracle } from '../../support/oracle/business/stored.js'
 import { compare, expected } from '../../support/oracle/cells.js'
 import { keeping } from '../../support/oracle/versions.js'
 import { HandClock } from '../../support/world/clocks.js'

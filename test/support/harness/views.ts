@@ -12,6 +12,9 @@ import { refreshAnalytics } from '../../../src/features/analytics/refresh.js'
 import type { ZonesNow } from '../../../src/features/analytics/zones.js'
 import { known } from './runs.js'
 
+export { figureComplaints } from '../../../src/features/analytics/figurecheck.js'
+export { viewText } from '../../../src/features/analytics/viewwords.js'
+
 /** A report configuration, with the usual settings unless a test has its own. */
 export const reportConfig = (settings: Partial<ReportConfig> = {}): ReportConfig => ({
   timeZone: 'UTC',

@@ -28,7 +28,7 @@ export function expected(sandbox: Sandbox): Oracle {
  */
 export async function compare(warehouse: Warehouse, oracle: Oracle): Promise<number> {
   let cells = 0
-  // Derived rows have their own oracle: test/derived/oracle.ts.
+  // Derived rows have their own oracle: business/stored.ts.
   for (const { root, table } of known.list.flatMap(({ tables }) =>
     tables.map((table) => ({ root: tables[0]!, table })),
   )) {

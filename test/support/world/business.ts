@@ -9,9 +9,10 @@ import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../harness/call.js'
 import { type Address, configure } from '../harness/place.js'
 import { type Kind, reopen, type Warehouse } from '../harness/warehouse.js'
+import { type Gone, remove } from '../oracle/business/sandboxworld.js'
 
 /** The report settings that go with it. */
-const report = {
+export const businessReport = {
   timeZone: 'America/Phoenix',
   shopTimeZones: { '1/2': 'Asia/Kathmandu' },
   tenantNames: { '1': 'Desert Auto' },
@@ -516,7 +517,7 @@ const renamed = (fields: Fields, tenant: number): Fields => ({
 })
 
 /** Puts the business into an empty sandbox with tenants 1 and 2. */
-function fillBusiness({ store }: Sandbox): void {
+export function fillBusiness({ store }: Sandbox): void {
   for (const one of orders) store.put(1, 'repair_orders', one)
   for (const [resource, records] of Object.entries(others))
     for (const one of records) for (const tenant of [1, 2]) store.put(tenant, resource, renamed(one, tenant))
@@ -530,12 +531,12 @@ function fillBusiness({ store }: Sandbox): void {
 }
 
 /** Deletes two orders, and one record of each resource that a view shows, at the source after a first sync. */
-function deleteSome({ store }: Sandbox): void {
-  for (const id of [3, 11]) store.remove(1, 'repair_orders', id)
-  for (const resource of Object.keys(deleted)) store.remove(1, resource, 90)
-}
+export const deleteSome = (sandbox: Sandbox): Gone[] => [
+  ...[3, 11].map((id) => remove(sandbox, 1, 'repair_orders', id)),
+  ...Object.keys(deleted).map((resource) => remove(sandbox, 1, resource, 90)),
+]
 
-const resources = ['categories', 'repair_orders', ...Object.keys(others)].filter(
+export const businessResources = ['categories', 'repair_orders', ...Object.keys(others)].filter(
   (name, i, all) => all.indexOf(name) === i,
 )
 
@@ -551,7 +552,7 @@ export async function businessIn(kind: Kind): Promise<BusinessPlace> {
   const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 1 }, { id: 2 }] })
   fillBusiness(sandbox)
   const address = await kind.viewed()
-  const config = configure(sandbox, address, resources, { report })
+  const config = configure(sandbox, address, businessResources, { report: businessReport })
   const run: BusinessPlace['run'] = (words) => shopsync([...words, '--config', config])
   for (const words of [['sync'], ['reconcile', '--accept-deletes']]) {
     const ended = await run(words)

@@ -2,24 +2,10 @@
  * Every figure of every shop and month in memory, from the records as the API sends them: the business definitions
  * again, by hand. Shares no code with the product, and knows nothing of schema/figures.
  */
-import {
-  type Bill,
-  Business,
-  exemptOf,
-  type Fields,
-  isFirstVisit,
-  list,
-  minutesFrom,
-  placedPayment,
-  priceOf,
-  sum,
-  taxableOf,
-  unitsOf,
-  untaxedOf,
-  type World,
-  worth,
-  worthOfRecommendation,
-} from './oracle.js'
+import { list, sum, unitsOf, worth } from './amounts.js'
+import { type Bill, exemptOf, taxableOf, untaxedOf, worthOfRecommendation } from './bills.js'
+import { type Business, isFirstVisit, minutesFrom } from './business.js'
+import { placedPayment } from './payments.js'
 
 /** A figure's value in a group. Unknown is null; `left` is how many rows have no value. */
 export interface Expected {
@@ -121,11 +107,9 @@ function addInvoice(month: Month, business: Business, bill: Bill): void {
   for (const name of ['sales_cents', 'average_repair_order', 'hours_sold', 'hours_per_order'])
     month.miss(name, isUnpriced)
   const labors = lines.filter(({ kind }) => kind === 'labor')
-  const ratedHours = sum(labors.filter(({ price }) => priceOf(price) !== null).map(({ units }) => units))
-  const rated = sane(ratedHours)
   const labor = sum(labors.map(({ amount }) => amount)) - discount.labor
-  month.add('effective_labor_rate', labor, rated)
-  month.miss('effective_labor_rate', ratedHours !== bill.hours)
+  month.add('effective_labor_rate', labor, sane(bill.ratedHours))
+  month.miss('effective_labor_rate', bill.ratedHours !== bill.hours)
   month.see('cars', order.vehicle_id)
   month.see('customers', order.customer_id)
   const isNew = typeof order.customer_id === 'number' ? isFirstVisit(business, order) === true : null
@@ -195,7 +179,7 @@ function addRecommendations(placed: Placed, business: Business): void {
   }
 }
 
-function addRest(placed: Placed, business: Business, now: string): void {
+function addRest(placed: Placed, business: Business): void {
   for (const record of business.records.of('purchase_records'))
     for (const item of list(record, 'line_items')) {
       const plain = unitsOf(item.quantity)
@@ -214,22 +198,21 @@ function addRest(placed: Placed, business: Business, now: string): void {
     const hasNone = appointment.repair_order_id === null || appointment.repair_order_id === undefined
     const came = !hasNone && typeof order?.started_at === 'string'
     const isToCome =
-      !came && order !== undefined && Date.parse(String(appointment.start_at)) > Date.parse(now)
+      !came && order !== undefined && Date.parse(String(appointment.start_at)) > Date.parse(business.now)
     month.count('appointments_kept', hasNone || isToCome ? null : came, one(!hasNone && !isToCome))
   }
 }
 
 /** By `TENANT-SHOP-MONTH`, or `TENANT-SHOP-DAY` if `period` keeps the day: the figures by name. */
 export function expectedFigures(
-  world: World,
+  businesses: readonly Business[],
   period: (day: string | null) => string | null,
 ): Map<string, Map<string, Expected>> {
   const months = new Map<string, Month>()
-  for (const records of world.tenants) {
-    const business = new Business(records, world)
+  for (const business of businesses) {
     const placed: Placed = {
       month: (shop, day) => {
-        const key = `${records.tenant}-${shop ?? 'none'}-${period(day) ?? 'none'}`
+        const key = `${business.tenant}-${shop ?? 'none'}-${period(day) ?? 'none'}`
         const month = months.get(key) ?? new Month()
         months.set(key, month)
         return month
@@ -238,7 +221,7 @@ export function expectedFigures(
     for (const bill of business.bills) addBill(placed, business, bill)
     addPayments(placed, business)
     addRecommendations(placed, business)
-    addRest(placed, business, world.now)
+    addRest(placed, business)
   }
   return new Map([...months].map(([key, month]) => [key, month.result()]))
 }
@@ -251,5 +234,3 @@ function addBill(placed: Placed, business: Business, bill: Bill): void {
   if (order.state === 'invoice')
     addInvoice(placed.month(order.shop_id, business.closed(order)), business, bill)
 }
-
-export type { Fields }
