@@ -5,12 +5,11 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { template } from '../../../src/sandbox/index.js'
+import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { configure } from '../../support/harness/place.js'
-import { type Pooler, startPooler } from '../../support/harness/pooler.js'
+import { type Pooler, startImpatient } from '../../support/harness/pooler.js'
 import type { RunReport } from '../../support/harness/runs.js'
-import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import {
   bothWarehouses,
   contents,
@@ -61,9 +60,17 @@ const idle = (look: Warehouse, statement: string, work: () => Promise<void>): Pr
     await sql.raw('rollback').execute(held)
   })
 
+const sandboxes: Sandbox[] = []
+afterAll(() => Promise.all(sandboxes.map((sandbox) => sandbox.close())))
+async function emptySandbox(): Promise<Sandbox> {
+  const sandbox = await createSandbox({ data: 'none' })
+  sandboxes.push(sandbox)
+  return sandbox
+}
+
 /** Of customers, whatever a test changes, and of lists beside it. */
 async function begun(kind: Kind, names: readonly string[] = lists, to = async (url: string) => url) {
-  const sandbox = await sandboxOfFile()
+  const sandbox = await emptySandbox()
   sandbox.store.addTenant({ id: 1 })
   const put = (name: string, id: number): void =>
     void sandbox.store.put(1, name, {
@@ -252,7 +259,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('a warehouse of 0.2.0 is upgraded but for one table, whose lists wait', async () => {
-    const sandbox = await sandboxOfFile()
+    const sandbox = await emptySandbox()
     fillAsThen(sandbox)
     const address = await keptWarehouse(kind)
     const look = await reopen(address)
@@ -278,9 +285,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
 describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name', (kind) => {
   it('a change on a table that an idle transaction holds keeps back its lists alone, and stores no row in the former form', async () => {
     const poolers: Pooler[] = []
-    // A tenth of a second, in place of three: each change waits for it three times.
     const impatient = async (url: string): Promise<string> => {
-      const pooler = await startPooler(url, (sent) => sent.replace(/(?<=lock_timeout = ')[13]s(?=')/g, '99'))
+      const pooler = await startImpatient(url)
       poolers.push(pooler)
       return pooler.url
     }

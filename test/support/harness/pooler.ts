@@ -18,13 +18,30 @@ function withoutOptions(message: Buffer): Buffer {
   return Buffer.concat([head, body])
 }
 
+const unchanged = (text: string): string => text
+
 /** `edited`: what takes the place of a text that a client sends; it must be as long. */
-export async function startPooler(server: string, edited = (text: string): string => text): Promise<Pooler> {
+export const startPooler = (server: string, edited = unchanged): Promise<Pooler> =>
+  startRelay(server, withoutOptions, edited)
+
+/** Statements wait for a lock a tenth of a second, in place of one or three: the program tries some of them three times. */
+export const startImpatient = (server: string): Promise<Pooler> =>
+  startRelay(
+    server,
+    (first) => first,
+    (text) => text.replace(/(?<=lock_timeout = ')[13]s(?=')/g, '99'),
+  )
+
+async function startRelay(
+  server: string,
+  begun: (first: Buffer) => Buffer,
+  edited: (text: string) => string,
+): Promise<Pooler> {
   const { hostname, port } = new URL(server)
   const listener = createServer((client) => {
     const upstream = connect(Number(port), hostname)
     client.once('data', (first: Buffer) => {
-      upstream.write(withoutOptions(first))
+      upstream.write(begun(first))
       client.on(
         'data',
         (chunk: Buffer) => void upstream.write(Buffer.from(edited(chunk.toString('latin1')), 'latin1')),

@@ -237,7 +237,7 @@ export const privacy = mutants([
     'a reader sees its tenants, and nothing else',
     'overlooks where others look for functions',
     withStatements((text) => text.replace("starts_with(setting, 'search_path=')", 'false'), 'obstacle'),
-    'test/features/grants/attacks.test.ts: may create where the database looks for names',
+    'test/features/grants/attacks.test.ts: may create where others look for names',
     'postgres',
   ],
   [
@@ -247,7 +247,7 @@ export const privacy = mutants([
       ...sound(...given),
       exposure: async () => undefined,
     })),
-    'test/features/grants/attacks.test.ts: that somebody gave to a reader is named by check',
+    'test/features/grants/attacks.test.ts: and gave to a reader, is named by check',
     'postgres',
   ],
   [
