@@ -18,9 +18,10 @@ export function programDigest(): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }
 
+let version: string | undefined
+
 export function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8')) as {
-    version: string
-  }
+  version ??= (JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8')) as { version: string })
+    .version
   return version
 }

@@ -164,7 +164,7 @@ async function survey(
   readonly others: readonly string[]
 }> {
   const { dialect, rowSettings, interfered } = warehouse
-  const live = await dialect.catalog.liveColumns()
+  const live = await warehouse.columns()
   const meta = await readAllMeta(dialect, live, ask)
   refuseOtherVersions(meta, dialect.where)
   refuseUnfinished(meta, dialect.where)

@@ -59,15 +59,13 @@ async function take(db: Db, claim: WindowClaim): Promise<WindowRow> {
  * The row in this warehouse. It is written beside the rows of a run, by statements of their own that nobody's commit
  * waits for, and nothing is repeated while the database is away: the throttle goes on without it.
  */
-export function sharedWindow({ dialect }: Pick<Warehouse, 'dialect'>): SharedWindow {
-  const { db, catalog } = dialect
-  // A command that only reads may meet a warehouse of an older program, or none.
-  let isThere = false
+export function sharedWindow(warehouse: Pick<Warehouse, 'db' | 'isThere'>): SharedWindow {
+  const { db } = warehouse
   return {
     take: (claim) => take(db, claim),
     find: async (rule) => {
-      isThere ||= (await catalog.liveColumns()).some(({ table }) => table === 'sync_rate')
-      if (!isThere) return undefined
+      // A command that only reads may meet a warehouse of an older program, or none.
+      if (!(await warehouse.isThere('sync_rate'))) return undefined
       const rows = db.selectFrom('sync_rate').select('resets_at').where('rule', '=', rule)
       const row = await rows.executeTakeFirst()
       return row ? Number(row.resets_at) : undefined

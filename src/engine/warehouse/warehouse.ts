@@ -18,7 +18,7 @@ import { Backlog } from './backlog.js'
 import type { CursorKey, Reader } from './cursors.js'
 import { countRowsOf, type Db } from './database.js'
 import type { Rules } from './derived.js'
-import type { Dialect } from './dialect.js'
+import type { Dialect, LiveColumn } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence } from './fence.js'
 import { InterferedTables } from './interference.js'
@@ -204,11 +204,21 @@ export class Warehouse implements Reader {
    * versions.
    */
   async has(name: string): Promise<boolean> {
+    return this.#opened.found.has(name) || this.trying(() => this.isThere(name))
+  }
+
+  /** The same, for work that goes on without a database that is away. */
+  async isThere(name: string): Promise<boolean> {
     const { found } = this.#opened
-    if (found.has(name)) return true
-    const live = await this.trying(() => this.dialect.catalog.liveColumns())
-    for (const column of live) found.add(column.table).add(`${column.table}.${column.name}`)
+    if (!found.has(name)) await this.columns()
     return found.has(name)
+  }
+
+  /** The columns that exist. What is among them is known to `has`. */
+  async columns(): Promise<readonly LiveColumn[]> {
+    const live = await this.dialect.catalog.liveColumns()
+    for (const { table, name } of live) this.#opened.found.add(table).add(`${table}.${name}`)
+    return live
   }
 
   /** The settings of derived tables. */

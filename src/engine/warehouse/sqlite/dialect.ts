@@ -224,12 +224,23 @@ const liveColumns = (raw: BetterSqlite3.Database): LiveColumn[] =>
     )
     .all()
 
+/** Asks again only after a change of any table. SQLite counts those, and counts one that is rolled back no more. */
+function askedOnce<T>(raw: BetterSqlite3.Database, ask: (of: typeof raw) => T): () => Promise<T> {
+  let known: { readonly version: unknown; readonly answer: T } | undefined
+  return async () => {
+    if (raw.inTransaction) return ask(raw)
+    const version = raw.pragma('schema_version', { simple: true })
+    if (known === undefined || known.version !== version) known = { version, answer: ask(raw) }
+    return known.answer
+  }
+}
+
 const catalogOf = (
   { raw, named }: Opened,
   { path, where }: { readonly path: string; readonly where: string },
 ): Catalog => ({
-  liveColumns: async () => liveColumns(raw),
-  liveIndexes: async () => liveIndexes(raw),
+  liveColumns: askedOnce(raw, liveColumns),
+  liveIndexes: askedOnce(raw, liveIndexes),
   interferences: async (tables) => interferences(raw, tables),
   absence: async () => ({
     problem: existsSync(path) ? `the file ${path} has none of its tables` : `there is no file ${path}`,
