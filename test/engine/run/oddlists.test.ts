@@ -2,375 +2,268 @@
  * Lists that break a premise of the books (docs/guarantees.md, Premises). Each ends with its reason and its verdict,
  * everything shown is stored, and the next run costs as much as without the anomaly.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Places } from '../../../src/engine/list/countmismatch.js'
-import { statusText } from '../../../src/features/health/words.js'
-import { type Rule, template } from '../../../src/sandbox/index.js'
-import { type CursorReport, type RunOptions, type Source, sync } from '../../support/harness/runs.js'
+import type { Rule } from '../../../src/sandbox/index.js'
+import type { Source } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { statusOf } from '../../support/harness/status.js'
-import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { statusLines, statusOf } from '../../support/harness/status.js'
+import { warehouses } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
-import { HandClock } from '../../support/world/clocks.js'
-import { at, atSource, fill, listed, liveIds, only, timeOf } from '../../support/world/notes.js'
-import { wipe } from '../../support/world/through.js'
+import { at, timeOf } from '../../support/world/notes.js'
+import {
+  asListed,
+  atMost,
+  day,
+  moreThan,
+  OneList,
+  proven,
+  repaired,
+  unproven,
+} from '../../support/world/onelist.js'
 
 const sandbox = await sandboxOfFile()
-const odd = () => sandbox.store.collection(1, 'notes').odd
-const day = 86_400_000
 const total = (fault: Omit<Extract<Rule['fault'], { kind: 'total' }>, 'kind'>): Rule => ({
   when: { resource: 'notes', kind: 'list' },
   fault: { kind: 'total', ...fault },
 })
 
 describe.each(warehouses())('$name', (kind) => {
-  const clock = new HandClock('2026-03-01T12:00:00Z', 10n)
-  let opened: Warehouse
-  beforeAll(async () => {
-    opened = await open(kind)
-  })
-  afterAll(() => opened.close())
+  const list = new OneList(sandbox, kind, { overlapMs: 60_000 })
 
-  const usual: RunOptions = { resources: ['notes'], clock, overlapMs: 60_000 }
-
-  async function begun(count: number): Promise<Warehouse> {
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, count)
-    await wipe(opened)
-    return opened
+  /** What `status` says about the list: in its document, and in its lines. */
+  async function expectStatus(odd: object, ...lines: unknown[]): Promise<void> {
+    const report = await statusOf(sandbox, list.warehouse, { nowMicros: list.clock.nowMicros() })
+    expect(report.cursors[0]?.odd).toMatchObject(odd)
+    expect(statusLines(report)).toEqual(lines)
   }
-
-  async function run(warehouse: Warehouse, options: RunOptions = {}): Promise<CursorReport> {
-    sandbox.resetRequests()
-    const report = await sync(sandbox, warehouse, { ...usual, ...options })
-    const cursor = only(report)!
-    expect(report.status).toBe(cursor.status === 'ok' ? 'ok' : 'failed')
-    expect(cursor.requests).toBe(listed(sandbox))
-    return cursor
-  }
-
-  /** The lines of `status` about the list, and the contents of its document. */
-  async function status(warehouse: Warehouse) {
-    const report = await statusOf(sandbox, warehouse, { nowMicros: clock.nowMicros() })
-    const lines = statusText(report).split('\n')
-    return {
-      odd: report.cursors[0]?.odd,
-      lines: lines.map((line) => line.trim()).filter((line) => line.startsWith('! ')),
-    }
-  }
-
-  const remembered = async (warehouse: Warehouse): Promise<unknown> =>
-    (await rowsOf(warehouse, 'sync_cursors'))[0]?.remembered
 
   describe('a list that is not newest first', () => {
+    const order = { ...repaired, reason: 'order' } as const
+    const disordered = { ...unproven, reason: 'order', watermark: null } as const
+
     it.each(['oldest', 'id', 'seconds'] as const)(
       'by %s: is read to its end, repaired at best',
       async (by) => {
-        const warehouse = await begun(0)
+        await list.begin(0)
         // Five records per second, whose order by id is reversed.
         const put = (from: number, to: number): void => {
-          for (let id = from; id <= to; id++)
-            sandbox.store.put(1, 'notes', template('notes', id, at(Math.floor(id / 5), (id % 5) * 100)))
+          for (let id = from; id <= to; id++) list.put(id, at(Math.floor(id / 5), (id % 5) * 100))
         }
         put(1, 350)
-        odd().order = by
-        expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order', requests: 5 })
-        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+        list.odd.order = by
+        await list.sync({ ...order, requests: 5 })
         put(351, 390)
-        expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order' })
-        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+        await list.sync(order)
       },
     )
 
-    it('that loses a record while it is read is unproven, unless another reading closes', async () => {
-      const warehouse = await begun(350)
-      odd().order = 'id'
-      let asked = 0
-      sandbox.onRequest(({ resource, page }) => {
-        if (resource === 'notes' && page === 3) sandbox.store.remove(1, 'notes', ++asked)
-      })
-      const cursor = await run(warehouse)
-      expect(cursor).toMatchObject({ status: 'failed', completeness: 'unproven', reason: 'order' })
-      expect(cursor.watermark).toBeNull()
+    it('is also noticed after its first page', async () => {
+      await list.begin(0)
+      for (let id = 1; id <= 350; id++)
+        list.put(id, id <= 200 ? at(Math.floor(id / 5), (id % 5) * 100) : at(id))
+      list.odd.order = 'seconds'
+      await list.sync(order)
     })
 
-    it('is also noticed after its first page', async () => {
-      const warehouse = await begun(0)
-      const put = (id: number, time: string): void =>
-        sandbox.store.put(1, 'notes', template('notes', id, time))
-      for (let id = 1; id <= 350; id++) put(id, id <= 200 ? at(Math.floor(id / 5), (id % 5) * 100) : at(id))
-      odd().order = 'seconds'
-      expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order' })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+    it('that loses a record while it is read is unproven, unless another reading closes', async () => {
+      await list.begin(350)
+      list.odd.order = 'id'
+      let lost = 0
+      list.onList((_, page) => page === 3 && list.remove(++lost))
+      await list.sync(disordered, { lacks: null })
     })
 
     it('that counts a record but never shows it is unproven', async () => {
-      const warehouse = await begun(350)
-      odd().order = 'oldest'
-      odd().hidden.add(120)
-      let asked = 0
-      sandbox.onRequest(({ resource }) => {
-        // Between two readings: a record that is gone must not make up for the one that isn't shown.
-        if (resource === 'notes' && ++asked === 6) sandbox.store.remove(1, 'notes', 5)
-      })
-      const cursor = await run(warehouse)
-      expect(cursor).toMatchObject({ status: 'failed', completeness: 'unproven', reason: 'order' })
-      expect(cursor.watermark).toBeNull()
+      await list.begin(350)
+      list.odd.order = 'oldest'
+      list.odd.hidden.add(120)
+      // Between two readings: a record that is gone must not make up for the one that isn't shown.
+      list.onList((asked) => asked === 6 && list.remove(5))
+      await list.sync(disordered, { lacks: null })
     })
 
-    it('with a different order in each response is whole if its readings together are', async () => {
-      const warehouse = await begun(350)
-      let answers = 0
-      sandbox.onRequest(({ resource }) => {
-        if (resource === 'notes') odd().order = ++answers % 2 === 0 ? 'newest' : 'oldest'
+    it('with a different order in each response is whole if its readings together are, and forgotten when a whole walk is in order', async () => {
+      await list.begin(350)
+      const off = list.onList((asked) => {
+        list.odd.order = asked % 2 === 0 ? 'newest' : 'oldest'
       })
-      expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order', requests: 10 })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-    })
-
-    it('is forgotten when a whole walk finds it in order', async () => {
-      const warehouse = await begun(350)
-      odd().order = 'oldest'
-      await run(warehouse)
-      odd().order = 'newest'
-      expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order' })
-      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', reason: null })
-      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', reason: null, requests: 1 })
+      await list.sync({ ...order, requests: 10 })
+      off()
+      list.odd.order = 'newest'
+      await list.sync(order)
+      await list.full(proven)
+      await list.sync({ ...proven, requests: 1 })
     })
   })
 
   it('a list that never stops changing is unproven but stored, and the next run reads it again', async () => {
-    const warehouse = await begun(150)
-    let more = 0
-    const off = sandbox.onRequest(({ resource }) => {
-      if (resource === 'notes')
-        sandbox.store.put(1, 'notes', template('notes', 1000 + more, at(50_000 + more++)))
-    })
-    expect(await run(warehouse, { pageSizes: [100] })).toMatchObject({
-      status: 'failed',
-      completeness: 'unproven',
-      reason: 'moving',
-      watermark: null,
-    })
+    await list.begin(150)
+    const off = list.onList((asked) => list.put(1000 + asked, at(50_000 + asked)))
+    await list.sync({ ...unproven, reason: 'moving', watermark: null }, { pageSizes: [100], lacks: null })
     off()
-    expect((await liveIds(warehouse)).length).toBeGreaterThan(150)
-    expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })
-    expect(await liveIds(warehouse)).toHaveLength(150 + more)
+    expect((await list.live()).size).toBeGreaterThan(150)
+    await list.sync(proven)
   })
 
   describe('an id that is listed twice', () => {
+    const twice = { ...repaired, reason: 'listed_twice', watermark: timeOf(350) } as const
+
     it.each([
-      ['beside itself on one page', 0, 5],
-      ['where two pages meet', 0, 10],
-    ] as const)('%s: repaired, and the next run is cheap', async (where, apart, most) => {
-      const warehouse = await begun(350)
+      ['beside itself on one page', 200, 0, 5],
       // 351 - 100: the last record of the first page.
-      odd().twice.set(where === 'where two pages meet' ? 251 : 200, apart)
-      const first = await run(warehouse)
-      expect(first).toMatchObject({
-        completeness: 'repaired',
-        reason: 'listed_twice',
-        watermark: timeOf(350),
-      })
-      expect(first.requests).toBeLessThanOrEqual(most)
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', requests: 1 })
+      ['where two pages meet', 251, 0, 10],
+    ] as const)('%s: repaired, and the next run is cheap', async (_, id, apart, most) => {
+      await list.begin(350)
+      list.odd.twice.set(id, apart)
+      await list.sync({ ...twice, requests: atMost(most) })
+      await list.sync({ ...repaired, requests: 1 })
     })
 
     it('at two times: a second reading settles it, and a later whole walk needs only one', async () => {
-      const warehouse = await begun(350)
-      sandbox.store.put(
-        1,
-        'notes',
-        { ...sandbox.store.stored(1, 'notes', 300)!, updated_at: timeOf(20) },
-        { key: 9000 },
-      )
-      const first = await run(warehouse)
-      expect(first).toMatchObject({ completeness: 'repaired', reason: 'listed_twice', requests: 10 })
-      expect(first.watermark).toBe(timeOf(350))
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 1 })
-      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ reason: 'listed_twice', requests: 5 })
-      expect((await status(warehouse)).lines).toEqual([
-        '! tenant 1, notes: the list shows a record twice in 1 place',
-      ])
-      sandbox.store.remove(1, 'notes', 9000)
-      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', requests: 5 })
+      await list.begin(350)
+      const again = { ...sandbox.store.stored(1, 'notes', 300)!, updated_at: timeOf(20) }
+      sandbox.store.put(1, 'notes', again, { key: 9000 })
+      await list.sync({ ...twice, requests: 10 }, { lacks: [9000] })
+      await list.sync({ status: 'ok', requests: 1 }, { lacks: [9000] })
+      await list.full({ reason: 'listed_twice', requests: 5 }, { lacks: [9000] })
+      await expectStatus({ listed_twice: 1 }, '! tenant 1, notes: the list shows a record twice in 1 place')
+      list.remove(9000)
+      await list.full({ ...proven, requests: 5 })
     })
   })
 
   describe('a record that is counted and never shown', () => {
+    const hidden = { reason: 'counted_not_shown' } as const
+    const lacks = [120]
+
     it('is searched for once; then runs cost as much as without it, until another day settles it', async () => {
-      const warehouse = await begun(350)
-      odd().hidden.add(120)
-      const first = await run(warehouse)
-      expect(first).toMatchObject({
-        status: 'failed',
-        completeness: 'unproven',
-        reason: 'counted_not_shown',
-        watermark: timeOf(350),
-      })
+      await list.begin(350)
+      list.odd.hidden.add(120)
       // Two readings of five requests, and the page past the end, where the missing record might be.
-      expect(first.requests).toBe(11)
-      fill(sandbox, 20, { from: 351 })
-      expect((await rowsOf(warehouse, 'sync_cursors'))[0]?.complete_through).toBeNull()
-      expect(await run(warehouse)).toMatchObject({
-        status: 'failed',
-        reason: 'counted_not_shown',
-        requests: 1,
-        watermark: timeOf(370),
-      })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 120))
-      clock.pass(day)
+      await list.sync({ ...unproven, ...hidden, watermark: timeOf(350), requests: 11 }, { lacks })
+      list.add(20, 351)
+      expect(await list.cursor()).toMatchObject({ complete_through: null })
+      await list.sync({ ...unproven, ...hidden, watermark: timeOf(370), requests: 1 }, { lacks })
+      list.clock.pass(day)
       // One reading of everything, once a day, and the page after it.
-      expect(await run(warehouse)).toMatchObject({
-        status: 'ok',
-        completeness: 'listed',
-        reason: 'counted_not_shown',
-        requests: 6,
-      })
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', requests: 1 })
-      odd().heal()
-      clock.pass(day)
-      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', reason: null, requests: 5 })
-      expect(await remembered(warehouse)).toBeNull()
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await list.sync({ ...asListed, ...hidden, requests: 6 }, { lacks })
+      await list.sync({ ...asListed, requests: 1 }, { lacks })
+      list.odd.heal()
+      list.clock.pass(day)
+      await list.sync({ ...proven, requests: 5 })
+      await list.remembers(null)
     })
 
     it.each([
       ['half of the list', 175, 'unproven'],
       ['a fifth and one more', 71, 'unproven'],
       ['a fifth', 70, 'listed'],
-    ] as const)('if that is %s: another day makes it %s', async (_, hidden, completeness) => {
-      const warehouse = await begun(350)
-      for (let id = 1; id <= hidden; id++) odd().hidden.add(id)
-      expect(await run(warehouse)).toMatchObject({ completeness: 'unproven', reason: 'counted_not_shown' })
-      clock.pass(day)
-      for (let i = 0; i < 2; i++)
-        expect(await run(warehouse)).toMatchObject({ completeness, reason: 'counted_not_shown' })
+    ] as const)('if that is %s: another day makes it %s', async (_, count, completeness) => {
+      await list.begin(350)
+      const ids = Array.from({ length: count }, (_, i) => i + 1)
+      for (const id of ids) list.odd.hidden.add(id)
+      await list.sync({ ...unproven, ...hidden }, { lacks: ids })
+      list.clock.pass(day)
+      for (let i = 0; i < 2; i++) await list.sync({ completeness, ...hidden }, { lacks: ids })
     })
 
     it('because every page behind the first is empty: no number of searches makes it a success', async () => {
-      const warehouse = await begun(350)
+      await list.begin(350)
       const around = (source: Source): Source =>
         new Between(source, async ({ page }, ask) => {
           const answer = await ask()
           return page > 1 ? { ...answer, records: [], tokens: () => [] } : answer
         })
-      const unproven = { status: 'failed', completeness: 'unproven', reason: 'counted_not_shown' } as const
       for (let i = 0; i < 4; i++) {
-        expect(await run(warehouse, { around })).toMatchObject(unproven)
-        clock.pass(day)
+        await list.sync({ ...unproven, ...hidden }, { around, lacks: null })
+        list.clock.pass(day)
       }
       for (const mode of ['full', 'reconcile'] as const)
-        expect(
-          only(await sync(sandbox, warehouse, { resources: ['notes'], clock, mode, full: true, around })),
-        ).toMatchObject({
-          status: 'failed',
-          completeness: 'unproven',
-        })
-      clock.pass(day)
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      expect(await remembered(warehouse)).toBeNull()
+        await list.sync(unproven, { mode, full: true, around, lacks: null })
+      list.clock.pass(day)
+      await list.sync(proven)
+      await list.remembers(null)
     })
 
     it('that is the only one leaves no watermark, and what comes after it arrives', async () => {
-      const warehouse = await begun(1)
-      odd().hidden.add(1)
-      const known = { reason: 'counted_not_shown', watermark: null } as const
+      await list.begin(1)
+      list.odd.hidden.add(1)
       for (const mode of ['sync', 'sync', 'full'] as const)
-        expect(await run(warehouse, { mode })).toMatchObject({
-          ...known,
-          completeness: 'unproven',
-          status: 'failed',
-        })
-      clock.pass(day)
-      expect(await run(warehouse)).toMatchObject({ ...known, completeness: 'listed', status: 'ok' })
-      expect((await rowsOf(warehouse, 'sync_cursors'))[0]).toMatchObject({ watermark: null })
-      fill(sandbox, 3, { from: 2 })
-      expect(await run(warehouse)).toMatchObject({ completeness: 'listed', watermark: timeOf(4) })
-      expect(await liveIds(warehouse)).toEqual([2, 3, 4])
+        await list.sync({ ...unproven, ...hidden, watermark: null }, { mode, lacks: [1] })
+      list.clock.pass(day)
+      await list.sync({ ...asListed, ...hidden, watermark: null }, { lacks: [1] })
+      expect(await list.cursor()).toMatchObject({ watermark: null })
+      list.add(3, 2)
+      await list.sync({ ...asListed, watermark: timeOf(4) }, { lacks: [1] })
     })
 
     it('is in every count, whatever it covers: an idle run is still one request', async () => {
-      const warehouse = await begun(350)
-      sandbox.script([total({ by: 1 })])
-      expect(await run(warehouse)).toMatchObject({ completeness: 'unproven', reason: 'counted_not_shown' })
-      expect(await run(warehouse)).toMatchObject({ reason: 'counted_not_shown', requests: 1 })
-      fill(sandbox, 150, { from: 351 })
-      expect(await run(warehouse)).toMatchObject({ requests: 3, watermark: timeOf(500) })
-      clock.pass(day)
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed' })
+      await list.begin(350, [total({ by: 1 })])
+      await list.sync({ ...unproven, ...hidden })
+      await list.sync({ ...hidden, requests: 1 })
+      list.add(150, 351)
+      await list.sync({ requests: 3, watermark: timeOf(500) })
+      list.clock.pass(day)
+      await list.sync(asListed)
     })
 
     it('in a list of more than 50 pages is left to reconcile --full', async () => {
-      const warehouse = await begun(350)
-      odd().hidden.add(120)
-      await run(warehouse)
-      const { db } = warehouse
+      await list.begin(350)
+      list.odd.hidden.add(120)
+      await list.sync(hidden, { lacks })
+      const { db } = list.warehouse
       const row = (id: number) => ({ tenant_id: 1, id, updated_at: timeOf(1), _synced_at: timeOf(1) })
-      for (let id = 1000; id < 6000; id += 1000)
-        await warehouse.write([
-          db
-            .insertInto('notes')
-            .values(Array.from({ length: 1000 }, (_, i) => row(id + i)))
-            .compile(),
-        ])
-      clock.pass(day)
-      expect(await run(warehouse)).toMatchObject({ reason: 'counted_not_shown', requests: 1 })
+      for (let id = 1000; id < 6000; id += 1000) {
+        const rows = Array.from({ length: 1000 }, (_, i) => row(id + i))
+        await list.warehouse.write([db.insertInto('notes').values(rows).compile()])
+      }
+      list.clock.pass(day)
+      await list.sync({ ...hidden, requests: 1 }, { lacks: null })
     })
 
     it('is searched for again if there are more than were known', async () => {
-      const warehouse = await begun(350)
-      odd().hidden.add(120)
-      await run(warehouse)
-      odd().hidden.add(121)
-      clock.pass(day)
-      expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'counted_not_shown' })
-      expect(await remembered(warehouse)).toMatchObject({ surplus: { total: 350, shown: 348, searches: 1 } })
-      expect(await status(warehouse)).toMatchObject({
-        odd: { not_shown: 2, listed_twice: 0, unreadable: 0, holes: [] },
-        lines: ['! tenant 1, notes: the list counts 2 records that it never shows'],
-      })
+      await list.begin(350)
+      list.odd.hidden.add(120)
+      await list.sync(hidden, { lacks })
+      list.odd.hidden.add(121)
+      list.clock.pass(day)
+      await list.sync({ status: 'failed', ...hidden }, { lacks: null })
+      await list.remembers({ surplus: { total: 350, shown: 348, searches: 1 } })
+      await expectStatus(
+        { not_shown: 2, listed_twice: 0, unreadable: 0, holes: [] },
+        '! tenant 1, notes: the list counts 2 records that it never shows',
+      )
     })
 
     it('is told from one that ties hide in two readings alike, behind another that is shown again', async () => {
-      const warehouse = await begun(350)
+      await list.begin(350)
       // One time from the 90th place to the 110th: pages of 100 and of 97 split it, pages of 89 don't.
-      for (let id = 241; id <= 261; id++) sandbox.store.put(1, 'notes', template('notes', id, timeOf(250)))
+      for (let id = 241; id <= 261; id++) list.put(id, timeOf(250))
       let isParted = true
-      sandbox.onRequest(({ perPage }) => {
+      list.onList((_asked, _page, perPage) => {
         isParted = perPage === 100 || perPage === 97
       })
-      odd().hidden.add(0)
+      list.odd.hidden.add(0)
       let again: unknown
-      odd().shown = (page) => {
+      list.odd.shown = (page) => {
         again = page.find(({ key }) => key === 260) ?? again
         return page.map((entry) => (entry.key === 250 && isParted ? (again as typeof entry) : entry))
       }
-      expect(await run(warehouse)).toMatchObject({
-        status: 'ok',
-        completeness: 'repaired',
-        reason: 'read_again',
-      })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await list.sync({ ...repaired, reason: 'read_again' })
     })
 
     it('among ties with a different order in each response ends after one long search', async () => {
-      const warehouse = await begun(0)
+      await list.begin(0)
       sandbox.store.shuffleTies = true
-      for (let id = 1; id <= 300; id++)
-        sandbox.store.put(1, 'notes', { ...sandboxNote(id), updated_at: timeOf(1) })
-      odd().hidden.add(120)
-      expect(await run(warehouse)).toMatchObject({ reason: 'counted_not_shown', watermark: timeOf(1) })
-      expect(await liveIds(warehouse)).toHaveLength(299)
-      sandbox.store.shuffleTies = false
+      for (let id = 1; id <= 150; id++) list.put(id, timeOf(1))
+      list.odd.hidden.add(120)
+      await list.sync({ ...hidden, watermark: timeOf(1) }, { lacks })
     })
   })
 
   describe('a record that breaks every response that contains it', () => {
-    const unreadable = { status: 'failed', completeness: 'unproven', reason: 'unreadable' } as const
+    const unreadable = { ...unproven, reason: 'unreadable' } as const
 
     it.each([
       ['in the middle', 130],
@@ -380,127 +273,109 @@ describe.each(warehouses())('$name', (kind) => {
     ])(
       '%s: all others are stored, it is retried with two requests, and the run reports it until it heals',
       async (_, id) => {
-        const warehouse = await begun(350)
-        odd().poisoned.add(id)
-        const others = (): number[] => atSource(sandbox).filter((other) => other !== id)
-        expect(await run(warehouse)).toMatchObject({ ...unreadable, watermark: timeOf(350) })
-        expect(await liveIds(warehouse)).toEqual(others())
-        expect(await remembered(warehouse)).toMatchObject({ holes: [{ records: 1 }] })
-        fill(sandbox, 20, { from: 351 })
-        const second = await run(warehouse)
-        expect(second).toMatchObject({ ...unreadable, watermark: timeOf(370) })
-        expect(second.requests).toBeLessThanOrEqual(3)
-        expect(await liveIds(warehouse)).toEqual(others())
-        odd().heal()
-        expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })
-        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-        expect(await remembered(warehouse)).toBeNull()
-        expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 1 })
+        await list.begin(350)
+        list.odd.poisoned.add(id)
+        await list.sync({ ...unreadable, watermark: timeOf(350) }, { lacks: [id] })
+        await list.remembers({ holes: [{ records: 1 }] })
+        list.add(20, 351)
+        await list.sync({ ...unreadable, watermark: timeOf(370), requests: atMost(3) }, { lacks: [id] })
+        list.odd.heal()
+        await list.sync(proven)
+        await list.remembers(null)
+        await list.sync({ status: 'ok', requests: 1 })
       },
     )
 
     it('within the overlap: the list is not read again for it, and late records there are found when it closes', async () => {
-      const warehouse = await begun(350)
-      odd().poisoned.add(347)
-      expect(await run(warehouse)).toMatchObject({ ...unreadable, watermark: timeOf(350) })
-      sandbox.store.put(1, 'notes', { ...sandboxNote(900), updated_at: at(346 * 7) })
-      fill(sandbox, 20, { from: 351 })
-      expect((await run(warehouse)).requests).toBeLessThanOrEqual(3)
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 347 && id !== 900))
-      odd().heal()
+      await list.begin(350)
+      list.odd.poisoned.add(347)
+      await list.sync({ ...unreadable, watermark: timeOf(350) }, { lacks: [347] })
+      list.put(900, at(346 * 7))
+      list.add(20, 351)
+      await list.sync({ requests: atMost(3) }, { lacks: [347, 900] })
+      list.odd.heal()
       // The run ends after it has found the hole closed, and before its walk has read the list.
-      let asked = 0
       const killed = new AbortController()
-      const off = sandbox.onRequest(({ resource }) => {
-        if (resource === 'notes' && ++asked === 3) killed.abort()
-      })
-      await sync(sandbox, warehouse, { ...usual, signal: killed.signal })
+      const off = list.onList((asked) => asked === 3 && killed.abort())
+      await list.cut({ signal: killed.signal })
       off()
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 900))
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await list.expectLacks([900])
+      await list.sync(proven)
     })
 
     it('the newest: what comes after it arrives', async () => {
-      const warehouse = await begun(350)
-      odd().poisoned.add(350)
-      expect(await run(warehouse)).toMatchObject({ ...unreadable, watermark: timeOf(349) })
-      expect((await run(warehouse)).requests).toBeLessThanOrEqual(3)
+      await list.begin(350)
+      list.odd.poisoned.add(350)
+      await list.sync({ ...unreadable, watermark: timeOf(349) }, { lacks: [350] })
+      await list.sync({ requests: atMost(3) }, { lacks: [350] })
       // The source stamps with the time of its responses, so a record that it stamps now comes after the hole.
-      sandbox.store.put(1, 'notes', { ...sandboxNote(351), updated_at: '2027-01-01T00:00:00Z' })
-      expect((await run(warehouse)).requests).toBeLessThanOrEqual(3)
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 350))
-      odd().heal()
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      list.put(351, '2027-01-01T00:00:00Z')
+      await list.sync({ requests: atMost(3) }, { lacks: [350] })
+      list.odd.heal()
+      await list.sync({ status: 'ok', completeness: 'proven' })
     })
 
     it('that is deleted, or moves to the top and works there, leaves no hole', async () => {
-      const warehouse = await begun(350)
-      for (const id of [100, 200]) odd().poisoned.add(id)
-      expect(await run(warehouse)).toMatchObject({ ...unreadable })
-      const told = await status(warehouse)
-      expect(told.odd).toMatchObject({ unreadable: 2, holes: [{ records: 1 }, { records: 1 }] })
-      expect(told.lines).toEqual([
+      await list.begin(350)
+      for (const id of [100, 200]) list.odd.poisoned.add(id)
+      await list.sync(unreadable, { lacks: [100, 200] })
+      await expectStatus(
+        { unreadable: 2, holes: [{ records: 1 }, { records: 1 }] },
         expect.stringMatching(
           /the list has 2 records that no response shows, the first between 2026-.* and 2026-/,
         ),
-      ])
-      sandbox.store.remove(1, 'notes', 100)
-      odd().heal([200])
-      sandbox.store.put(1, 'notes', { ...sandboxNote(200), updated_at: timeOf(500) })
-      await run(warehouse)
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      )
+      list.remove(100)
+      list.odd.heal([200])
+      list.put(200, timeOf(500))
+      await list.sync({}, { lacks: null })
+      await list.sync({ status: 'ok', completeness: 'proven' })
     })
 
     it('that other records push back while it is retried stays a hole', async () => {
-      const warehouse = await begun(350)
-      odd().poisoned.add(130)
-      expect(await run(warehouse)).toMatchObject(unreadable)
-      let asked = 0
+      await list.begin(350)
+      list.odd.poisoned.add(130)
+      await list.sync(unreadable, { lacks: [130] })
       // The list is counted first, and then read past the place where the record was.
-      const off = sandbox.onRequest(({ resource }) => {
-        if (resource === 'notes' && ++asked === 2) fill(sandbox, 30, { from: 351 })
-      })
-      expect(await run(warehouse)).toMatchObject(unreadable)
+      const off = list.onList((asked) => asked === 2 && list.add(30, 351))
+      await list.sync(unreadable, { lacks: null })
       off()
-      odd().heal()
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      list.odd.heal()
+      await list.sync({ status: 'ok', completeness: 'proven' })
     })
 
     it.each([100, 200])(
       'of two, the one that answers again, %i, is retried within two runs',
       async (healed) => {
-        const warehouse = await begun(350)
-        for (const id of [100, 200]) odd().poisoned.add(id)
-        expect(await run(warehouse)).toMatchObject(unreadable)
-        odd().heal([healed])
-        for (let i = 0; i < 2; i++) expect(await run(warehouse)).toMatchObject(unreadable)
-        expect(await remembered(warehouse)).toMatchObject({ holes: [{ records: 1 }] })
-        expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 300 - healed))
+        await list.begin(350)
+        for (const id of [100, 200]) list.odd.poisoned.add(id)
+        await list.sync(unreadable, { lacks: [100, 200] })
+        list.odd.heal([healed])
+        for (let i = 0; i < 2; i++) await list.sync(unreadable, { lacks: null })
+        await list.remembers({ holes: [{ records: 1 }] })
+        await list.expectLacks([300 - healed])
       },
     )
 
-    it('in many places on one page is a failure of the source, not a hole', async () => {
-      const warehouse = await begun(350)
-      for (const id of [255, 265, 275, 285, 295]) odd().poisoned.add(id)
-      expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'unreachable', watermark: null })
-      expect(await remembered(warehouse)).toBeNull()
-    })
-
-    it('is not assumed if a source answers nothing at all', async () => {
-      const warehouse = await begun(350)
-      sandbox.script([{ when: { resource: 'notes', from: 3 }, fault: { kind: 'status', status: 500 } }])
-      expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'unreachable', watermark: null })
-      expect(await remembered(warehouse)).toBeNull()
+    it('in many places on one page, or in a source that answers nothing at all, is a failure of the source, not a hole', async () => {
+      await list.begin(350)
+      const unreachable = { status: 'failed', reason: 'unreachable', watermark: null } as const
+      for (const id of [255, 265, 275, 285, 295]) list.odd.poisoned.add(id)
+      await list.sync(unreachable, { lacks: null })
+      await list.remembers(null)
+      await list.begin(350, [
+        { when: { resource: 'notes', from: 3 }, fault: { kind: 'status', status: 500 } },
+      ])
+      await list.sync(unreachable, { lacks: null })
+      await list.remembers(null)
       sandbox.script([])
-      expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+      await list.sync({ status: 'ok' })
     })
   })
 
   describe('a list without a reliable total', () => {
+    const uncounted = { ...asListed, reason: 'no_count' } as const
+
     it.each([
       ['no total at all', 350, { remove: true }, 6],
       ['no total, and the last page is full', 300, { remove: true }, 6],
@@ -508,57 +383,39 @@ describe.each(warehouses())('$name', (kind) => {
       ['a total that is too low', 350, { by: -30 }, 10],
       ['a total that is too low, of one page', 50, { by: -30 }, 3],
     ] as const)('%s: all of it is stored, the verdict is listed', async (_, count, fault, most) => {
-      const warehouse = await begun(count)
-      sandbox.script([total(fault)])
-      const first = await run(warehouse)
-      expect(first).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
-      expect(first.requests).toBeLessThanOrEqual(most)
-      expect(first.watermark).toBe(timeOf(count))
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      fill(sandbox, 5, { from: count + 1 })
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await list.begin(count, [total(fault)])
+      await list.sync({ ...uncounted, requests: atMost(most), watermark: timeOf(count) })
+      list.add(5, count + 1)
+      await list.sync(uncounted)
     })
 
     it('a total that jumps from response to response while the list does not change: listed, and cheap from then on', async () => {
-      const warehouse = await begun(350)
       const when = { resource: 'notes', kind: 'list' } as const
-      const jumps: Rule[] = [
+      await list.begin(350, [
         { when: { ...when, every: 2 }, fault: { kind: 'total', by: 9 } },
         { when: { ...when, every: 3 }, fault: { kind: 'total', by: -7 } },
-      ]
-      sandbox.script(jumps)
-      const first = await run(warehouse)
-      expect(first).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
-      expect(first.watermark).toBe(timeOf(350))
-      expect(first.requests).toBeLessThanOrEqual(30)
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      fill(sandbox, 150, { from: 351 })
-      const second = await run(warehouse)
-      expect(second).toMatchObject({ status: 'ok', completeness: 'listed', watermark: timeOf(500) })
-      expect(second.requests).toBeLessThanOrEqual(3)
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      ])
+      await list.sync({ ...uncounted, watermark: timeOf(350), requests: atMost(30) })
+      list.add(150, 351)
+      await list.sync({ ...asListed, watermark: timeOf(500), requests: atMost(3) })
       // Whole again: a load of everything finds the totals correct, and forgets.
       sandbox.script([])
-      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven' })
-      expect(await remembered(warehouse)).toBeNull()
+      await list.full({ completeness: 'proven' })
+      await list.remembers(null)
     })
 
     it('a total that changes because the list does is trusted', async () => {
-      const warehouse = await begun(350)
-      let asked = 0
+      await list.begin(350)
+      let deleted = 0
       // In each reading, a record is deleted from the pages that were already read.
-      sandbox.onRequest(({ resource, page }) => {
-        if (resource === 'notes' && page === 3) sandbox.store.remove(1, 'notes', 300 + ++asked)
-      })
-      expect(await run(warehouse)).toMatchObject({ reason: expect.not.stringContaining('no_count') })
-      expect(await remembered(warehouse)).toBeNull()
+      list.onList((_, page) => page === 3 && list.remove(300 + ++deleted))
+      await list.sync({ reason: expect.not.stringContaining('no_count') }, { lacks: null })
+      await list.remembers(null)
     })
 
     it.each([1, 3])('one response without a total is a slip, even if it is number %i', async (nth) => {
-      const warehouse = await begun(350)
-      sandbox.script([{ when: { resource: 'notes', nth }, fault: { kind: 'total', remove: true } }])
-      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 6 })
+      await list.begin(350, [{ when: { resource: 'notes', nth }, fault: { kind: 'total', remove: true } }])
+      await list.sync({ completeness: 'proven', requests: 6 })
     })
   })
 
@@ -572,23 +429,18 @@ describe.each(warehouses())('$name', (kind) => {
         const found = still.call(this, book)
         return found && { ...found, twice: found.twice + found.hidden, hidden: 0 }
       })
-      const warehouse = await begun(350)
-      odd().hidden.add(120)
+      await list.begin(350)
+      list.odd.hidden.add(120)
       // A missing record would go unnoticed in a success.
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: 'listed_twice' })
+      await list.sync({ status: 'ok', reason: 'listed_twice' }, { lacks: [120] })
     })
 
     it('a walk that has no numbers of the list: the books never close, run after run', async () => {
       vi.spyOn(Places.prototype, 'still').mockReturnValue(undefined)
-      const warehouse = await begun(350)
-      odd().hidden.add(120)
-      for (let n = 0; n < 2; n++) {
-        const cursor = await run(warehouse)
-        expect(cursor).toMatchObject({ status: 'failed', watermark: null })
-        expect(cursor.requests).toBeGreaterThan(20)
-      }
+      await list.begin(150)
+      list.odd.hidden.add(120)
+      for (let n = 0; n < 2; n++)
+        await list.sync({ status: 'failed', watermark: null, requests: moreThan(20) }, { lacks: [120] })
     })
   })
 })
-
-const sandboxNote = (id: number) => ({ id, created_at: timeOf(1), description: `note ${id}` })

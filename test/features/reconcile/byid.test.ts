@@ -2,15 +2,13 @@
 import { describe, expect, it } from 'vitest'
 import { Stamps } from '../../../src/engine/base/clock.js'
 import { replayQuarantine } from '../../../src/features/quarantine/work.js'
-import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import type { Rule } from '../../../src/sandbox/index.js'
-import { ById, type CursorList, depsOf, type RunOptions, sync } from '../../support/harness/runs.js'
+import { ById, type CursorList, depsOf } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { HandClock } from '../../support/world/clocks.js'
-import { atSource, fill, liveIds, only, reconcile } from '../../support/world/notes.js'
-import { randomFrom } from '../../support/world/random.js'
-import { someOf } from '../../support/world/size.js'
+import { day, moreThan, OneList, proven, unproven } from '../../support/world/onelist.js'
+import { sized, someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 
@@ -19,8 +17,6 @@ const byId = (status: number, body?: string, id?: number): Rule => ({
   when: { kind: 'item', ...(id !== undefined && { id }) },
   fault: { kind: 'status', status, ...(body !== undefined && { body }) },
 })
-
-const requested = (): number => sandbox.requests.filter(({ id }) => id !== null).length
 
 const other = '{"id":9,"updated_at":"2026-01-01T00:01:00Z","description":"another"}'
 
@@ -44,73 +40,48 @@ const unclear: readonly (readonly [status: number, body: string | undefined, fou
 ]
 
 describe.each(warehouses())('$name', (kind) => {
-  const clock = new HandClock('2026-03-01T12:00:00Z', 10n)
-  const day = 86_400_000
+  const list = new OneList(sandbox, kind)
+  const doubt = { ...unproven, reason: 'answers_differ' }
 
-  async function without(ids: readonly number[]): Promise<Warehouse> {
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, 40)
-    const warehouse = await open(kind)
-    await sync(sandbox, warehouse, { resources: ['notes'], clock })
-    for (const id of ids) sandbox.store.remove(1, 'notes', id)
-    sandbox.resetRequests()
-    return warehouse
-  }
-
-  const run = async (warehouse: Warehouse, options: RunOptions = {}) =>
-    only(await reconcile(sandbox, warehouse, { clock, ...options }))
-
-  async function verify(warehouse: Warehouse, sample = 0) {
-    const { deps, close } = await depsOf(sandbox, warehouse, { clock })
-    const choice = { tenants: null, resources: ['notes'] }
-    const report = await runVerify({ ...deps, random: randomFrom(3) }, choice, { full: false, sample })
-    await close()
-    return report.cursors[0]
+  async function without(...ids: readonly number[]): Promise<void> {
+    await list.loaded(40)
+    list.remove(...ids)
   }
 
   it.each(someOf(2, unclear))(
     '%i %s for one record leaves its row, and the others are marked deleted',
     async (...answer) => {
       const [status, body, found] = answer
-      const warehouse = await without([5, 6, 7])
+      await without(5, 6, 7)
       sandbox.script([byId(status, body, 5)])
-      const doubt = { status: 'failed', completeness: 'unproven', reason: 'answers_differ' }
-      expect(await verify(warehouse)).toMatchObject({ reason: 'answers_differ' })
-      const report = await run(warehouse)
-      expect(report).toMatchObject({ ...doubt, rows_deleted: 2 })
-      expect(report?.error).toContain(`5 (found ${found})`)
-      expect(await liveIds(warehouse)).toEqual([5, ...atSource(sandbox)].sort((a, b) => a - b))
-      expect((await rowsOf(warehouse, 'notes')).find(({ id }) => id === 9)?.description).not.toBe('another')
+      await list.verify({ reason: 'answers_differ' })
+      const { error } = await list.reconcile({ ...doubt, rows_deleted: 2 }, { lacks: null })
+      expect(error).toContain(`5 (found ${found})`)
+      expect((await list.live()).size).toBe(38)
+      expect((await list.row(5))?._deleted_at).toBeNull()
+      expect((await list.row(9))?.description).not.toBe('another')
       // The next reconcile asks again, and the answer is clear.
       sandbox.script([])
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', rows_deleted: 1 })
-      await warehouse.close()
+      await list.reconcile({ ...proven, rows_deleted: 1 })
     },
   )
 
   it('a row in doubt costs one more comparison, and not one after the other', async () => {
-    const warehouse = await without([])
-    fill(sandbox, 3000)
-    await sync(sandbox, warehouse, { resources: ['notes'], clock, full: true, mode: 'full' })
-    const quiet = (await run(warehouse))?.requests ?? 0
-    sandbox.store.remove(1, 'notes', 500)
-    sandbox.script([byId(403, undefined, 500)])
-    const report = await run(warehouse)
-    expect(report).toMatchObject({
-      reason: 'answers_differ',
-      error: expect.stringContaining('500 (found 403)'),
-    })
+    const count = sized(1000, 3000)
+    await list.loaded(count)
+    const quiet = (await list.reconcile({})).requests
+    list.remove(count / 5)
+    sandbox.script([byId(403, undefined, count / 5)])
+    const error = expect.stringContaining(`${count / 5} (found 403)`)
+    const report = await list.reconcile({ reason: 'answers_differ', error }, { lacks: null })
     // Two comparisons, of which each narrows the place down in 30 requests.
-    expect(report?.requests).toBeLessThan(quiet + 2 * 35)
-    await warehouse.close()
+    expect(report.requests).toBeLessThan(quiet + 2 * 35)
   })
 
   it.each([404, 410])('%i for one record means that it is gone', async (status) => {
-    const warehouse = await without([5, 6])
+    await without(5, 6)
     sandbox.script([byId(status, undefined, 5)])
-    expect(await run(warehouse)).toMatchObject({ status: 'ok', rows_deleted: 2 })
-    await warehouse.close()
+    await list.reconcile({ status: 'ok', rows_deleted: 2 })
   })
 
   const everywhere = [
@@ -127,29 +98,24 @@ describe.each(warehouses())('$name', (kind) => {
   it.each(someOf(2, everywhere))(
     '%i %s for every id: the second list decides, for a week without a request',
     async (status, body) => {
-      const warehouse = await without([5, 6])
-      const refused = [byId(status, body)]
-      sandbox.script(refused)
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', rows_deleted: 2 })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      const cursor = async () => (await rowsOf(warehouse, 'sync_cursors'))[0]
-      expect((await cursor())?.by_id_refused_at).not.toBeNull()
-      for (const [days, isAsked] of [
-        [6, false],
-        [2, true],
+      await without(5, 6)
+      sandbox.script([byId(status, body)])
+      await list.reconcile({ status: 'ok', rows_deleted: 2 })
+      expect((await list.cursor()).by_id_refused_at).not.toBeNull()
+      for (const [days, asked] of [
+        [6, 0],
+        [2, moreThan(0)],
       ] as const) {
-        clock.pass(days * day)
-        sandbox.store.remove(1, 'notes', 10 + days)
-        sandbox.resetRequests()
-        expect(await run(warehouse)).toMatchObject({ status: 'ok', rows_deleted: 1 })
-        expect(requested() > 0).toBe(isAsked)
+        list.clock.pass(days * day)
+        list.remove(10 + days)
+        await list.reconcile({ status: 'ok', rows_deleted: 1 })
+        expect(list.byId).toEqual(asked)
       }
-      clock.pass(8 * day)
+      list.clock.pass(8 * day)
       sandbox.script([])
-      sandbox.store.remove(1, 'notes', 20)
-      expect(await run(warehouse)).toMatchObject({ status: 'ok', rows_deleted: 1 })
-      expect((await cursor())?.by_id_refused_at).toBeNull()
-      await warehouse.close()
+      list.remove(20)
+      await list.reconcile({ status: 'ok', rows_deleted: 1 })
+      expect((await list.cursor()).by_id_refused_at).toBeNull()
     },
   )
 
@@ -162,39 +128,33 @@ describe.each(warehouses())('$name', (kind) => {
   ] as const)(
     '%i %s for a record in quarantine: a replay finds it %s',
     async (status, body, outcome, words) => {
-      const warehouse = await without([])
+      await list.loaded(40)
       const bad = { id: 200, updated_at: 'yesterday' }
       sandbox.store.put(1, 'notes', bad, { key: 200, at: '2026-01-01T00:30:00Z' })
-      await run(warehouse)
+      await list.reconcile({}, { lacks: [200] })
       sandbox.script([byId(status, body, 200)])
-      const { deps, close } = await depsOf(sandbox, warehouse, { clock })
-      const [replayed] = await replayQuarantine(deps, { tenants: null, resources: null })
-      expect(replayed).toMatchObject({ record_id: '200', outcome })
-      expect(replayed?.detail).toContain(words)
-      expect(await rowsOf(warehouse, 'sync_quarantine')).toHaveLength(outcome === 'gone' ? 0 : 1)
-      await close()
-      await warehouse.close()
+      const { deps, close } = await depsOf(sandbox, list.warehouse, { clock: list.clock })
+      const [replayed] = await replayQuarantine(deps, { tenants: null, resources: null }).finally(close)
+      expect(replayed).toMatchObject({ record_id: '200', outcome, detail: expect.stringContaining(words) })
+      expect(await rowsOf(list.warehouse, 'sync_quarantine')).toHaveLength(outcome === 'gone' ? 0 : 1)
     },
   )
 
   it('401 is about the credentials, whatever was requested', async () => {
-    const warehouse = await without([5, 6])
+    await without(5, 6)
     sandbox.script([byId(401, undefined, 5)])
-    await expect(run(warehouse)).rejects.toThrow('the credentials are refused')
-    expect(await liveIds(warehouse)).toHaveLength(40)
-    await warehouse.close()
+    await expect(list.reconcile({})).rejects.toThrow('the credentials are refused')
+    expect((await list.live()).size).toBe(40)
   })
 
   it('a source that answers no id costs a few requests, not one for each row or sampled record', async () => {
-    const warehouse = await without(Array.from({ length: 30 }, (_, i) => i + 5))
+    await without(...Array.from({ length: 30 }, (_, i) => i + 5))
     sandbox.script([byId(403)])
-    await run(warehouse, { acceptDeletes: true })
-    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-    expect(requested()).toBeLessThanOrEqual(10)
+    await list.reconcile({}, { acceptDeletes: true })
+    expect(list.byId).toBeLessThanOrEqual(10)
     sandbox.resetRequests()
-    await verify(warehouse, 20)
-    expect(requested()).toBe(0)
-    await warehouse.close()
+    await list.verify({}, { sample: 20 })
+    expect(list.byId).toBe(0)
   })
 })
 

@@ -3,68 +3,48 @@ import { describe, expect, it } from 'vitest'
 import { adopt } from '../../../src/features/adopt/work.js'
 import { makePlan } from '../../../src/features/plan/work.js'
 import { template } from '../../../src/sandbox/index.js'
-import { type CursorReport, depsOf, known, type RunOptions, sync } from '../../support/harness/runs.js'
+import { depsOf, known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { migrate, open, reopen, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
-import { HandClock } from '../../support/world/clocks.js'
+import { reopen, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { copyInto } from '../../support/world/copying.js'
-import {
-  at,
-  atSource,
-  fill,
-  live,
-  liveIds,
-  lose,
-  only,
-  reconcile,
-  timeOf,
-  verifyNotes,
-} from '../../support/world/notes.js'
+import { at, reconcile, timeOf } from '../../support/world/notes.js'
+import { day, OneList, proven, repaired, unproven } from '../../support/world/onelist.js'
+import { sized } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
-const odd = () => sandbox.store.collection(1, 'notes').odd
-const day = 86_400_000
+/** As many as are compared by counting. */
+const many = sized(850, 1500)
+const last = many - 100
 
 describe.each(warehouses())('$name', (kind) => {
-  let clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+  const list = new OneList(sandbox, kind)
+  const left = { ...repaired, reason: 'left_the_list' } as const
 
-  async function begun(count: number): Promise<Warehouse> {
-    clock = new HandClock('2026-03-01T12:00:00Z', 10n)
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, count)
-    const warehouse = await open(kind)
-    await sync(sandbox, warehouse, { resources: ['notes'], clock })
-    return warehouse
+  const archive = (...ids: readonly number[]): void => {
+    for (const id of ids) list.odd.archived.add(id)
+  }
+  const nextDay = (): void => list.clock.pass(day)
+  const expectUnlisted = async (...ids: readonly number[]): Promise<void> => {
+    const rows = (await rowsOf(list.warehouse, 'notes')).filter((row) => row._unlisted_at !== null)
+    expect(rows.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(ids)
   }
 
-  const archive = (...ids: number[]): void => {
-    for (const id of ids) odd().archived.add(id)
+  /** Two of many are archived, and a person has confirmed it. */
+  async function confirmed(): Promise<void> {
+    await list.loaded(many)
+    archive(20, last)
+    await list.reconcile(left, { full: true })
+    await expectUnlisted(20, last)
   }
-  const nextDay = (): void => clock.pass(day)
-  const run = async (warehouse: Warehouse, options: RunOptions = {}): Promise<CursorReport> =>
-    only(await reconcile(sandbox, warehouse, { clock, ...options }))!
-  const synced = async (warehouse: Warehouse): Promise<CursorReport> =>
-    only(await sync(sandbox, warehouse, { resources: ['notes'], clock }))!
-  const cursor = async (warehouse: Warehouse) => (await rowsOf(warehouse, 'sync_cursors'))[0]!
-  const unlisted = async (warehouse: Warehouse): Promise<number[]> =>
-    (await rowsOf(warehouse, 'notes'))
-      .filter(({ _unlisted_at }) => _unlisted_at !== null)
-      .map(({ id }) => Number(id))
-      .sort((a, b) => a - b)
 
-  const verify = (warehouse: Warehouse, full = false) => verifyNotes(sandbox, warehouse, { clock, full })
-
-  it.each([80, 350, 1500])(
+  it.each([80, 350, many])(
     'of %i: unproven the first time, repaired on another day, with the rows live',
     async (count) => {
-      const warehouse = await begun(count)
+      await list.loaded(count)
       archive(20, 30, count - 5)
       nextDay()
-      const first = await run(warehouse)
-      expect(first).toMatchObject({
-        status: 'failed',
-        completeness: 'unproven',
+      await list.reconcile({
+        ...unproven,
         reason: 'left_the_list',
         error: expect.stringContaining('3 records (20, 30,'),
         reconciled: {
@@ -75,222 +55,147 @@ describe.each(warehouses())('$name', (kind) => {
           warehouse: count - 3,
         },
       })
-      expect(await unlisted(warehouse)).toEqual([20, 30, count - 5])
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await expectUnlisted(20, 30, count - 5)
       // Everything that the list shows was compared, so deletions are known.
-      expect((await cursor(warehouse)).deletes_checked_at).toMatch(/^2026-03-02/)
+      expect((await list.cursor()).deletes_checked_at).toMatch(/^2026-03-02/)
       // A sync is as without them.
-      expect(await synced(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })
+      await list.sync(proven)
       nextDay()
-      expect(await run(warehouse)).toMatchObject({
-        status: 'ok',
-        completeness: 'repaired',
-        reason: 'left_the_list',
-        error: null,
-        reconciled: { left_the_list: 3 },
-      })
-      expect((await cursor(warehouse)).deletes_checked_at).toMatch(/^2026-03-03/)
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
+      await list.reconcile({ ...left, error: null, reconciled: { left_the_list: 3 } })
+      expect((await list.cursor()).deletes_checked_at).toMatch(/^2026-03-03/)
     },
   )
 
   it('a reconcile --full confirms it at once, and for good', async () => {
-    const warehouse = await begun(1500)
-    archive(20, 1400)
-    const confirmed = { status: 'ok', completeness: 'repaired', reason: 'left_the_list' }
-    expect(await run(warehouse, { full: true })).toMatchObject(confirmed)
-    expect(await run(warehouse)).toMatchObject(confirmed)
+    await confirmed()
+    await list.reconcile(left)
     // Another one isn't confirmed by that.
     archive(500)
-    expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'left_the_list' })
-    await warehouse.close()
+    await list.reconcile({ status: 'failed', reason: 'left_the_list' })
   })
 
-  it('costs one request for each, once it is known, and none where there are none', async () => {
-    const warehouse = await begun(1500)
+  it('costs one request for each, once it is known, as plan says, and none where there are none', async () => {
+    await list.loaded(many)
     const requests = async (): Promise<number> => {
-      sandbox.resetRequests()
-      await run(warehouse)
+      await list.reconcile({ status: 'ok' })
       return sandbox.requests.length
     }
     const without = await requests()
-    archive(20, 1400)
-    await run(warehouse, { full: true })
-    expect(await requests()).toBe(without + 2)
-    odd().heal()
-    await run(warehouse, { full: true })
+    archive(20, last)
+    await list.reconcile(left, { full: true })
+    const { deps, close } = await depsOf(sandbox, list.warehouse, { clock: list.clock, readAhead: 1 })
+    const request = { mode: 'reconcile' as const, job: null, tenants: null, resources: ['notes'] }
+    const planned = await makePlan(deps, request, 0).finally(close)
+    expect([await requests(), planned.requests]).toEqual([without + 2, without + 2])
+    list.odd.heal()
+    await list.reconcile(proven, { full: true })
     expect(await requests()).toBe(without)
-    await warehouse.close()
   })
 
   it('a change of such a record arrives with reconcile, and verify tells it apart', async () => {
-    const warehouse = await begun(1500)
-    archive(20, 1400)
-    await run(warehouse, { full: true })
-    sandbox.store.put(1, 'notes', { ...template('notes', 1400, at(1400 * 7 + 3)), description: 'later' })
-    expect((await verify(warehouse)).cursors[0]).toMatchObject({
-      status: 'differs',
-      ...{ missing: 0, outdated: 1, extra: 0, left_the_list: 2 },
-    })
-    expect(await run(warehouse)).toMatchObject({
-      status: 'ok',
-      reason: 'left_the_list',
-      reconciled: { stored: 1, left_the_list: 2, source: 1498, warehouse: 1498 },
-    })
-    expect((await live(warehouse)).get(1400)).toBe(at(1400 * 7 + 3))
-    expect(await unlisted(warehouse)).toEqual([20, 1400])
-    await warehouse.close()
+    await confirmed()
+    list.put(last, at(last * 7 + 3), { description: 'later' })
+    await list.verify({ status: 'differs', missing: 0, outdated: 1, extra: 0, left_the_list: 2 })
+    const reconciled = { stored: 1, left_the_list: 2, source: many - 2, warehouse: many - 2 }
+    await list.reconcile({ ...left, reconciled })
+    expect((await list.live()).get(last)).toBe(at(last * 7 + 3))
+    await expectUnlisted(20, last)
   })
 
   it.each([false, true])('verify compares without them, and names them (full: %s)', async (full) => {
-    const warehouse = await begun(1500)
-    archive(20, 1400)
-    const equal = {
-      status: 'equal',
-      cursors: [
-        {
-          ...{ missing: 0, outdated: 0, extra: 0, gone: 0, source: 1498 },
-          ...{ reason: 'left_the_list', left_the_list: 2, left_ids: [20, 1400] },
-        },
-      ],
-    }
-    expect(await verify(warehouse, full)).toMatchObject(equal)
-    expect(await unlisted(warehouse)).toEqual([])
-    await run(warehouse, { full: true })
-    expect(await verify(warehouse, full)).toMatchObject({
-      ...equal,
-      cursors: [{ ...equal.cursors[0], warehouse: 1498 }],
-    })
-    await warehouse.close()
+    await list.loaded(many)
+    archive(20, last)
+    const none = { missing: 0, outdated: 0, extra: 0, gone: 0, source: many - 2 }
+    const named = { reason: 'left_the_list', left_the_list: 2, left_ids: [20, last] }
+    await list.verify({ status: 'equal', ...none, ...named }, { full })
+    await expectUnlisted()
+    await list.reconcile(left, { full: true })
+    await list.verify({ status: 'equal', ...none, ...named, warehouse: many - 2 }, { full })
   })
 
-  it.each([350, 1500])(
+  it.each([350, many])(
     'of %i, being listed again ends it: a walk that shows the record, or reconcile',
     async (count) => {
-      const warehouse = await begun(count)
+      await list.loaded(count)
       archive(20, 30, count - 2)
-      await run(warehouse, { full: true })
-      odd().heal([20, count - 2])
-      expect(await synced(warehouse)).toMatchObject({ completeness: 'proven' })
-      expect(await unlisted(warehouse)).toEqual([20, 30])
-      expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'equal', left_the_list: 1 })
-      expect(await run(warehouse)).toMatchObject({
-        status: 'ok',
-        reconciled: { left_the_list: 1, stored: 0 },
-      })
-      expect(await unlisted(warehouse)).toEqual([30])
-      odd().heal()
-      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', reason: null })
-      expect(await unlisted(warehouse)).toEqual([])
-      expect((await cursor(warehouse)).remembered).toBeNull()
-      await warehouse.close()
+      await list.reconcile(left, { full: true })
+      list.odd.heal([20, count - 2])
+      await list.sync({ completeness: 'proven' })
+      await expectUnlisted(20, 30)
+      await list.verify({ status: 'equal', left_the_list: 1 })
+      await list.reconcile({ status: 'ok', reconciled: { left_the_list: 1, stored: 0 } })
+      await expectUnlisted(30)
+      list.odd.heal()
+      await list.reconcile(proven)
+      await expectUnlisted()
+      await list.remembers(null)
     },
   )
 
   it.each(warehouses())('a copy into $name knows them, too', async (other) => {
-    const address = kind.address()
-    const original = await reopen(address)
-    await migrate(original)
-    clock = new HandClock('2026-03-01T12:00:00Z', 10n)
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, 350)
-    await sync(sandbox, original, { resources: ['notes'], clock })
+    await list.loaded(350)
     archive(20, 30)
-    await run(original, { full: true })
-    await original.close()
+    await list.reconcile(left, { full: true })
     const to = other.address()
-    expect(await copyInto(address, to, { model: known })).toMatchObject({ status: 'ok' })
-    const copied = await reopen(to)
-    expect(await unlisted(copied)).toEqual([20, 30])
-    expect((await verify(copied)).cursors[0]).toMatchObject({ status: 'equal', left_the_list: 2 })
-    expect(await run(copied)).toMatchObject({
-      status: 'ok',
-      reason: 'left_the_list',
-      reconciled: { left_the_list: 2, stored: 0, deleted: 0 },
-    })
-    await copied.close()
-  })
-
-  it('plan counts a request for each, as reconcile sends it', async () => {
-    const warehouse = await begun(1500)
-    archive(20, 1400)
-    await run(warehouse, { full: true })
-    const { deps, close } = await depsOf(sandbox, warehouse, { clock, readAhead: 1 })
-    const request = { mode: 'reconcile' as const, job: null, tenants: null, resources: ['notes'] }
-    const { requests } = await makePlan(deps, request, 0)
-    await close()
-    sandbox.resetRequests()
-    expect(await run(warehouse)).toMatchObject({ reason: 'left_the_list' })
-    expect(sandbox.requests).toHaveLength(requests)
-    await warehouse.close()
+    expect(await copyInto(list.address, to, { model: known })).toMatchObject({ status: 'ok' })
+    list.warehouse = await reopen(to)
+    await expectUnlisted(20, 30)
+    await list.verify({ status: 'equal', left_the_list: 2 })
+    await list.reconcile({ ...left, reconciled: { left_the_list: 2, stored: 0, deleted: 0 } })
+    await list.warehouse.close()
   })
 
   it("another source's list says nothing about these records: adopt drops the marks, and reconcile looks again", async () => {
-    const warehouse = await begun(350)
+    await list.loaded(350)
     archive(20, 30)
-    await run(warehouse, { full: true })
-    const { deps, close } = await depsOf(sandbox, warehouse, { clock })
+    await list.reconcile(left, { full: true })
+    const { deps, close } = await depsOf(sandbox, list.warehouse, { clock: list.clock })
     await adopt(deps, { ...deps.source.address, partnerId: '43' }, false)
-    expect(await unlisted(warehouse)).toEqual([])
-    expect(await cursor(warehouse)).toBeUndefined()
+    await expectUnlisted()
+    expect(await list.cursor()).toBeUndefined()
     await adopt(deps, deps.source.address, false)
     await close()
-    await synced(warehouse)
-    expect(await run(warehouse)).toMatchObject({
-      status: 'failed',
-      reason: 'left_the_list',
-      reconciled: { left_ids: [20, 30], deleted: 0 },
-    })
-    await warehouse.close()
+    await list.sync({})
+    const reconciled = { left_ids: [20, 30], deleted: 0 }
+    await list.reconcile({ status: 'failed', reason: 'left_the_list', reconciled })
   })
 
   it('being gone ends it: the row is marked deleted', async () => {
-    const warehouse = await begun(1500)
-    archive(20, 1400)
-    await run(warehouse, { full: true })
-    sandbox.store.remove(1, 'notes', 1400)
-    expect((await verify(warehouse)).cursors[0]).toMatchObject({ gone: 1, left_the_list: 1 })
-    expect(await run(warehouse)).toMatchObject({ status: 'ok', reconciled: { deleted: 1, left_the_list: 1 } })
-    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-    expect(await unlisted(warehouse)).toEqual([20])
-    await warehouse.close()
+    await confirmed()
+    list.remove(last)
+    await list.verify({ gone: 1, left_the_list: 1 })
+    await list.reconcile({ status: 'ok', reconciled: { deleted: 1, left_the_list: 1 } })
+    await expectUnlisted(20)
   })
 
   it('is found beside deleted, missing and changed records, and a row that vanished is fetched again', async () => {
-    const warehouse = await begun(1500)
-    archive(20, 1400)
-    await run(warehouse, { full: true })
-    archive(21, 900)
-    for (const id of [22, 901]) sandbox.store.remove(1, 'notes', id)
-    await lose(warehouse, [20, 700, 701])
+    await confirmed()
+    archive(21, 600)
+    list.remove(22, 601)
+    await list.lose(20, 500, 501)
     nextDay()
-    await run(warehouse)
-    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-    expect(await unlisted(warehouse)).toEqual([20, 21, 900, 1400])
+    await list.reconcile({})
+    await expectUnlisted(20, 21, 600, last)
     nextDay()
-    expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: 'left_the_list' })
-    await warehouse.close()
+    await list.reconcile(left)
   })
 
   it("isn't said of a record that a second answer by id no longer has, or that the total still counts", async () => {
-    const warehouse = await begun(350)
+    await list.loaded(350)
     archive(20)
     let asked = 0
     const off = sandbox.onRequest(({ id }) => {
-      if (id === 20 && ++asked === 2) sandbox.store.remove(1, 'notes', 20)
+      if (id === 20 && ++asked === 2) list.remove(20)
     })
-    expect(await run(warehouse, { full: true })).toMatchObject({ reconciled: { left_the_list: 0 } })
+    await list.reconcile({ reconciled: { left_the_list: 0 } }, { full: true, lacks: null })
     off()
-    odd().hidden.add(40)
-    expect(await run(warehouse, { full: true })).toMatchObject({ reason: 'counted_not_shown' })
-    expect(await unlisted(warehouse)).toEqual([])
-    await warehouse.close()
+    list.odd.hidden.add(40)
+    await list.reconcile({ reason: 'counted_not_shown' }, { full: true })
+    await expectUnlisted()
   })
 
   it("isn't said of a record whose answer by id is another one, into which it was merged", async () => {
-    const warehouse = await begun(350)
+    await list.loaded(350)
     archive(20, 30)
     const merged = { id: 9, updated_at: timeOf(9), description: 'the one that is left' }
     const merge = (id: number): void =>
@@ -298,46 +203,41 @@ describe.each(warehouses())('$name', (kind) => {
         { when: { kind: 'item', id }, fault: { kind: 'status', status: 200, body: JSON.stringify(merged) } },
       ])
     merge(30)
-    const doubt = {
-      reason: 'answers_differ',
-      error: expect.stringContaining('30 (found record 9)'),
-      rows_deleted: 0,
-    }
-    expect(await run(warehouse)).toMatchObject(doubt)
-    expect(await unlisted(warehouse)).toEqual([20])
-    expect(await liveIds(warehouse)).toHaveLength(350)
+    const error = expect.stringContaining('30 (found record 9)')
+    await list.reconcile({ reason: 'answers_differ', error, rows_deleted: 0 })
+    await expectUnlisted(20)
     // One that had left the list is in doubt once it is merged, and keeps its mark.
     sandbox.script([])
     nextDay()
-    expect(await run(warehouse)).toMatchObject({ reason: 'left_the_list' })
-    expect(await unlisted(warehouse)).toEqual([20, 30])
+    await list.reconcile({ reason: 'left_the_list' })
+    await expectUnlisted(20, 30)
     merge(20)
-    expect(await run(warehouse)).toMatchObject({ reason: 'answers_differ', rows_deleted: 0 })
-    expect(await unlisted(warehouse)).toEqual([20, 30])
-    expect((await rowsOf(warehouse, 'notes')).find(({ id }) => id === 9)?.description).not.toBe(
-      merged.description,
-    )
-    await warehouse.close()
+    await list.reconcile({ reason: 'answers_differ', rows_deleted: 0 })
+    await expectUnlisted(20, 30)
+    expect((await list.row(9))?.description).not.toBe(merged.description)
   })
+})
 
-  it('orders that left the list keep their totals, which know it, too', async () => {
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, 40, { resource: 'repair_orders' })
-    const warehouse = await open(kind)
-    const resources = ['repair_orders']
-    await sync(sandbox, warehouse, { resources, clock })
-    sandbox.store.collection(1, 'repair_orders').odd.archived.add(7)
-    await reconcile(sandbox, warehouse, { resources, clock, full: true })
-    const totals = async () =>
-      (await rowsOf(warehouse, 'repair_order_totals')).find((row) => row.repair_order_id === 7)
-    expect(await totals()).toMatchObject({ _unlisted_at: expect.any(String), _deleted_at: null })
+describe.each(warehouses())('orders on $name', (kind) => {
+  const list = new OneList(sandbox, kind, {}, 'repair_orders')
+
+  it('that left the list keep their totals, which know it, too', async () => {
+    await list.loaded(40)
+    const expectTotals = async (unlistedAt: unknown): Promise<void> => {
+      const totals = await rowsOf(list.warehouse, 'repair_order_totals')
+      expect(totals.find((row) => row.repair_order_id === 7)).toMatchObject({
+        _unlisted_at: unlistedAt,
+        _deleted_at: null,
+      })
+    }
+    list.odd.archived.add(7)
+    await list.reconcile({}, { full: true })
+    await expectTotals(expect.any(String))
     sandbox.store.put(1, 'repair_orders', template('repair_orders', 7, at(55)))
-    await reconcile(sandbox, warehouse, { resources, clock })
-    expect(await totals()).toMatchObject({ _unlisted_at: expect.any(String) })
-    sandbox.store.collection(1, 'repair_orders').odd.heal()
-    await reconcile(sandbox, warehouse, { resources, clock })
-    expect(await totals()).toMatchObject({ _unlisted_at: null })
-    await warehouse.close()
+    await list.reconcile({})
+    await expectTotals(expect.any(String))
+    list.odd.heal()
+    await reconcile(sandbox, list.warehouse, { resources: ['repair_orders'], clock: list.clock })
+    await expectTotals(null)
   })
 })

@@ -6,21 +6,12 @@ import { describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { bothWarehouses, open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { bothWarehouses, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { registersAgree } from '../../support/oracle/registers.js'
-import {
-  at,
-  atSource,
-  fill,
-  live,
-  liveIds,
-  lose,
-  only,
-  reconcile,
-  timeOf,
-} from '../../support/world/notes.js'
+import { at, atSource, reconcile, timeOf } from '../../support/world/notes.js'
+import { OneList } from '../../support/world/onelist.js'
 import { randomFrom } from '../../support/world/random.js'
-import { isWhole, sample } from '../../support/world/size.js'
+import { isWhole, sample, sized } from '../../support/world/size.js'
 
 interface Differences {
   readonly deleted: number[]
@@ -51,78 +42,50 @@ function draw(random: () => number, ids: readonly number[], most: number, late: 
   return { deleted, lost, outdated, neverStored }
 }
 
-async function make(warehouse: Warehouse, random: () => number, differences: Differences): Promise<void> {
-  const { deleted, lost, outdated, neverStored } = differences
-  for (const id of deleted) sandbox.store.remove(1, 'notes', id)
-  await lose(warehouse, lost)
-  for (const id of outdated)
-    await warehouse.write([
-      warehouse.db
-        .updateTable('notes')
-        .set({ updated_at: timeOf(Math.max(1, id - Math.floor(random() * 300)), 3) })
-        .where('id', '=', id)
-        .compile(),
-    ])
-  for (const id of neverStored) sandbox.store.put(1, 'notes', template('notes', id, timeOf(id - 1_000_000)))
-}
-
-async function isEqual(warehouse: Warehouse): Promise<boolean> {
-  const rows = await live(warehouse)
-  const ids = atSource(sandbox)
-  return (
-    rows.size === ids.length &&
-    ids.every((id) => rows.get(id) === sandbox.store.stored(1, 'notes', id)?.updated_at)
-  )
-}
+/** As many as are compared by counting. */
+const many = sized(1000, 3000)
 
 describe.each(bothWarehouses())('$name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
-  async function prepared(count: number): Promise<Warehouse> {
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, count)
-    const warehouse = await open(kind)
-    await sync(sandbox, warehouse, { resources: ['notes'] })
-    return warehouse
+  const list = new OneList(sandbox, kind)
+  const kept = (least = 0): Promise<void> => registersAgree(list.warehouse, least)
+
+  async function make(random: () => number, differences: Differences): Promise<void> {
+    const { deleted, lost, outdated, neverStored } = differences
+    list.remove(...deleted)
+    await list.lose(...lost)
+    for (const id of outdated)
+      await list.write({ updated_at: timeOf(Math.max(1, id - Math.floor(random() * 300)), 3) }, id)
+    for (const id of neverStored) list.put(id, timeOf(id - 1_000_000))
   }
 
+  async function isEqual(): Promise<boolean> {
+    const rows = await list.live()
+    const ids = atSource(sandbox)
+    const isSame = (id: number): boolean => rows.get(id) === sandbox.store.stored(1, 'notes', id)?.updated_at
+    return rows.size === ids.length && ids.every(isSame)
+  }
+
+  /** How many of so many random sets of differences one reconcile fixes; a listing fixes the others. */
   async function trials(size: number, rounds: number, options: { late?: boolean; blind?: boolean } = {}) {
-    const warehouse = await prepared(size)
-    const tally = {
-      rounds,
-      equal: 0,
-      deleted: 0,
-      lost: 0,
-      outdated: 0,
-      neverStored: 0,
-      requests: 0,
-      listings: 0,
-    }
+    await list.loaded(size)
+    let equal = 0
     for (let seed = 1; seed <= rounds; seed++) {
       const random = randomFrom(seed * 31 + size)
-      const differences = draw(random, atSource(sandbox), size > 2000 ? 25 : 8, options.late === true)
-      await make(warehouse, random, differences)
-      if (options.blind)
-        await warehouse.write([warehouse.db.updateTable('sync_registers').set({ live_rows: null }).compile()])
-      const report = await reconcile(sandbox, warehouse, { random })
-      expect(only(report)?.status, `seed ${seed}: ${only(report)?.error}`).toBe('ok')
-      if (await isEqual(warehouse)) tally.equal++
-      else await reconcile(sandbox, warehouse, { full: true })
-      expect(await isEqual(warehouse)).toBe(true)
-      await registersAgree(warehouse)
-      tally.requests += only(report)?.requests ?? 0
-      if (only(report)?.reconciled?.method === 'listing') tally.listings++
-      for (const name of ['deleted', 'lost', 'outdated', 'neverStored'] as const)
-        tally[name] += differences[name].length
+      await make(random, draw(random, atSource(sandbox), size > 2000 ? 25 : 8, options.late === true))
+      if (options.blind) await list.write({ live_rows: null }, undefined, 'sync_registers')
+      await list.reconcile({ status: 'ok' }, { random, lacks: null })
+      if (await isEqual()) equal++
+      else await list.reconcile({}, { full: true })
+      expect(await isEqual(), `seed ${seed}`).toBe(true)
+      await kept()
     }
-    await warehouse.close()
-    console.log(`${kind.name}, ${size} records: ${JSON.stringify(tally)}`)
-    return tally
+    return equal
   }
 
   const sizes = [
-    [1500, 6],
+    [sized(700, 1500), sized(4, 6)],
     [650, 6],
     [6000, 4],
     [20_000, 2],
@@ -130,8 +93,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it.each(sample(sizes))(
     'of %i records, one reconcile fixes everything deleted, lost and outdated',
     async (size, rounds) => {
-      const { equal } = await trials(size, rounds)
-      expect(equal).toBe(rounds)
+      expect(await trials(size, rounds)).toBe(rounds)
     },
   )
 
@@ -140,133 +102,95 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   // One such pair is in reconcile.test.ts.
   it.runIf(isOnce && isWhole())('without the register, pairs that cancel out are overlooked', async () => {
-    const { equal, rounds } = await trials(6000, 8, { blind: true })
-    expect(equal).toBeLessThan(rounds)
+    expect(await trials(6000, 8, { blind: true })).toBeLessThan(8)
   })
 
   it.runIf(isOnce)('what was never stored is found more often than not, and never called lost', async () => {
-    const { equal, rounds } = await trials(isWhole() ? 6000 : 1500, 10, { late: true })
-    expect(equal).toBeGreaterThan(rounds / 2)
+    const rounds = sized(5, 10)
+    expect(await trials(sized(1000, 6000), rounds, { late: true })).toBeGreaterThan(rounds / 2)
   })
 
-  test('a row lost next to a deletion costs one request, and verify reports both without writing', async () => {
-    const warehouse = await prepared(3000)
-    sandbox.store.remove(1, 'notes', 1500)
-    await lose(warehouse, [1501])
-    const notices: [string, Record<string, unknown>][] = []
-    const report = await reconcile(sandbox, warehouse, { notices })
-    expect(only(report)).toMatchObject({
-      status: 'ok',
-      reconciled: { method: 'counting', deleted: 1, stored: 1 },
-    })
-    expect(notices.find(([message]) => message.startsWith('Rows have vanished'))?.[1]).toMatchObject({
+  test('a row lost next to a deletion costs one request; if its record is gone too, it is requested once', async () => {
+    await list.loaded(3000)
+    list.remove(500)
+    await list.lose(501)
+    await list.reconcile({ status: 'ok', reconciled: { method: 'counting', deleted: 1, stored: 1 } })
+    expect(list.notices.find(([message]) => message.startsWith('Rows have vanished'))?.[1]).toMatchObject({
       vanished: 1,
       changed: 0,
     })
-    expect(await isEqual(warehouse)).toBe(true)
-    await registersAgree(warehouse)
-    await warehouse.close()
-  })
-
-  test('a lost row whose record is gone too is requested once', async () => {
-    const warehouse = await prepared(3000)
-    sandbox.store.remove(1, 'notes', 1500)
-    await lose(warehouse, [1500])
-    expect(only(await reconcile(sandbox, warehouse))).toMatchObject({
-      status: 'ok',
-      reconciled: { method: 'counting', deleted: 0, stored: 0 },
-    })
-    await registersAgree(warehouse)
-    expect(only(await reconcile(sandbox, warehouse))?.requests).toBe(8)
-    await warehouse.close()
+    await kept()
+    list.remove(600)
+    await list.lose(600)
+    await list.reconcile({ status: 'ok', reconciled: { method: 'counting', deleted: 0, stored: 0 } })
+    await kept()
+    await list.reconcile({ requests: 8 })
   })
 
   test('a removed tombstone is put back, and a row that someone added is requested', async () => {
-    const warehouse = await prepared(3000)
-    sandbox.store.remove(1, 'notes', 900)
-    await reconcile(sandbox, warehouse)
-    await lose(warehouse, [2000])
-    await warehouse.write([
-      warehouse.db.updateTable('notes').set({ _deleted_at: null }).where('id', '=', 900).compile(),
-    ])
-    expect(only(await reconcile(sandbox, warehouse))?.status).toBe('ok')
-    expect(await isEqual(warehouse)).toBe(true)
-    await registersAgree(warehouse)
-    await warehouse.close()
+    await list.loaded(many)
+    list.remove(300)
+    await list.reconcile({ rows_deleted: 1 })
+    await list.lose(700)
+    await list.write({ _deleted_at: null }, 300)
+    await list.reconcile({ status: 'ok' })
+    expect(await isEqual()).toBe(true)
+    await kept()
   })
 
-  test('more lost rows than can be identified are found by listing everything', async () => {
-    const warehouse = await prepared(3000)
-    await lose(
-      warehouse,
-      Array.from({ length: 200 }, (_, i) => 100 + i * 13),
-    )
-    expect(only(await reconcile(sandbox, warehouse))).toMatchObject({
-      status: 'ok',
-      reconciled: { method: 'listing', stored: 200 },
-    })
-    expect(await isEqual(warehouse)).toBe(true)
-    await registersAgree(warehouse)
-    await warehouse.close()
-  })
-
-  test("if the source doesn't answer by id, lost rows are found by listing everything", async () => {
-    const warehouse = await prepared(3000)
-    sandbox.store.remove(1, 'notes', 1500)
-    await lose(warehouse, [1501])
+  test("more lost rows than can be identified, or any if the source doesn't answer by id, are found by listing everything", async () => {
+    await list.loaded(many)
+    await list.lose(...Array.from({ length: 200 }, (_, i) => 100 + i * 4))
+    await list.reconcile({ status: 'ok', reconciled: { method: 'listing', stored: 200 } })
+    await kept()
+    list.remove(500)
+    await list.lose(501)
     sandbox.script([{ when: { kind: 'item' }, fault: { kind: 'status', status: 404 } }])
-    expect(only(await reconcile(sandbox, warehouse))).toMatchObject({
-      status: 'ok',
-      reconciled: { method: 'listing', deleted: 1, stored: 1 },
-    })
-    expect(await isEqual(warehouse)).toBe(true)
-    await warehouse.close()
+    await list.reconcile({ status: 'ok', reconciled: { method: 'listing', deleted: 1, stored: 1 } })
+    expect(await isEqual()).toBe(true)
   })
 
   test('a warehouse without one gets it when a reconcile has closed, and keeps it from then on', async () => {
-    const warehouse = await prepared(3000)
+    await list.loaded(many)
+    const { warehouse } = list
     await warehouse.write([warehouse.db.deleteFrom('sync_registers').compile()])
-    sandbox.store.put(1, 'notes', template('notes', 4000, at(100_000)))
-    await sync(sandbox, warehouse, { resources: ['notes'] })
+    list.put(4000, at(100_000))
+    await list.sync({})
     expect((await rowsOf(warehouse, 'sync_registers'))[0]?.live_rows).toBeNull()
-    await reconcile(sandbox, warehouse)
-    await registersAgree(warehouse, 1)
-    sandbox.store.remove(1, 'notes', 1500)
-    await lose(warehouse, [1501])
-    await reconcile(sandbox, warehouse)
-    expect(await isEqual(warehouse)).toBe(true)
-    await warehouse.close()
+    await list.reconcile({})
+    await kept(1)
+    list.remove(500)
+    await list.lose(501)
+    await list.reconcile({})
+    expect(await isEqual()).toBe(true)
   })
 
   test('tags, which also come inside other records, have none', async () => {
-    const warehouse = await prepared(0)
+    await list.begin(0)
+    const { warehouse } = list
     sandbox.store.put(1, 'integrator_tags', template('integrator_tags', 1, at(1)))
     await sync(sandbox, warehouse, { resources: ['integrator_tags'] })
     await reconcile(sandbox, warehouse, { resources: ['integrator_tags'] })
     expect(await rowsOf(warehouse, 'sync_registers')).toEqual([])
-    await warehouse.close()
   })
 
   it('pages applied twice, older versions, tombstones and restored records are entered once', async () => {
-    const warehouse = await prepared(700)
-    const kept = [5, 6].map((id) => sandbox.store.stored(1, 'notes', id)!)
-    for (const id of [5, 6, 7]) sandbox.store.remove(1, 'notes', id)
-    await reconcile(sandbox, warehouse)
-    await registersAgree(warehouse, 1)
-    for (const record of kept) sandbox.store.put(1, 'notes', record)
+    await list.loaded(350)
+    const back = [5, 6].map((id) => sandbox.store.stored(1, 'notes', id)!)
+    list.remove(5, 6, 7)
+    await list.reconcile({ rows_deleted: 3 })
+    await kept(1)
+    for (const record of back) sandbox.store.put(1, 'notes', record)
     for (const mode of ['full', 'full', 'reconcile', 'sync'] as const) {
-      await sync(sandbox, warehouse, { resources: ['notes'], mode })
-      await registersAgree(warehouse, 1)
+      await list.sync({ status: 'ok' }, { mode })
+      await kept(1)
     }
-    await lose(warehouse, [40])
-    await sync(sandbox, warehouse, { resources: ['notes'], mode: 'full' })
-    await registersAgree(warehouse, 1)
-    const ranges = [{ from: at(0), to: at(9000) }]
-    await lose(warehouse, [30])
-    await sync(sandbox, warehouse, { resources: ['notes'], mode: 'backfill', ranges })
-    await reconcile(sandbox, warehouse)
-    await registersAgree(warehouse, 1)
-    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-    await warehouse.close()
+    await list.lose(40)
+    await list.full({ status: 'ok' })
+    await kept(1)
+    await list.lose(30)
+    await list.sync({ status: 'ok' }, { mode: 'backfill', ranges: [{ from: at(0), to: at(9000) }] })
+    await list.reconcile({ status: 'ok' })
+    await kept(1)
   })
 })

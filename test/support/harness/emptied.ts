@@ -18,7 +18,8 @@ const layoutOf = async (dialect: Dialect): Promise<string> =>
       dialect.locksRows
         ? `select count(*) as relations, max(c.xmin::text::bigint) as last from pg_class c join pg_class m using (relnamespace)
              where m.oid = '${dialect.views().sql.table('sync_meta')}'::regclass`
-        : 'select sql from sqlite_schema order by name',
+        : // Statistics come with the first pages.
+          `select sql from sqlite_schema where name not like 'sqlite_stat%' order by name`,
     ),
   )
 

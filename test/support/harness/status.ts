@@ -4,6 +4,7 @@ import {
   type StatusOptions,
   type StatusReport,
 } from '../../../src/features/health/statusdocument.js'
+import { statusText } from '../../../src/features/health/words.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
 
 const day = 86_400_000
@@ -26,3 +27,10 @@ export const statusOf = (
     deletesUncheckedAfterMs: 3 * day,
     ...options,
   })
+
+/** The lines in which `status` points to something. */
+export const statusLines = (report: StatusReport): string[] =>
+  statusText(report)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('! '))

@@ -622,7 +622,7 @@ export const premises = mutants([
       ...(await sound(...given)),
       older: [],
     })),
-    'test/features/reconcile/oddlists.test.ts: is followed, of',
+    'test/features/reconcile/wentback.test.ts: is followed, of',
   ],
   [
     'verify compares only what is claimed',

@@ -6,7 +6,7 @@ import { toMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
 import { known } from '../harness/runs.js'
-import { versionOf } from './lossypost.js'
+import { versionOf } from '../oracle/owed.js'
 
 /** A change that is not in the warehouse yet. */
 interface Pending {

@@ -7,20 +7,13 @@ import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { createSandbox, type Sandbox, type StoreChange } from '../../../src/sandbox/index.js'
 import { type RunOptions, type RunReport, sync } from '../harness/runs.js'
 import { type Kind, open, rowsOf, type Warehouse } from '../harness/warehouse.js'
+import { Debts, versionOf } from '../oracle/owed.js'
 import { HandClock } from './clocks.js'
 import { EventBench } from './events.js'
-import { LossyPost, type PostTally, versionOf } from './lossypost.js'
+import { LossyPost, type PostTally } from './lossypost.js'
 import { randomFrom } from './random.js'
 
 const minute = 60_000
-
-/** A change that no claim has covered yet; `updatedAt` is null if the record was deleted. */
-interface Owed {
-  readonly tenant: number
-  readonly resource: string
-  readonly id: number
-  readonly updatedAt: string | null
-}
 
 export interface DayTally extends PostTally {
   changes: number
@@ -31,17 +24,13 @@ export interface DayTally extends PostTally {
   claims: Record<string, number>
 }
 
-const nameOf = ({ tenant, resource, id }: Pick<Owed, 'tenant' | 'resource' | 'id'>): string =>
-  `${tenant} ${resource} ${id}`
-
 export class EventDay {
   readonly tally: DayTally = {
     ...{ changes: 0, events: 0, dropped: 0, doubled: 0, late: 0, forged: 0, turns: 0, runs: 0, requests: 0 },
     claims: {},
   }
   readonly #post: LossyPost
-  readonly #owed = new Map<string, Owed>()
-  readonly #deleted = new Set<string>()
+  readonly #debts: Debts
   #motion = 0
 
   private constructor(
@@ -53,6 +42,7 @@ export class EventDay {
     private readonly random: () => number,
   ) {
     this.#post = new LossyPost(random, this.tally)
+    this.#debts = new Debts(sandbox)
     sandbox.store.onChange((change) => this.#changed(change))
     sandbox.onRequest(() => {
       if (this.random() < this.#motion) sandbox.work(1)
@@ -108,11 +98,20 @@ export class EventDay {
   }
 
   async #cron(mode: 'sync' | 'reconcile'): Promise<void> {
-    const began = new Set(this.#deleted)
+    const began = this.#debts.serial
     const report = await this.#sync(this.hearing, { mode, beside: this.events?.beside })
     await this.#sync(this.deaf, { mode })
     await this.#compare(mode)
-    if (mode === 'reconcile') await this.#compareDeletions(report, began)
+    if (mode !== 'reconcile') return
+    // Nothing is live that was deleted before it started.
+    for (const { tenant_id, resource, completeness } of report.cursors)
+      if (completeness !== 'unproven')
+        await this.#debts.settle(this.hearing, {
+          tenant: Number(tenant_id),
+          resource,
+          covers: ({ updatedAt, serial }) => updatedAt === null && serial <= began,
+          says: `${this.#at}: a whole ${mode}`,
+        })
   }
 
   async #sync(warehouse: Warehouse, { beside, ...options }: Partial<RunOptions>): Promise<RunReport> {
@@ -133,22 +132,13 @@ export class EventDay {
       await this.#sync(warehouse, { mode: 'reconcile', full: true })
     }
     await this.#compare('the end')
-    if (this.#owed.size > 0) throw new Error(`Owed at the end: ${[...this.#owed.keys()].join(', ')}`)
+    const { unclaimed } = this.#debts
+    if (unclaimed.length > 0) throw new Error(`Owed at the end: ${unclaimed.join(', ')}`)
   }
 
   #changed(change: StoreChange): void {
     this.tally.changes += 1
-    const { tenant, resource, id } = change
-    const updatedAt = versionOf(this.sandbox.store, change)
-    const owed = { tenant, resource, id, updatedAt }
-    if (updatedAt === null) {
-      this.#owed.delete(nameOf(owed))
-      this.#deleted.add(nameOf(owed))
-    } else {
-      this.#owed.set(nameOf(owed), owed)
-      this.#deleted.delete(nameOf(owed))
-    }
-    this.#post.changed(change, updatedAt, this.clock.micros)
+    this.#post.changed(change, versionOf(this.sandbox.store, change), this.clock.micros)
   }
 
   get #at(): string {
@@ -157,75 +147,17 @@ export class EventDay {
 
   /** Everything that a cursor claims is there, and nothing that the source has is marked as deleted. */
   async #compare(when: string): Promise<void> {
-    const owed = new Map<string, Owed[]>()
-    for (const one of this.#owed.values()) {
-      const cursor = `${one.tenant} ${one.resource}`
-      owed.set(cursor, [...(owed.get(cursor) ?? []), one])
-    }
     for (const cursor of await rowsOf(this.hearing, 'sync_cursors')) {
       const { tenant_id, resource, status, completeness, watermark } = cursor
       if (status !== 'ok' || completeness === 'unproven' || completeness === null) continue
       this.tally.claims[String(completeness)] = (this.tally.claims[String(completeness)] ?? 0) + 1
-      const due = (owed.get(`${tenant_id} ${resource}`) ?? []).filter(
-        ({ updatedAt }) => updatedAt !== null && updatedAt <= String(watermark),
-      )
-      if (due.length > 0) await this.#pay(due, `${this.#at}, after ${when}: ${completeness} ${watermark}`)
+      await this.#debts.settle(this.hearing, {
+        tenant: Number(tenant_id),
+        resource: String(resource),
+        covers: ({ updatedAt }) => updatedAt !== null && updatedAt <= String(watermark),
+        says: `${this.#at}, after ${when}: ${completeness} ${watermark}`,
+      })
     }
-    await this.#compareTombstones(when)
-  }
-
-  async #pay(due: readonly Owed[], claim: string): Promise<void> {
-    const [{ tenant, resource } = { tenant: 0, resource: '' }] = due
-    const rows = await this.hearing.db
-      .selectFrom(resource as 'notes')
-      .select(['id', 'updated_at'])
-      .where('tenant_id', '=', tenant)
-      .where(
-        'id',
-        'in',
-        due.map(({ id }) => id),
-      )
-      .execute()
-    const byId = new Map(rows.map((row) => [Number(row.id), row.updated_at]))
-    for (const one of due) {
-      const there = byId.get(one.id)
-      if (there === undefined || there < (one.updatedAt ?? ''))
-        throw new Error(`${claim}: ${nameOf(one)} is of ${one.updatedAt}, the warehouse has ${there}`)
-      this.#owed.delete(nameOf(one))
-    }
-  }
-
-  async #compareTombstones(when: string): Promise<void> {
-    for (const resource of new Set([...this.#deleted].map((name) => name.split(' ')[1] ?? ''))) {
-      const rows = await this.hearing.db
-        .selectFrom(resource as 'notes')
-        .select(['tenant_id', 'id'])
-        .where('_deleted_at', 'is not', null)
-        .execute()
-      for (const { tenant_id: tenant, id } of rows)
-        if (!this.#deleted.has(nameOf({ tenant: Number(tenant), resource, id: Number(id) })))
-          throw new Error(`${this.#at}, after ${when}: ${tenant} ${resource} ${id} is marked as deleted`)
-    }
-  }
-
-  /** After a reconcile, nothing is live that was deleted before it started. */
-  async #compareDeletions({ cursors }: RunReport, before: ReadonlySet<string>): Promise<void> {
-    const isWhole = new Set(
-      cursors.flatMap(({ tenant_id, resource, completeness }) =>
-        completeness === 'unproven' ? [] : [`${tenant_id} ${resource}`],
-      ),
-    )
-    for (const name of before) {
-      const [tenant = '', resource = '', id = ''] = name.split(' ')
-      if (!isWhole.has(`${tenant} ${resource}`) || !this.#deleted.has(name)) continue
-      const row = await this.hearing.db
-        .selectFrom(resource as 'notes')
-        .select('id')
-        .where('tenant_id', '=', Number(tenant))
-        .where('id', '=', Number(id))
-        .where('_deleted_at', 'is', null)
-        .executeTakeFirst()
-      if (row) throw new Error(`${this.#at}, after reconcile: ${name} is live, and deleted at the source`)
-    }
+    await this.#debts.checkMarks(this.hearing, `${this.#at}, after ${when}`)
   }
 }

@@ -1,6 +1,6 @@
 /** Events on their way from the source: lost, doubled, late and out of order. What arrives is put into the inbox, as the receiver would. */
 import { resources } from '../../../schema/index.js'
-import { addMicros, canonical, fromMicros } from '../../../src/engine/base/timestamp.js'
+import { addMicros, fromMicros } from '../../../src/engine/base/timestamp.js'
 import { Secret } from '../../../src/engine/config/secret.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { Inbox } from '../../../src/features/events/inbox.js'
@@ -8,7 +8,7 @@ import { judge } from '../../../src/features/events/judge.js'
 import { receiverCall, syncedNow } from '../../../src/features/events/receiver.js'
 import { eventSettings } from '../../../src/features/events/settings.js'
 import type { ReceivedEvent } from '../../../src/features/events/understand.js'
-import type { Store, StoreChange } from '../../../src/sandbox/index.js'
+import type { StoreChange } from '../../../src/sandbox/index.js'
 import { known } from '../harness/runs.js'
 
 const everything = { sync: { tenants: 'all', exceptTenants: [], resources: 'all' } } as const
@@ -22,12 +22,6 @@ export interface PostTally {
   doubled: number
   late: number
   forged: number
-}
-
-/** The `updated_at` that a change gave its record; null where it was deleted. */
-export function versionOf(store: Store, { action, tenant, resource, id }: StoreChange): string | null {
-  const record = action === 'deleted' ? undefined : store.get(tenant, resource, id)
-  return record ? canonical(String(record.updated_at)) : null
 }
 
 export class LossyPost {

@@ -26,7 +26,7 @@ import { migrate, openWarehouse, type Session, Warehouse } from '../harness/ware
 import { begun } from './begins.js'
 import { HandClock } from './clocks.js'
 import { randomFrom } from './random.js'
-import { busy, cursorOf, type List, lists, tenants, YearSource } from './yearsource.js'
+import { busy, type List, lists, tenants, YearSource } from './yearsource.js'
 
 const begin = '2026-01-01T00:00:00.000000Z'
 const hour = 3_600_000_000n
@@ -199,7 +199,9 @@ export class Year {
     const restored = this.#restored
     if (!restored) return
     await this.#reopen(restored)
-    this.#source.owesAll()
+    this.#source.debts.everything(
+      tenants.flatMap((tenant) => lists.map((resource) => ({ tenant, resource }))),
+    )
   }
 
   /** The API answers at another address; runs are refused until the program is told that it is the same. */
@@ -223,7 +225,7 @@ export class Year {
 
   async #one(mode: 'sync' | 'reconcile', resources: readonly List[] = lists): Promise<void> {
     this.tally.runs++
-    const began = this.#source.serial
+    const began = this.#source.debts.serial
     const deps = await this.#connect()
     const request: RunRequest = { mode, job: null, tenants: null, resources }
     const report = this.#isKilled
@@ -291,40 +293,18 @@ export class Year {
       for (const list of (resources ?? []) as readonly List[]) {
         const cursor = report.cursors.find((one) => one.tenant_id === tenant && one.resource === list)
         if (cursor?.status === 'ok' && cursor.completeness !== 'unproven')
-          await this.#pay(tenant, list, mode === 'reconcile', began)
+          await this.#source.debts.settle(this.#warehouse, {
+            tenant,
+            resource: list,
+            covers: ({ serial, updatedAt }) =>
+              serial <= began && (updatedAt !== null || mode === 'reconcile'),
+            says: `${this.#at}: a whole ${mode}`,
+          })
         else isWhole = false
       }
     if (!isWhole && report.status === 'ok')
       throw new Error(`${this.#at}: less than whole, and not said: ${JSON.stringify(report.cursors)}`)
     return isWhole
-  }
-
-  async #pay(tenant: number, list: List, hasDeletes: boolean, began: number): Promise<void> {
-    const owed = this.#source.owed.get(cursorOf(tenant, list)) ?? new Map()
-    const due = [...owed].filter(
-      ([, { serial, updatedAt }]) => serial <= began && (updatedAt !== null || hasDeletes),
-    )
-    if (due.length === 0) return
-    const rows = await this.#warehouse.db
-      .selectFrom(list)
-      .select(['id', 'updated_at', '_deleted_at'])
-      .where('tenant_id', '=', tenant)
-      .where(
-        'id',
-        'in',
-        due.map(([id]) => id),
-      )
-      .execute()
-    const byId = new Map(rows.map((row) => [Number(row.id), row]))
-    for (const [id, { updatedAt }] of due) {
-      const row = byId.get(id)
-      const isThere = row !== undefined && row._deleted_at === null
-      if (updatedAt === null ? isThere : !isThere || row.updated_at < updatedAt)
-        throw new Error(
-          `${this.#at}: a whole ${hasDeletes ? 'reconcile' : 'sync'} of ${list} of tenant ${tenant} left record ${id} at ${row?.updated_at}, deleted ${row?._deleted_at}, owed ${updatedAt}`,
-        )
-      owed.delete(id)
-    }
   }
 
   get #at(): string {

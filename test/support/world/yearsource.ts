@@ -1,9 +1,8 @@
-/**
- * The source of a simulated year: five tenants whose lists change each hour, and what a warehouse should know about it.
- */
+/** The source of a simulated year: five tenants whose lists change each hour. */
 
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { Debts } from '../oracle/owed.js'
 import type { HandClock } from './clocks.js'
 
 export const tenants = Array.from({ length: 5 }, (_, i) => i + 1)
@@ -12,23 +11,12 @@ export type List = (typeof lists)[number]
 /** Lists that every run syncs; the others are synced every fourth hour. */
 export const busy: readonly List[] = ['notes', 'customers']
 
-/** The last change of a record that no complete run has shown yet; `updatedAt` is null if it was deleted. */
-export interface Change {
-  readonly updatedAt: string | null
-  readonly serial: number
-}
-
 /** Some lists are longer than two pages. */
 const isLong = (tenant: number, list: List): boolean => list === 'notes' && tenant <= 3
 
-export const cursorOf = (tenant: number, list: string): string => `${tenant} ${list}`
-
 export class YearSource {
-  /** By cursor and id: what a complete run must have fetched. */
-  readonly owed = new Map<string, Map<number, Change>>()
+  readonly debts: Debts
   readonly #buried: { tenant: number; list: List; record: ApiRecord }[] = []
-  /** Counts the changes: a run owes those made before it started. */
-  serial = 0
   /** A field that the document doesn't show, from some day on. */
   hasColour = false
   /** Chance of a change before a request is answered. */
@@ -47,10 +35,10 @@ export class YearSource {
     readonly clock: HandClock,
     private readonly random: () => number,
   ) {
+    this.debts = new Debts(sandbox)
     for (const id of tenants) sandbox.store.addTenant({ id })
     for (const tenant of tenants)
       for (const list of lists) {
-        this.owed.set(cursorOf(tenant, list), new Map())
         const size = isLong(tenant, list) ? 240 : 20 + tenant
         for (let i = 0; i < size; i++) this.#create(tenant, list)
       }
@@ -79,18 +67,8 @@ export class YearSource {
   }
 
   #stored(tenant: number, list: List, fields: Readonly<Record<string, unknown>>, at: bigint): void {
-    const updatedAt = fromMicros(at)
-    const colour = this.hasColour ? { colour: `colour ${this.serial}` } : {}
-    this.sandbox.store.put(tenant, list, { ...fields, ...colour, updated_at: updatedAt })
-    this.#owe(tenant, list, Number(fields.id), updatedAt)
-  }
-
-  #owe(tenant: number, list: List, id: number, updatedAt: string | null): void {
-    this.#owed(tenant, list, id, updatedAt, ++this.serial)
-  }
-
-  #owed(tenant: number, list: List, id: number, updatedAt: string | null, serial: number): void {
-    this.owed.get(cursorOf(tenant, list))?.set(id, { updatedAt, serial })
+    const colour = this.hasColour ? { colour: `colour ${this.debts.serial}` } : {}
+    this.sandbox.store.put(tenant, list, { ...fields, ...colour, updated_at: fromMicros(at) })
   }
 
   #create(tenant: number, list: List): void {
@@ -108,22 +86,12 @@ export class YearSource {
     if (!record) return
     this.#buried.push({ tenant, list, record })
     this.sandbox.store.remove(tenant, list, id)
-    this.#owe(tenant, list, id, null)
   }
 
   /** The last deleted record comes back, with a new stamp. */
   restore(): void {
     const back = this.#buried.pop()
     if (back) this.#stored(back.tenant, back.list, back.record, this.sandbox.store.stamp())
-  }
-
-  /** The warehouse may lack anything: every record is owed, and so is the absence of every deleted one. */
-  owesAll(): void {
-    for (const { tenant, list, record } of this.#buried) this.#owed(tenant, list, Number(record.id), null, 0)
-    for (const tenant of tenants)
-      for (const list of lists)
-        for (const { id, updated_at: updatedAt } of this.sandbox.store.all(tenant, list))
-          this.#owed(tenant, list, Number(id), String(updatedAt), 0)
   }
 
   /** A bulk change: every record of one list gets the same stamp. */

@@ -1,0 +1,204 @@
+/**
+ * One list of a tenant at a source that may be odd, and a warehouse that follows it. Each command is run with what it has
+ * to report; afterwards the warehouse shows every record of the source, but for those that the test says it lacks.
+ */
+import { expect } from 'vitest'
+import { runVerify, type VerifyReport } from '../../../src/features/reconcile/verifywork.js'
+import { type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { type CursorReport, depsOf, type RunOptions, sync } from '../harness/runs.js'
+import { type Kept, type Kind, kept, rowsOf, type Warehouse } from '../harness/warehouse.js'
+import { HandClock } from './clocks.js'
+import { atSource, fill, listed, live, lose } from './notes.js'
+import { randomFrom } from './random.js'
+
+/** What cursors report that found nothing odd, and those that found something. */
+export const proven = { status: 'ok', completeness: 'proven', reason: null, error: null } as const
+export const repaired = { status: 'ok', completeness: 'repaired' } as const
+export const asListed = { status: 'ok', completeness: 'listed' } as const
+export const unproven = { status: 'failed', completeness: 'unproven' } as const
+
+export const day = 86_400_000
+
+/** For what has to be true of a number. */
+export const atMost = (most: number): unknown => expect.toSatisfy((n: number) => n <= most, `at most ${most}`)
+export const moreThan = (least: number): unknown =>
+  expect.toSatisfy((n: number) => n > least, `more than ${least}`)
+
+type Reported = Readonly<Record<string, unknown>>
+
+export interface Ran extends RunOptions {
+  /** Which records of the source are not live here afterwards; null: that is not compared. */
+  readonly lacks?: readonly number[] | null
+}
+
+export interface Verified {
+  readonly full?: boolean
+  readonly sample?: number
+  readonly overlapMs?: number
+}
+
+export class OneList {
+  warehouse!: Warehouse
+  /** Of the last run. */
+  notices: [string, Record<string, unknown>][] = []
+  clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+  readonly #kept: Kept
+
+  constructor(
+    readonly sandbox: Sandbox,
+    kind: Kind,
+    private readonly usual: RunOptions = {},
+    readonly resource = 'notes',
+  ) {
+    this.#kept = kept(kind)
+  }
+
+  /** A list of so many records, and an empty warehouse. */
+  async begin(count: number, script: readonly Rule[] = []): Promise<void> {
+    this.sandbox.reset()
+    this.sandbox.store.shuffleTies = false
+    this.sandbox.store.addTenant({ id: 1 })
+    this.add(count)
+    this.sandbox.script(script)
+    this.clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+    this.warehouse = await this.#kept.open()
+  }
+
+  /** The same, after a first load; `spoil` happens before it. */
+  async loaded(count: number, spoil: () => unknown = () => {}): Promise<void> {
+    await this.begin(count)
+    spoil()
+    await sync(this.sandbox, this.warehouse, this.#options())
+    this.sandbox.resetRequests()
+  }
+
+  /** Where the warehouse is. */
+  get address() {
+    return this.#kept.address
+  }
+
+  get collection() {
+    return this.sandbox.store.collection(1, this.resource)
+  }
+
+  get odd() {
+    return this.collection.odd
+  }
+
+  add(count: number, from = 1): void {
+    fill(this.sandbox, count, { from, resource: this.resource })
+  }
+
+  put(id: number, time: string, fields: object = {}): void {
+    this.sandbox.store.put(1, this.resource, { ...template(this.resource, id, time), ...fields })
+  }
+
+  remove(...ids: readonly number[]): void {
+    for (const id of ids) this.sandbox.store.remove(1, this.resource, id)
+  }
+
+  /** Rows vanish from the warehouse. */
+  lose(...ids: readonly number[]): Promise<void> {
+    return lose(this.warehouse, ids, this.resource)
+  }
+
+  /** Somebody with a database tool writes into rows, of one record or of all. */
+  write(columns: object, id?: number, table = this.resource): Promise<unknown> {
+    const update = this.warehouse.db.updateTable(table as 'notes').set(columns)
+    return this.warehouse.write([(id === undefined ? update : update.where('id', '=', id)).compile()])
+  }
+
+  /** Calls it before each request for the list, with its number, until the returned function is called. */
+  onList(happens: (asked: number, page: number, perPage: number) => unknown): () => void {
+    let asked = 0
+    return this.sandbox.onRequest(({ resource, id, page, perPage }) => {
+      if (resource === this.resource && id === null) return void happens(++asked, page ?? 1, perPage ?? 0)
+    })
+  }
+
+  #options(options: RunOptions = {}): RunOptions {
+    this.notices = []
+    const { clock, resource, notices, usual } = this
+    return { resources: [resource], clock, notices, random: randomFrom(1), ...usual, ...options }
+  }
+
+  async sync(expected: Reported, { lacks = [], ...options }: Ran = {}): Promise<CursorReport> {
+    const { sandbox, warehouse, resource } = this
+    sandbox.resetRequests()
+    const report = await sync(sandbox, warehouse, this.#options(options))
+    const cursor = report.cursors.find((one) => one.tenant_id === 1 && one.resource === resource)!
+    expect(cursor).toMatchObject(expected)
+    expect(report.status).toBe(cursor.status === 'ok' ? 'ok' : 'failed')
+    expect(cursor.requests).toBe(listed(sandbox, resource))
+    await this.expectLacks(lacks)
+    return cursor
+  }
+
+  /** A sync that is interrupted on its way. */
+  async cut(options: RunOptions): Promise<CursorReport | undefined> {
+    const report = await sync(this.sandbox, this.warehouse, this.#options(options)).catch(() => undefined)
+    return report?.cursors.find((one) => one.tenant_id === 1 && one.resource === this.resource)
+  }
+
+  full(expected: Reported, options: Ran = {}): Promise<CursorReport> {
+    return this.sync(expected, { ...options, mode: 'full' })
+  }
+
+  reconcile(expected: Reported, options: Ran = {}): Promise<CursorReport> {
+    return this.sync(expected, { ...options, mode: 'reconcile' })
+  }
+
+  async verify(
+    expected: Reported,
+    { full = false, sample = 0, ...options }: Verified = {},
+  ): Promise<VerifyReport> {
+    const { deps, close } = await depsOf(this.sandbox, this.warehouse, this.#options(options))
+    const choice = { tenants: null, resources: [this.resource] }
+    const report = await runVerify({ ...deps, random: randomFrom(3) }, choice, { full, sample })
+    await close()
+    expect(report.cursors[0]).toMatchObject(expected)
+    const { status } = report.cursors[0]!
+    expect(report.status).toBe(status === 'skipped' ? 'failed' : status)
+    return report
+  }
+
+  async expectLacks(ids: readonly number[] | null): Promise<void> {
+    if (ids === null) return
+    const there = atSource(this.sandbox, this.resource).filter((id) => !ids.includes(id))
+    expect([...(await this.live()).keys()].sort((a, b) => a - b)).toEqual(there)
+  }
+
+  live(): Promise<Map<number, string>> {
+    return live(this.warehouse, this.resource)
+  }
+
+  async row(id: number): Promise<Record<string, unknown> | undefined> {
+    return (await rowsOf(this.warehouse, this.resource)).find((row) => row.id === id)
+  }
+
+  async cursor(): Promise<Record<string, unknown>> {
+    return (await rowsOf(this.warehouse, 'sync_cursors'))[0]!
+  }
+
+  async tenant(): Promise<Record<string, unknown>> {
+    return (await rowsOf(this.warehouse, 'tenants')).find((row) => row.tenant_id === 1)!
+  }
+
+  /** What the cursor remembers of its list. */
+  async remembers(expected: Reported | null): Promise<void> {
+    const { remembered } = await this.cursor()
+    if (expected === null) expect(remembered).toBeNull()
+    else expect(remembered).toMatchObject(expected)
+  }
+
+  /** How many records were requested by id since the last command began. */
+  get byId(): number {
+    return this.sandbox.requests.filter(({ id }) => id !== null).length
+  }
+
+  /** How many records each page was asked for. */
+  get sizes(): number[] {
+    const own = this.sandbox.requests.filter(({ resource }) => resource === this.resource)
+    return own.map(({ per_page }) => per_page ?? 0)
+  }
+}
