@@ -30,23 +30,31 @@ const zone = { agrees: true, isRestWhole: true, mayHide: false }
 
 const page: Basis = { by: 'page', missing: 0 }
 const books = (own: Counted, given: Partial<Extract<Basis, { by: 'books' }>> = {}): Basis => ({
-  ...{ by: 'books', own, joint: own, isOverfull: false, isSettled: false },
+  by: 'books',
+  own,
+  joint: own,
+  isOverfull: false,
+  isSettled: false,
   ...given,
 })
 const range = (given: Partial<Extract<Basis, { by: 'range' }>> = {}): Basis => ({
-  ...{
-    by: 'range',
-    seen: 120,
-    expected: 120,
-    left: 120,
-    hasFallen: false,
-    hasTies: false,
-    isUnordered: false,
-  },
+  by: 'range',
+  seen: 120,
+  expected: 120,
+  left: 120,
+  hasFallen: false,
+  hasTies: false,
+  isUnordered: false,
   ...given,
 })
 const ids = (given: Partial<Extract<Basis, { by: 'ids' }>> = {}): Basis => ({
-  ...{ by: 'ids', isSteady: true, total: 120, shown: 120, together: 120, twice: 0, isSettled: false },
+  by: 'ids',
+  isSteady: true,
+  total: 120,
+  shown: 120,
+  together: 120,
+  twice: 0,
+  isSettled: false,
   ...given,
 })
 const end: Basis = { by: 'end', mayHide: false }
@@ -54,330 +62,227 @@ const even: Basis = { by: 'counts', isEven: true }
 const nothing = (reason: Claim['reason']): Basis => ({ by: 'nothing', reason })
 const hole = { after: '', until: '', records: 1 }
 
-type Row = readonly [
-  what: string,
-  evidence: Evidence,
-  memory: Remembered | undefined,
+/** Situations with the same verdict and reason. */
+type Group = readonly [
   verdict: Verdict,
   reason: Claim['reason'],
+  cases: readonly (readonly [what: string, evidence: Evidence, memory?: Remembered])[],
 ]
 
-const rows: readonly Row[] = [
-  ['one page shows the whole list', { basis: page }, undefined, 'proven', null],
-  ['the books of one reading close', { basis: books(closed) }, undefined, 'proven', null],
-  ['the same, remembered as a list like any other', { basis: books(closed) }, {}, 'proven', null],
-  ['a range holds as many as were counted', { basis: range() }, undefined, 'proven', null],
-  ['the counts of both sides agree', { basis: even }, {}, 'proven', null],
-
+const groups: readonly Group[] = [
   [
-    'doubtful places were read again',
-    { basis: books(closed), isReadAgain: true },
-    undefined,
-    'repaired',
-    'read_again',
+    'proven',
+    null,
+    [
+      ['one page shows the whole list', { basis: page }],
+      ['the books of one reading close', { basis: books(closed) }],
+      ['the same, remembered as a list like any other', { basis: books(closed) }, {}],
+      ['a range holds as many as were counted', { basis: range() }],
+      ['the counts of both sides agree', { basis: even }, {}],
+      ['looks that agree', { basis: { by: 'looks', looks: [{ basis: even }, { basis: page }] } }, {}],
+    ],
   ],
   [
-    'records were deleted, and the walk stepped back',
-    { basis: books(fallen), isReadAgain: true },
-    {},
     'repaired',
     'read_again',
+    [
+      ['doubtful places were read again', { basis: books(closed), isReadAgain: true }],
+      ['records were deleted, and the walk stepped back', { basis: books(fallen), isReadAgain: true }, {}],
+      ['the late zone was read again and agrees', { basis: books(count({}, { zone })) }, {}],
+      ['a range of which records were deleted', { basis: range({ hasFallen: true, seen: 118, left: 118 }) }],
+      ['a backfill that went on', { basis: range(), isReadAgain: true }],
+    ],
   ],
   [
-    'the late zone was read again and agrees',
-    { basis: books(count({}, { zone })) },
-    {},
-    'repaired',
-    'read_again',
-  ],
-  [
-    'joined ties were read again',
-    { basis: books(short, { joint: closed }), isReadAgain: true },
-    {},
     'repaired',
     'ties',
+    [['joined ties were read again', { basis: books(short, { joint: closed }), isReadAgain: true }, {}]],
   ],
   [
-    'a range of which records were deleted',
-    { basis: range({ hasFallen: true, seen: 118, left: 118 }) },
-    undefined,
-    'repaired',
-    'read_again',
-  ],
-  ['a backfill that went on', { basis: range(), isReadAgain: true }, undefined, 'repaired', 'read_again'],
-
-  [
-    'stamps ahead of the source’s clock',
-    { basis: books(closed), isAhead: true },
-    {},
     'proven',
     'future_stamps',
+    [['stamps ahead of the source’s clock', { basis: books(closed), isAhead: true }, {}]],
   ],
   [
-    'the same, read again',
-    { basis: books(closed), isReadAgain: true, isAhead: true },
-    {},
     'repaired',
     'future_stamps',
+    [['the same, read again', { basis: books(closed), isReadAgain: true, isAhead: true }, {}]],
   ],
   [
-    'stamps ahead say nothing where something may be missing',
-    { basis: books(short), isAhead: true },
-    {},
     'unproven',
     'totals_disagree',
+    [
+      ['stamps ahead say nothing where something may be missing', { basis: books(short), isAhead: true }, {}],
+      ['the books do not close', { basis: books(short) }, {}],
+      ['nothing tells whether a record entered', { basis: books(count({}, { isDoubtful: true })) }, {}],
+      ['a record vanished that no total misses', { basis: books(count({}, { hasVanished: true })) }, {}],
+      ['the late zone does not agree', { basis: books(count({}, { zone: { ...zone, agrees: false } })) }, {}],
+      [
+        'records may hide behind the zone',
+        { basis: books(count({}, { zone: { ...zone, isRestWhole: false, mayHide: true } })) },
+        {},
+      ],
+      ['a range of which not all was seen', { basis: range({ seen: 119 }) }],
+      ['the counts of both sides differ', { basis: { by: 'counts', isEven: false } }, {}],
+      ['what keeps the watermark is worse than what does not', { basis: books(short), holes: 1 }, {}],
+      [
+        'of several looks, the worst',
+        { basis: { by: 'looks', looks: [{ basis: even }, { basis: books(short) }] } },
+        {},
+      ],
+    ],
   ],
-
-  ['one page that is not newest first', { basis: page, isUnordered: true }, {}, 'repaired', 'order'],
-  ['all ids agree with a steady total', { basis: ids() }, {}, 'repaired', 'order'],
   [
-    'the ids of all readings agree with it',
-    { basis: ids({ shown: 118, together: 120 }) },
-    {},
     'repaired',
     'order',
+    [
+      ['one page that is not newest first', { basis: page, isUnordered: true }, {}],
+      ['all ids agree with a steady total', { basis: ids() }, {}],
+      ['the ids of all readings agree with it', { basis: ids({ shown: 118, together: 120 }) }, {}],
+      [
+        'ids listed twice, in two',
+        { basis: ids({ shown: 118, together: 118, twice: 2, isSettled: true }) },
+        {},
+      ],
+      ['a range of a list without order', { basis: range({ isUnordered: true }) }],
+      ['a list known to have no order', { basis: books(closed) }, { isUnordered: true }],
+    ],
   ],
-  ['the total moved', { basis: ids({ isSteady: false }) }, {}, 'unproven', 'order'],
-  ['fewer ids than the total', { basis: ids({ shown: 119, together: 119 }) }, {}, 'unproven', 'order'],
   [
-    'ids listed twice, in one reading',
-    { basis: ids({ shown: 118, together: 118, twice: 2 }) },
-    {},
     'unproven',
     'order',
+    [
+      ['the total moved', { basis: ids({ isSteady: false }) }, {}],
+      ['fewer ids than the total', { basis: ids({ shown: 119, together: 119 }) }, {}],
+      ['ids listed twice, in one reading', { basis: ids({ shown: 118, together: 118, twice: 2 }) }, {}],
+      ['that moved', { basis: range({ isUnordered: true, left: 119 }) }],
+    ],
   ],
   [
-    'ids listed twice, in two',
-    { basis: ids({ shown: 118, together: 118, twice: 2, isSettled: true }) },
-    {},
-    'repaired',
-    'order',
-  ],
-  [
-    'a range of a list without order',
-    { basis: range({ isUnordered: true }) },
-    undefined,
-    'repaired',
-    'order',
-  ],
-  ['that moved', { basis: range({ isUnordered: true, left: 119 }) }, undefined, 'unproven', 'order'],
-  ['a list known to have no order', { basis: books(closed) }, { isUnordered: true }, 'repaired', 'order'],
-
-  [
-    'an id listed twice',
-    { basis: books(short, { isSettled: true }), twice: 1 },
-    {},
     'repaired',
     'listed_twice',
+    [
+      ['an id listed twice', { basis: books(short, { isSettled: true }), twice: 1 }, {}],
+      ['an id that one page shows twice', { basis: page, twice: 1 }, {}],
+      ['a place remembered', { basis: books(closed) }, { twice: 1 }],
+      ['of two alike, the more particular', { basis: books(closed), isReadAgain: true, twice: 1 }, {}],
+    ],
   ],
-  ['an id that one page shows twice', { basis: page, twice: 1 }, {}, 'repaired', 'listed_twice'],
-  ['a place remembered', { basis: books(closed) }, { twice: 1 }, 'repaired', 'listed_twice'],
-
   [
-    'counted and never shown, by the walk itself',
-    { basis: books(short, { isSettled: true }), hidden: 1 },
-    undefined,
     'unproven',
     'counted_not_shown',
+    [
+      [
+        'counted and never shown, by the walk itself',
+        { basis: books(short, { isSettled: true }), hidden: 1 },
+      ],
+      [
+        'after one search',
+        { basis: books(short, { isSettled: true }), hidden: 1 },
+        { surplus: { searches: 1, total: 100, shown: 99 } },
+      ],
+      [
+        'while it is remembered',
+        { basis: books(closed) },
+        { surplus: { searches: 1, total: 100, shown: 99 } },
+      ],
+      ['one page that lacks what its total counts', { basis: page, hidden: 2 }],
+    ],
   ],
   [
-    'after one search',
-    { basis: books(short, { isSettled: true }), hidden: 1 },
-    { surplus: { searches: 1, total: 100, shown: 99 } },
-    'unproven',
-    'counted_not_shown',
-  ],
-  [
-    'after a second one',
-    { basis: books(short, { isSettled: true }), hidden: 1 },
-    { surplus: { searches: 2, total: 100, shown: 99 } },
     'listed',
     'counted_not_shown',
+    [
+      [
+        'after a second one',
+        { basis: books(short, { isSettled: true }), hidden: 1 },
+        { surplus: { searches: 2, total: 100, shown: 99 } },
+      ],
+    ],
   ],
   [
-    'while it is remembered',
-    { basis: books(closed) },
-    { surplus: { searches: 1, total: 100, shown: 99 } },
-    'unproven',
-    'counted_not_shown',
-  ],
-  [
-    'one page that lacks what its total counts',
-    { basis: page, hidden: 2 },
-    undefined,
-    'unproven',
-    'counted_not_shown',
-  ],
-
-  ['no true total', { basis: end }, {}, 'listed', 'no_count'],
-  ['remembered', { basis: page }, { isUncounted: true }, 'listed', 'no_count'],
-  ['and ties that may hide records', { basis: { by: 'end', mayHide: true } }, {}, 'unproven', 'ties'],
-
-  ['a page that never answers', { basis: books(closed), holes: 1 }, undefined, 'unproven', 'unreadable'],
-  ['remembered, until it answers', { basis: books(closed) }, { holes: [hole] }, 'unproven', 'unreadable'],
-
-  ['the list kept changing', { basis: nothing('moving') }, {}, 'unproven', 'moving'],
-  ['the books do not close', { basis: books(short) }, {}, 'unproven', 'totals_disagree'],
-  [
-    'nothing tells whether a record entered',
-    { basis: books(count({}, { isDoubtful: true })) },
-    {},
-    'unproven',
-    'totals_disagree',
-  ],
-  [
-    'a record vanished that no total misses',
-    { basis: books(count({}, { hasVanished: true })) },
-    {},
-    'unproven',
-    'totals_disagree',
-  ],
-  [
-    'ties keep them open',
-    { basis: books(count({ distinct: 252 }, { hasTies: true })) },
-    {},
-    'unproven',
-    'ties',
-  ],
-  [
-    'records were deleted, and ties may hide others',
-    { basis: books(count(fallen.balance, { hasTies: true })) },
-    {},
-    'unproven',
-    'ties',
-  ],
-  [
-    'more places than the total, and ties',
-    { basis: books(count({}, { hasTies: true }), { isOverfull: true }) },
-    {},
-    'unproven',
-    'ties',
-  ],
-  [
-    'the late zone does not agree',
-    { basis: books(count({}, { zone: { ...zone, agrees: false } })) },
-    {},
-    'unproven',
-    'totals_disagree',
-  ],
-  [
-    'records may hide behind the zone',
-    { basis: books(count({}, { zone: { ...zone, isRestWhole: false, mayHide: true } })) },
-    {},
-    'unproven',
-    'totals_disagree',
-  ],
-  [
-    'a range of which not all was seen',
-    { basis: range({ seen: 119 }) },
-    undefined,
-    'unproven',
-    'totals_disagree',
-  ],
-  ['whose ties may hide it', { basis: range({ seen: 119, hasTies: true }) }, undefined, 'unproven', 'ties'],
-  [
-    'one page of a range that lacks a record',
-    { basis: { by: 'page', missing: 1 } },
-    undefined,
-    'unproven',
-    null,
-  ],
-  [
-    'the counts of both sides differ',
-    { basis: { by: 'counts', isEven: false } },
-    {},
-    'unproven',
-    'totals_disagree',
-  ],
-  [
-    'by what no page answers',
-    { basis: { by: 'counts', isEven: false } },
-    { holes: [hole] },
-    'unproven',
-    'unreadable',
-  ],
-
-  [
-    'a record that cannot be stored',
-    { basis: books(closed), unstorable: 1 },
-    {},
-    'unproven',
-    'record_unstorable',
-  ],
-  ['by id and in the list it differs', { basis: even, differing: 1 }, {}, 'unproven', 'answers_differ'],
-  ['larger without the filter', { basis: even, beforeAll: 3 }, {}, 'unproven', 'before_all'],
-  [
-    'versions went back, and the warehouse keeps its own',
-    { basis: books(closed), keptNewer: 1 },
-    {},
-    'unproven',
-    'source_went_back',
-  ],
-  [
-    'versions went back, and reconcile followed',
-    { basis: even, followedBack: 1 },
-    {},
-    'repaired',
-    'source_went_back',
-  ],
-  [
-    'more vanished than is believed',
-    { basis: nothing('loss_suspected') },
-    undefined,
-    'unproven',
-    'loss_suspected',
-  ],
-  ['404 after it answered once', { basis: nothing('gone') }, undefined, 'unproven', 'gone'],
-  ['the API does not answer', { basis: nothing('unreachable') }, undefined, 'unproven', 'unreachable'],
-  ['revoked', { basis: nothing('revoked') }, undefined, 'unproven', 'revoked'],
-  ['a signal', { basis: nothing('interrupted') }, undefined, 'unproven', 'interrupted'],
-  ['never read', { basis: nothing(null) }, undefined, 'unproven', null],
-
-  [
-    'of two reasons, that of the worse verdict',
-    { basis: page, twice: 1 },
-    { isUncounted: true },
     'listed',
     'no_count',
+    [
+      ['no true total', { basis: end }, {}],
+      ['remembered', { basis: page }, { isUncounted: true }],
+      ['of two reasons, that of the worse verdict', { basis: page, twice: 1 }, { isUncounted: true }],
+    ],
   ],
   [
-    'of two alike, the more particular',
-    { basis: books(closed), isReadAgain: true, twice: 1 },
-    {},
-    'repaired',
-    'listed_twice',
-  ],
-  [
-    'what keeps the watermark is worse than what does not',
-    { basis: books(short), holes: 1 },
-    {},
     'unproven',
-    'totals_disagree',
+    'ties',
+    [
+      ['and ties that may hide records', { basis: { by: 'end', mayHide: true } }, {}],
+      ['ties keep them open', { basis: books(count({ distinct: 252 }, { hasTies: true })) }, {}],
+      [
+        'records were deleted, and ties may hide others',
+        { basis: books(count(fallen.balance, { hasTies: true })) },
+        {},
+      ],
+      [
+        'more places than the total, and ties',
+        { basis: books(count({}, { hasTies: true }), { isOverfull: true }) },
+        {},
+      ],
+      ['whose ties may hide it', { basis: range({ seen: 119, hasTies: true }) }],
+    ],
   ],
   [
-    'of several looks, the worst',
-    { basis: { by: 'looks', looks: [{ basis: even }, { basis: books(short) }] } },
-    {},
     'unproven',
-    'totals_disagree',
+    'unreadable',
+    [
+      ['a page that never answers', { basis: books(closed), holes: 1 }],
+      ['remembered, until it answers', { basis: books(closed) }, { holes: [hole] }],
+      ['by what no page answers', { basis: { by: 'counts', isEven: false } }, { holes: [hole] }],
+    ],
   ],
+  ['unproven', 'moving', [['the list kept changing', { basis: nothing('moving') }, {}]]],
   [
-    'looks that agree',
-    { basis: { by: 'looks', looks: [{ basis: even }, { basis: page }] } },
-    {},
-    'proven',
+    'unproven',
     null,
+    [
+      ['one page of a range that lacks a record', { basis: { by: 'page', missing: 1 } }],
+      ['never read', { basis: nothing(null) }],
+      ['no look at all', { basis: { by: 'looks', looks: [] } }, {}],
+    ],
   ],
-  ['no look at all', { basis: { by: 'looks', looks: [] } }, {}, 'unproven', null],
+  [
+    'unproven',
+    'record_unstorable',
+    [['a record that cannot be stored', { basis: books(closed), unstorable: 1 }, {}]],
+  ],
+  ['unproven', 'answers_differ', [['by id and in the list it differs', { basis: even, differing: 1 }, {}]]],
+  ['unproven', 'before_all', [['larger without the filter', { basis: even, beforeAll: 3 }, {}]]],
+  [
+    'unproven',
+    'source_went_back',
+    [['versions went back, and the warehouse keeps its own', { basis: books(closed), keptNewer: 1 }, {}]],
+  ],
+  [
+    'repaired',
+    'source_went_back',
+    [['versions went back, and reconcile followed', { basis: even, followedBack: 1 }, {}]],
+  ],
+  ['unproven', 'loss_suspected', [['more vanished than is believed', { basis: nothing('loss_suspected') }]]],
+  ['unproven', 'gone', [['404 after it answered once', { basis: nothing('gone') }]]],
+  ['unproven', 'unreachable', [['the API does not answer', { basis: nothing('unreachable') }]]],
+  ['unproven', 'revoked', [['revoked', { basis: nothing('revoked') }]]],
+  ['unproven', 'interrupted', [['a signal', { basis: nothing('interrupted') }]]],
 ]
+const rows = groups.flatMap(([verdict, reason, cases]) =>
+  cases.map(([what, evidence, memory]) => ({ what, evidence, memory, verdict, reason })),
+)
 
 describe('the verdict', () => {
-  it.each(rows)('%s', (_what, evidence, memory, expected, reason) => {
-    expect(verdict(evidence, memory)).toEqual({ verdict: expected, reason })
+  it.each(rows)('$what', ({ what: _, evidence, memory, ...expected }) => {
+    expect(verdict(evidence, memory)).toEqual(expected)
   })
 
   it('lets the watermark pass what is counted but never shown, and nothing else that is unproven', () => {
-    const moving = rows.map((row) => verdict(row[1], row[2])).filter((claim) => movesWatermark(claim))
+    const moving = rows
+      .map(({ evidence, memory }) => verdict(evidence, memory))
+      .filter((claim) => movesWatermark(claim))
     const passing = moving.filter((claim) => claim.verdict === 'unproven').map(({ reason }) => reason)
     expect(new Set(passing)).toEqual(new Set(['counted_not_shown', 'unreadable', 'before_all']))
   })
