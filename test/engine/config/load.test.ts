@@ -170,252 +170,183 @@ describe('a configuration', () => {
   })
 })
 
+/** The configuration with other values at some paths, and parts of what is said of it. */
+type Case = readonly [changes: Readonly<Record<string, unknown>>, said: string]
+
+function changed(changes: Case[0]): object {
+  const document: Record<string, unknown> = structuredClone(good)
+  for (const [path, value] of Object.entries(changes)) {
+    const names = path.split('.')
+    let at = document
+    for (const name of names.slice(0, -1)) {
+      at[name] ??= {}
+      at = at[name] as Record<string, unknown>
+    }
+    at[names.at(-1)!] = value
+  }
+  return document
+}
+
 describe('the most common mistakes show what was found, what was expected and what to type', () => {
-  const cases: readonly [string, unknown, readonly string[]][] = [
+  const cases: readonly Case[] = [
+    [{ 'api.secret': '${NOT_THERE}' }, 'api.secret … NOT_THERE is not set … export NOT_THERE='],
+    [{ 'api.basUrl': 'x' }, 'api.basUrl … unknown key "basUrl" … nearest known key is "baseUrl"'],
+    [{ rateReserve: 0.5 }, 'rateReserve … It belongs under "api"'],
+    [{ zzzzzzzzzzz: 1 }, 'unknown key "zzzzzzzzzzz" … nearest known key is "'],
     [
-      'an environment variable that is not set',
-      { ...good, api: { ...good.api, secret: '${NOT_THERE}' } },
-      ['api.secret', 'NOT_THERE is not set', 'export NOT_THERE='],
+      { 'api.baseUrl': 'http://api.example.com' },
+      'found "http://api.example.com", expected https … Type "baseUrl": "https://api.example.com" … "api": {"allowInsecure": true}',
     ],
     [
-      'a misspelt key',
-      { ...good, api: { ...good.api, basUrl: 'x' } },
-      ['api.basUrl', 'unknown key "basUrl"', 'nearest known key is "baseUrl"'],
-    ],
-    ['a key in the wrong place', { ...good, rateReserve: 0.5 }, ['rateReserve', 'It belongs under "api"']],
-    [
-      'a key that comes near none',
-      { ...good, zzzzzzzzzzz: 1 },
-      ['unknown key "zzzzzzzzzzz"', 'nearest known key is "'],
+      { 'api.baseUrl': 'api.example.com' },
+      'found "api.example.com" … begins with https:// … Type "baseUrl": "https://api.example.com"',
     ],
     [
-      'plain http to another machine',
-      { ...good, api: { ...good.api, baseUrl: 'http://api.example.com' } },
-      [
-        'found "http://api.example.com", expected https',
-        'Type "baseUrl": "https://api.example.com"',
-        '"api": {"allowInsecure": true}',
-      ],
+      { 'api.baseUrl': 'https://api.example.com/api/v1' },
+      'without api/v1 … Type "baseUrl": "https://api.example.com"',
     ],
     [
-      'an address that is none',
-      { ...good, api: { ...good.api, baseUrl: 'api.example.com' } },
-      ['found "api.example.com"', 'begins with https://', 'Type "baseUrl": "https://api.example.com"'],
+      { 'api.baseUrl': 'https://api.example.com', 'api.secret': undefined },
+      'api.secret: missing; expected the partner secret … Type "secret": "${SHOPSYNC_API_SECRET}"',
     ],
     [
-      'an address that goes on to api/v1',
-      { ...good, api: { ...good.api, baseUrl: 'https://api.example.com/api/v1' } },
-      ['without api/v1', 'Type "baseUrl": "https://api.example.com"'],
+      { 'warehouse.url': 'mysql://root:hunter2@x/y' },
+      'begins with "mysql:" … "sqlite:PATH" or "postgres:// … Type "url": "sqlite:./warehouse.db"',
     ],
     [
-      'no secret at all',
-      { ...good, api: { baseUrl: 'https://api.example.com', partnerId: '42' } },
-      ['api.secret: missing; expected the partner secret', 'Type "secret": "${SHOPSYNC_API_SECRET}"'],
+      { 'sync.overlap': '5 minutes' },
+      'sync.overlap: found "5 minutes" … an ISO 8601 duration … Type "overlap": "PT5M"',
     ],
     [
-      'another database',
-      { ...good, warehouse: { url: 'mysql://root:hunter2@x/y' } },
-      ['begins with "mysql:"', '"sqlite:PATH" or "postgres://', 'Type "url": "sqlite:./warehouse.db"'],
+      { 'sync.resources': ['customers', 'vehicle'] },
+      'sync.resources[1]: found "vehicle" … the name of a resource … Did you mean "vehicles"?',
+    ],
+    [{ 'resources.custmers.enabled': false }, 'resources.custmers … nearest known key is "customers"'],
+    [{ 'api.rateReserve': 1 }, 'found 1, expected a number from 0 to 0.9'],
+    [{ 'sync.tenants': [1.5] }, 'sync.tenants[0]: found 1.5 … the id of a tenant'],
+    [
+      { 'privacy.customers.email': 'hash' },
+      'privacy.key: missing; expected base64 of 32 bytes or more … openssl rand -base64 32',
     ],
     [
-      'a duration in words',
-      { ...good, sync: { overlap: '5 minutes' } },
-      ['sync.overlap: found "5 minutes"', 'an ISO 8601 duration', 'Type "overlap": "PT5M"'],
+      { privacy: { preset: 'pseudonymous', key: 'aHVudGVyMmh1bnRlcjJodQ==' } },
+      'privacy.key: found one of 16 bytes, expected base64 of 32 bytes or more',
     ],
     [
-      'an unknown resource',
-      { ...good, sync: { resources: ['customers', 'vehicle'] } },
-      ['sync.resources[1]: found "vehicle"', 'the name of a resource', 'Did you mean "vehicles"?'],
+      { privacy: { preset: 'pseudonymous', key: 'hunter2 hunter2 hunter2 hunter2 hunter2' } },
+      'privacy.key: found a text that is not base64 (not shown)',
     ],
     [
-      'settings of an unknown resource',
-      { ...good, resources: { custmers: { enabled: false } } },
-      ['resources.custmers', 'nearest known key is "customers"'],
+      { privacy: { key, customers: { marketing_ok: 'hash' } } },
+      'privacy.customers.marketing_ok: found "hash" … only text can be hashed',
     ],
     [
-      'a number out of range',
-      { ...good, api: { ...good.api, rateReserve: 1 } },
-      ['found 1, expected a number from 0 to 0.9'],
+      { privacy: { key, vehicles: { _extra: 'hash' } } },
+      'privacy.vehicles._extra: found "hash" … make the field a column',
     ],
     [
-      'a tenant id that is none',
-      { ...good, sync: { tenants: [1.5] } },
-      ['sync.tenants[0]: found 1.5', 'the id of a tenant'],
+      { 'privacy.preset': 'anonymous' },
+      'privacy.preset: found "anonymous", expected one of none, pseudonymous',
+    ],
+    [{ 'privacy.keyVersion': 0 }, 'privacy.keyVersion: found 0'],
+    [
+      { 'privacy.customers.emial': 'keep' },
+      'privacy.customers.emial: found the unknown key … a column of customers … known key is "email"',
     ],
     [
-      'a hashed column without a key',
-      { ...good, privacy: { customers: { email: 'hash' } } },
-      ['privacy.key: missing; expected base64 of 32 bytes or more', 'openssl rand -base64 32'],
+      { 'privacy.custmers.email': 'keep' },
+      'privacy.custmers: found the unknown key … known key is "customers"',
+    ],
+    [{ privacy: 'keep' }, 'privacy: found "keep", expected an object'],
+    [
+      { 'privacy.customers': 'keep' },
+      'privacy.customers: found "keep", expected an object such as {"email": "keep"}',
+    ],
+    [{ sync: [] }, 'sync: found [], expected an object'],
+    [{ 'resources.vehicles.columns.VIN no': 'text' }, 'found the key "VIN no", expected'],
+    [
+      { 'resources.vehicles.columns.updated_at': 'text' },
+      'found the key "updated_at", expected a field that has no column yet',
     ],
     [
-      'a key of 16 bytes',
-      { ...good, privacy: { preset: 'pseudonymous', key: 'aHVudGVyMmh1bnRlcjJodQ==' } },
-      ['privacy.key: found one of 16 bytes, expected base64 of 32 bytes or more'],
+      { 'resources.vehicles.columns.updated_at': 'text' },
+      'resources.vehicles.columns.updated_at … already exists',
     ],
     [
-      'a key that is not base64',
-      { ...good, privacy: { preset: 'pseudonymous', key: 'hunter2 hunter2 hunter2 hunter2 hunter2' } },
-      ['privacy.key: found a text that is not base64 (not shown)'],
+      { 'resources.customer_payment_types.history': true },
+      'resources.customer_payment_types.history: found true … have no versions',
+    ],
+    [{ 'resources.vehicles.columns.vin': 'string' }, 'found "string", expected one of id, integer'],
+    [
+      { 'api.secret': '${TWO_LINES}' },
+      'api.secret: found the value of ${TWO_LINES} (not shown) … on one line',
     ],
     [
-      'a hashed column that is not text',
-      { ...good, privacy: { key, customers: { marketing_ok: 'hash' } } },
-      ['privacy.customers.marketing_ok: found "hash"', 'only text can be hashed'],
+      { 'api.secret': { file: 'no-ascii' } },
+      'api.secret: found the text of the file "no-ascii" (not shown) … printable ASCII',
     ],
     [
-      'a hashed _extra',
-      { ...good, privacy: { key, vehicles: { _extra: 'hash' } } },
-      ['privacy.vehicles._extra: found "hash"', 'make the field a column'],
-    ],
-    ...['id', 'updated_at', 'repair_order_id', '_deleted_at', 'amount_cents'].map(
-      (column) =>
-        [
-          `a dropped payments.${column}`,
-          { ...good, privacy: { payments: { [column]: 'drop' } } },
-          [`privacy.payments.${column}: found "drop", expected "keep"`, 'it holds rows together'],
-        ] as [string, unknown, string[]],
-    ),
-    [
-      'an unknown preset',
-      { ...good, privacy: { preset: 'anonymous' } },
-      ['privacy.preset: found "anonymous", expected one of none, pseudonymous'],
-    ],
-    ['a keyVersion of 0', { ...good, privacy: { keyVersion: 0 } }, ['privacy.keyVersion: found 0']],
-    [
-      'privacy of a column that is none',
-      { ...good, privacy: { customers: { emial: 'keep' } } },
-      ['privacy.customers.emial: found the unknown key', 'a column of customers', 'known key is "email"'],
+      { 'api.secret': { file: 'nowhere' } },
+      `api.secret.file … ENOENT … starts at the configuration file's folder`,
     ],
     [
-      'privacy of a table that is none',
-      { ...good, privacy: { custmers: { email: 'keep' } } },
-      ['privacy.custmers: found the unknown key', 'known key is "customers"'],
-    ],
-    ['privacy in one word', { ...good, privacy: 'keep' }, ['privacy: found "keep", expected an object']],
-    [
-      'privacy of a whole table',
-      { ...good, privacy: { customers: 'keep' } },
-      ['privacy.customers: found "keep", expected an object such as {"email": "keep"}'],
-    ],
-    ['a list for a section', { ...good, sync: [] }, ['sync: found [], expected an object']],
-    [
-      'a column of another name than columns have',
-      { ...good, resources: { vehicles: { columns: { 'VIN no': 'text' } } } },
-      ['found the key "VIN no", expected'],
+      { 'api.timeouts.request': 'P25D' },
+      'found "P25D", expected an ISO 8601 duration longer than zero, such as "PT60S", of at most P20D',
     ],
     [
-      'a column that is there already, whose type is well',
-      { ...good, resources: { vehicles: { columns: { updated_at: 'text' } } } },
-      ['found the key "updated_at", expected a field that has no column yet'],
+      { 'warehouse.url': 'postgres://db/x', 'warehouse.schema': 'shop', 'report.schema': 'shop' },
+      'report.schema: found "shop", expected another schema … for "shop_analytics"',
     ],
     [
-      'a column that is there already',
-      { ...good, resources: { vehicles: { columns: { updated_at: 'text' } } } },
-      ['resources.vehicles.columns.updated_at', 'already exists'],
-    ],
-    [
-      'a history of bare names',
-      { ...good, resources: { customer_payment_types: { history: true } } },
-      ['resources.customer_payment_types.history: found true', 'have no versions'],
-    ],
-    [
-      'a type of column that is none',
-      { ...good, resources: { vehicles: { columns: { vin: 'string' } } } },
-      ['found "string", expected one of id, integer'],
-    ],
-    ...['pasted\u00e9', 'two\nlines'].map((secret): [string, unknown, readonly string[]] => [
-      `a secret that no header can carry: ${JSON.stringify(secret)}`,
-      { ...good, api: { ...good.api, secret } },
-      [
-        'api.secret',
-        'found a value of type string (not shown)',
-        'printable ASCII on one line',
-        'Copy it again',
-      ],
-    ]),
-    [
-      'two lines in the variable of a secret',
-      { ...good, api: { ...good.api, secret: '${TWO_LINES}' } },
-      ['api.secret: found the value of ${TWO_LINES} (not shown)', 'on one line'],
-    ],
-    ...['api.secret', 'warehouse.url', 'alerts.heartbeat', 'privacy.key'].map(
-      (path): [string, unknown, readonly string[]] => {
-        const [section = '', name = ''] = path.split('.')
-        const own = (good as Record<string, object>)[section]
-        return [
-          `two lines in the file of ${path}`,
-          { ...good, [section]: { ...own, [name]: { file: 'two-lines' } } },
-          [
-            `${path}.file: found a file of 2 lines at`,
-            'two-lines, expected a file that holds the secret on one line',
-          ],
-        ]
+      {
+        'warehouse.url': 'postgres://db/x',
+        'warehouse.schema': 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
       },
-    ),
-    [
-      'a file that holds something else',
-      { ...good, api: { ...good.api, secret: { file: 'no-ascii' } } },
-      ['api.secret: found the text of the file "no-ascii" (not shown)', 'printable ASCII'],
+      'warehouse.schema: found … at most 53 characters … report.schema',
     ],
-    [
-      'a secret file that is not there',
-      { ...good, api: { ...good.api, secret: { file: 'nowhere' } } },
-      ['api.secret.file', 'ENOENT', "starts at the configuration file's folder"],
-    ],
-    ...['PT0S', 'P0D'].map((request): [string, unknown, readonly string[]] => [
-      `no time for a request: ${request}`,
-      { ...good, api: { ...good.api, timeouts: { request } } },
-      [
-        `api.timeouts.request: found "${request}", expected an ISO 8601 duration longer than zero, such as "PT60S". Type "request": "PT60S"`,
-      ],
-    ]),
-    [
-      'more time for a request than a timer has',
-      { ...good, api: { ...good.api, timeouts: { request: 'P25D' } } },
-      ['found "P25D", expected an ISO 8601 duration longer than zero, such as "PT60S", of at most P20D'],
-    ],
-    ...['connect', 'headers', 'body'].map((name): [string, unknown, readonly string[]] => [
-      `more time than a timer has: ${name}`,
-      { ...good, api: { ...good.api, timeouts: { [name]: 'P25D' } } },
-      ['found "P25D"', 'of at most P20D'],
-    ]),
+    ...['id', 'updated_at', 'repair_order_id', '_deleted_at', 'amount_cents'].map((column): Case => {
+      const said = `privacy.payments.${column}: found "drop", expected "keep" … it holds rows together`
+      return [{ [`privacy.payments.${column}`]: 'drop' }, said]
+    }),
+    ...['pasted\u00e9', 'two\nlines'].map((secret): Case => {
+      const said = 'found a value of type string (not shown) … printable ASCII on one line … Copy it again'
+      return [{ 'api.secret': secret }, `api.secret … ${said}`]
+    }),
+    ...['api.secret', 'warehouse.url', 'alerts.heartbeat', 'privacy.key'].map((path): Case => {
+      const said = 'two-lines, expected a file that holds the secret on one line'
+      return [{ [path]: { file: 'two-lines' } }, `${path}.file: found a file of 2 lines at … ${said}`]
+    }),
+    ...['PT0S', 'P0D'].map((request): Case => {
+      const said = 'expected an ISO 8601 duration longer than zero, such as "PT60S". Type "request": "PT60S"'
+      return [{ 'api.timeouts.request': request }, `api.timeouts.request: found "${request}", ${said}`]
+    }),
+    ...['connect', 'headers', 'body'].map((name): Case => {
+      return [{ [`api.timeouts.${name}`]: 'P25D' }, 'found "P25D" … of at most P20D']
+    }),
     ...['pg_shop', 'information_schema', 'x'.repeat(64), 'Shop', '1shop'].flatMap((schema) =>
-      ['warehouse', 'report'].map((section): [string, unknown, readonly string[]] => [
-        `${section}.schema ${schema}`,
-        {
-          ...good,
-          warehouse: { url: 'postgres://db/x', ...(section === 'warehouse' && { schema }) },
-          ...(section === 'report' && { report: { schema } }),
-        },
-        [`found "${schema}"`, 'without pg_ at the beginning'],
-      ]),
+      ['warehouse.schema', 'report.schema'].map((path): Case => {
+        const said = `found "${schema}" … without pg_ at the beginning`
+        return [{ 'warehouse.url': 'postgres://db/x', [path]: schema }, said]
+      }),
     ),
-    [
-      'views among the tables',
-      { ...good, warehouse: { url: 'postgres://db/x', schema: 'shop' }, report: { schema: 'shop' } },
-      ['report.schema: found "shop", expected another schema', 'for "shop_analytics"'],
-    ],
-    [
-      'a schema of views that Postgres would cut off',
-      { ...good, warehouse: { url: 'postgres://db/x', schema: 'x'.repeat(54) } },
-      ['warehouse.schema: found', 'at most 53 characters', 'report.schema'],
-    ],
-    ...['xmin', 'CTID', 'tableoid', 'rowid', 'oid'].map((name): [string, unknown, readonly string[]] => [
-      `a column that databases have: ${name}`,
-      { ...good, resources: { vehicles: { columns: { [name]: 'text' } } } },
-      [`found the key "${name}"`, `a column ${name} of their own`],
-    ]),
-    ['no object', [1], ['found [1], expected an object']],
+    ...['xmin', 'CTID', 'tableoid', 'rowid', 'oid'].map((name): Case => {
+      const said = `found the key "${name}" … a column ${name} of their own`
+      return [{ [`resources.vehicles.columns.${name}`]: 'text' }, said]
+    }),
   ]
 
-  test.each(cases)('%s', (_name, content, parts) => {
+  test.each(cases)('%j', (changes, said) => {
     write('\nhunter2\nhunter2\n', 'two-lines')
     write('hunter\u00e9', 'no-ascii')
     const env = { ...environment, TWO_LINES: 'hunter2\nhunter2' }
-    const message = refused(content, env).message.replaceAll(/ \(line \d+\)/g, '')
-    for (const part of parts) expect(message).toContain(part)
+    const message = refused(changed(changes), env).message.replaceAll(/ \(line \d+\)/g, '')
+    for (const part of said.split(' … ')) expect(message).toContain(part)
     expect(message).toContain('config.example.json')
     expect(message).not.toMatch(/hunter2|Invalid input|Did you mean "text"/)
+  })
+
+  test('no object', () => {
+    expect(refused([1]).message).toContain('found [1], expected an object')
   })
 
   test('SQLite has no schemas that could be the same', () => {

@@ -4,6 +4,7 @@ import { exactDouble, NumberToken } from '../../../src/engine/base/numbertoken.j
 import { toJson } from '../../../src/engine/base/printjson.js'
 import { parseJson } from '../../../src/engine/source/http/exactjson.js'
 import { mayRound } from '../../../src/engine/source/http/longnumbers.js'
+import { sized } from '../../support/world/size.js'
 
 /** The independent reader's number: every integer is exact. */
 const exactInteger = (token: string): unknown => {
@@ -179,6 +180,8 @@ const asSent = (token: string): unknown => {
   return String(value) === token ? value : new NumberToken(token)
 }
 
+const numRuns = sized(400, 2000)
+
 describe('JSON without rounding', () => {
   it('reads like an independent reader, whatever is in strings, keys, fractions and exponents', () => {
     fc.assert(
@@ -186,7 +189,7 @@ describe('JSON without rounding', () => {
         const isExact = mayRound(Buffer.from(source))
         expect(parsed(source)).toEqual(isExact ? read(source, asSent) : read(source))
       }),
-      { numRuns: 2000 },
+      { numRuns },
     )
   })
 
@@ -199,7 +202,7 @@ describe('JSON without rounding', () => {
         })
         if (wide) expect(mayRound(Buffer.from(source))).toBe(true)
       }),
-      { numRuns: 2000 },
+      { numRuns },
     )
   })
 
@@ -219,7 +222,7 @@ describe('JSON without rounding', () => {
         // Anything that may be rounded is read exactly right away, so nothing odd is left.
         expect(parseJson(bytes).isOdd()).toBe(odd && !mayRound(bytes))
       }),
-      { numRuns: 2000 },
+      { numRuns },
     )
   })
 
@@ -233,7 +236,7 @@ describe('JSON without rounding', () => {
         })
         expect(mayRound(Buffer.from(source))).toBe(lossy)
       }),
-      { numRuns: 2000 },
+      { numRuns },
     )
   })
 
@@ -284,7 +287,7 @@ describe('JSON without rounding', () => {
       fc.property(broken, (source) => {
         expect(outcome(parsed, source) === 'refused').toBe(outcome(JSON.parse, source) === 'refused')
       }),
-      { numRuns: 5000 },
+      { numRuns: 2 * numRuns },
     )
   })
 
@@ -395,7 +398,7 @@ describe('numbers as they were sent', () => {
         const bytes = Buffer.from(source)
         expect(parseJson(bytes).tokens()).toEqual(read(source, asSent))
       }),
-      { numRuns: 2000 },
+      { numRuns },
     )
   })
 

@@ -8,6 +8,7 @@ import { Headroom, poissonQuantile } from '../../../src/engine/source/rate/other
 import { Skew } from '../../../src/engine/source/rate/skew.js'
 import { randomFrom } from '../../support/world/random.js'
 import { type Scenario, simulate } from '../../support/world/simulation.js'
+import { sized } from '../../support/world/size.js'
 
 const base: Scenario = {
   window: 10_000,
@@ -43,7 +44,7 @@ describe('against a simulated server the throttle', () => {
 
   it.each([0.1, 0.25, 0.5])('is seldom refused while others use %d of the limit', (others) => {
     for (const limit of [10, 100, 1000]) {
-      const windows = 20_000 / limit
+      const windows = sized(6000, 20_000) / limit
       const tally = simulate({ ...base, limit, others, windows })
       expect(tally.useOfPossible).toBeGreaterThanOrEqual(0.9)
       expect(tally.refusedLater / tally.sentLater).toBeLessThan(0.005)
@@ -52,7 +53,14 @@ describe('against a simulated server the throttle', () => {
 
   it('shares a limit with another process of its kind', () => {
     for (const latency of [20, 200]) {
-      const tally = simulate({ ...base, limit: 1000, latency, processes: 2, window: 60_000 })
+      const tally = simulate({
+        ...base,
+        limit: 1000,
+        latency,
+        processes: 2,
+        window: 60_000,
+        windows: sized(12, 40),
+      })
       expect(tally.useOfPossible).toBeGreaterThanOrEqual(0.9)
       expect(tally.refusedLater / tally.sentLater).toBeLessThan(0.005)
     }
@@ -67,7 +75,14 @@ describe('against a simulated server the throttle', () => {
     ] as const) {
       const skew = 7 * 3_600_000 + 370
       const shared = { shared: 3, processes, window: 60_000, skew }
-      const tally = simulate({ ...base, ...shared, limit, latency, windows: 100, seed: limit + processes })
+      const tally = simulate({
+        ...base,
+        ...shared,
+        limit,
+        latency,
+        windows: sized(20, 100),
+        seed: limit + processes,
+      })
       expect(tally.leastUse).toBeGreaterThanOrEqual(0.97)
       expect(tally.refusedLater).toBe(0)
     }
@@ -75,7 +90,7 @@ describe('against a simulated server the throttle', () => {
 
   it('takes less of a shared window after refusals, while others use a quarter of the limit', () => {
     const shared = { shared: 3, processes: 2, window: 60_000, skew: 7 * 3_600_000 + 370 }
-    const tally = simulate({ ...base, ...shared, latency: 2000, others: 0.25, windows: 100 })
+    const tally = simulate({ ...base, ...shared, latency: 2000, others: 0.25, windows: sized(40, 100) })
     expect(tally.useOfPossible).toBeGreaterThanOrEqual(0.97)
     expect(tally.refusedLater / tally.sentLater).toBeLessThan(0.005)
   })

@@ -1,9 +1,9 @@
 /** A small window, simulated: what the ranking achieves, and what the forecast predicts for it (bench/freshness.ts). */
 import { describe, expect, it } from 'vitest'
 import { simulate } from '../../../bench/freshness/simulated.js'
-import { isWhole } from '../../support/world/size.js'
+import { sized } from '../../support/world/size.js'
 
-const shops = { tenants: isWhole() ? 30 : 12, days: 2, daysBefore: 3, seed: 1 }
+const shops = { tenants: sized(8, 30), days: sized(1, 2), daysBefore: sized(2, 3), seed: 1 }
 
 describe('a window of 0.29 requests per list and hour', () => {
   it('fetches twice as many changes in time as reading in turn, with the same requests', () => {
@@ -18,7 +18,7 @@ describe('a window of 0.29 requests per list and hour', () => {
 
   it('lets no list wait longer than the bound while 40 % are read for the first time', () => {
     const begun = simulate({
-      ...{ tenants: isWhole() ? 15 : 8, days: 3, daysBefore: 0, seed: 2 },
+      ...{ tenants: sized(5, 15), days: sized(2, 3), daysBefore: 0, seed: 2 },
       ...{ window: 0.29, policy: 'by expected delay', neverRead: 0.4 },
     })
     expect(begun.longestWait).toBeLessThanOrEqual(25)
