@@ -14,7 +14,7 @@ class LawsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const rank = ({ moduleId, project }: TestSpecification): number =>
-      /laws\/(motion|kill|mutants|crash)\.test/.test(moduleId) ? -1 : order.indexOf(project.name)
+      /laws\/(motion|kill|mutants|promises|crash)\.test/.test(moduleId) ? -1 : order.indexOf(project.name)
     return sorted.toSorted((a, b) => rank(a) - rank(b))
   }
 }

@@ -1,13 +1,17 @@
 /**
  * Each premise of docs/guarantees.md has a promise in the table that names what shows it, and each test that the table
- * names exists. test/long/promises.test.ts checks whether they fail when a function is broken.
+ * names exists. Those of the promises about losing, doubling, rolling back, false claims, and data that nobody may see fail
+ * when a function is broken; test/long/promises.test.ts checks all of them.
  */
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type * as send from '../../src/shell/send.js'
 import { targetsOf, textOf } from '../support/harness/tree.js'
+import { postgresUrl } from '../support/harness/warehouse.js'
 import { promises } from '../support/mutants/all.js'
 import { brokenProduct, load } from '../support/mutants/brokenproduct.js'
+import { type Played, unnoticedOn } from '../support/mutants/play.js'
 import { premises } from '../support/mutants/premises.js'
+import { played } from '../support/mutants/stage.js'
 import { promisesFile, promisesTable } from '../support/mutants/table.js'
 import { HandClock } from '../support/world/clocks.js'
 
@@ -44,6 +48,24 @@ describe('every premise', () => {
 it.each(promises)('the test that notices a program that $broken exists', ({ test, name }) => {
   const suites = targetsOf(test).filter((file) => file.startsWith('test/support/'))
   expect([test, ...suites].map(textOf).join('\n')).toContain(name)
+})
+
+describe('the tests that promises name', () => {
+  const daily = promises.map((one, at) => ({ ...one, at })).filter(({ isDaily }) => isDaily)
+  let tests: Played[]
+  beforeAll(async () => {
+    const mutants = daily.map(({ at }) => at)
+    tests = await played(mutants, { postgresUrl: postgresUrl(), warehouses: 'sqlite' })
+  })
+
+  it('pass with the program as it is', () => {
+    const failed = tests.filter(({ plays }) => plays.some((one) => one.at === undefined && one.failed))
+    expect(failed.map(({ name }) => name)).toEqual([])
+  })
+
+  it.each(daily)('notice a program that $broken', ({ at }) => {
+    expect(unnoticedOn(tests, at)).toEqual([])
+  })
 })
 
 it('a broken function is broken for the callers in its own file too', async () => {

@@ -18,6 +18,7 @@ export const claims = mutants([
     'forgets what it knows about a list',
     verdict.function('verdict', (sound) => (evidence) => sound(evidence)),
     'test/engine/list/verdict.test.ts: a place remembered',
+    'daily',
   ],
   [
     'nothing reports that all is well while an incident is open',

@@ -19,6 +19,7 @@ export const copy = mutants([
       return { ...found, tables: found.tables.filter(({ name }) => name !== 'sync_quarantine') }
     }),
     'test/features/copy/copy.test.ts: every table is the same',
+    'daily',
   ],
   [
     'both sides are compared',
@@ -28,12 +29,14 @@ export const copy = mutants([
       return { source, target: source }
     }),
     "test/features/copy/copying.test.ts: reports it if the copy doesn't equal the original",
+    'daily',
   ],
   [
     'an interrupted copy continues',
     'leaves every existing row as it is',
     stream.function('changesOf', (sound) => (sides) => sound({ ...sides, isSame: () => true })),
     'test/features/copy/copying.test.ts: equals the current original if that continued meanwhile',
+    'daily',
   ],
   [
     'nothing else is touched',
@@ -45,6 +48,7 @@ export const copy = mutants([
           sound(...given).catch(() => ({ isBegun: false, hasTables: true })),
     ),
     'test/features/copy/copying.test.ts: is refused if the target holds something else, and nothing is touched',
+    'daily',
   ],
   [
     'a copy of some tenants has nothing of others',

@@ -41,6 +41,7 @@ export const customers = mutants([
       if (open.length > 0) warehouse.model.forgotten.tenants.clear()
     }),
     'test/features/forget/customerlaws.test.ts: from the first statement that empties a row on, nothing new comes, whatever becomes of the rest',
+    'daily',
   ],
   [
     'forgotten customers stay away',
@@ -53,12 +54,14 @@ export const customers = mutants([
       }
     }),
     'test/features/forget/customerlaws.test.ts: a new order enters itself, and what came before it is emptied in its transaction',
+    'daily',
   ],
   [
     'forgotten customers stay away',
     'stores a page that was prepared before a record was forgotten',
     fence.function('checkFence', (sound) => (dialect, session, held) => sound(dialect, session, held)),
     'test/features/forget/customerlaws.test.ts: one that was prepared before an entry is prepared again',
+    'daily',
   ],
   [
     'forgotten customers stay away',
@@ -76,6 +79,7 @@ export const customers = mutants([
         },
     ),
     'test/features/forget/customerlaws.test.ts: after --lift, the next sync stores what the source has',
+    'daily',
   ],
   [
     'nothing says anything about a forgotten customer',
@@ -133,6 +137,7 @@ export const customers = mutants([
       () => async (_session, _plan, ids) => new Map([...ids].map((id) => [id, 'hidden'])),
     ),
     'test/features/forget/closure.test.ts: every declared reference leads to a customer, by any number of steps, and stops at others',
+    'daily',
   ],
   [
     'every declared reference leads to a forgotten customer',

@@ -71,6 +71,7 @@ export const events = mutants([
       (sound) => async (inbox, cursor) => async (floor) => (await sound(inbox, cursor))?.(floor),
     ),
     'test/features/events/settledby.test.ts: one that arrives while the walk is reading',
+    'daily',
   ],
   [
     'what an event announces is looked for again',

@@ -160,24 +160,28 @@ export const premises = mutants([
           sound({ observed }),
     ),
     'test/engine/run/stamps.test.ts: one record dated 2099 hides no later change',
+    'daily',
   ],
   [
     '`updated_at` is after 1970',
     'requests whole lists from 1970 on',
     wholelists.method('Beginning', 'ask', () => (send) => send('1970-01-01T00:00:00Z')),
     'test/engine/run/beginning.test.ts: a first load fetches them',
+    'daily',
   ],
   [
     'a stored watermark is correct',
     'walks from the stored watermark, whatever the clocks show',
     stampsahead.function('believedWatermark', () => async (_cursor, stored) => stored),
     'test/engine/run/stamps.test.ts: a stored watermark ahead of both clocks is void',
+    'daily',
   ],
   [
     'records become visible within the overlap',
     "leaves the walk's own late records out of complete_through",
     lateness.function('completeThrough', (sound) => (began, known) => sound(began, known)),
     'test/engine/run/lateness.test.ts: a record that comes late is measured',
+    'daily',
   ],
   [
     'no late record in a zone of more than a page',
@@ -190,6 +194,7 @@ export const premises = mutants([
     'treats a tenant that is missing from a short list as revoked',
     authorizations.function('saysWhoIsGranted', () => () => true),
     'test/engine/run/grants.test.ts: authorizations in a changing order revoke nobody',
+    'daily',
   ],
   [
     "a tenant doesn't answer 404",
@@ -201,6 +206,7 @@ export const premises = mutants([
           sound({ tenant, resource, state: undefined }, error),
     ),
     'test/engine/run/grants.test.ts: a resource that answered once and now returns 404 has failed',
+    'daily',
   ],
   [
     'at least one tenant has granted access',
@@ -210,6 +216,7 @@ export const premises = mutants([
       reason: null,
     })),
     'test/engine/run/grants.test.ts: without any grants, the run fails until',
+    'daily',
   ],
   [
     'someone notices problems',
@@ -236,6 +243,7 @@ export const premises = mutants([
     'counts what goes to quarantine again for every request',
     runend.function('withQuarantine', () => async (_context, end) => end),
     'test/features/quarantine/quarantine.test.ts: counts a value once, however many requests have shown it',
+    'daily',
   ],
   [
     'this warehouse belongs to this source',
@@ -245,6 +253,7 @@ export const premises = mutants([
       (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
     ),
     'test/engine/run/sourceidentity.test.ts: belongs to the source of its first run',
+    'daily',
   ],
   [
     "the source's behavior doesn't change",
@@ -294,6 +303,7 @@ export const premises = mutants([
         Number(nowMicros) / 1000 - Date.parse(timestamp) > milliseconds,
     ),
     'test/engine/run/wrongclock.test.ts: status calls stale what it cannot know the age of',
+    'daily',
   ],
   [
     'responses end',
@@ -317,6 +327,7 @@ export const premises = mutants([
     'reads no list completely for a missing table or column',
     layout.function('consequencesOf', (sound) => (...given) => ({ ...sound(...given), refills: new Map() })),
     'test/engine/warehouse/refill.test.ts: that was dropped is filled by the next run',
+    'daily',
   ],
   [
     'columns follow the configuration',
@@ -335,12 +346,14 @@ export const premises = mutants([
     'writes on with an older configuration',
     oneconfiguration.method('RowSettings', 'check', () => () => {}),
     'test/engine/warehouse/lease.test.ts: an older process with other settings is refused',
+    'daily',
   ],
   [
     'one configuration shapes the rows',
     'forgets which configuration it has stored',
     oneconfiguration.method('RowSettings', 'stored', () => () => {}),
     'test/engine/warehouse/lease.test.ts: is not brought back by a process that has changed it',
+    'daily',
   ],
   [
     'one configuration shapes the rows',
@@ -365,6 +378,7 @@ export const premises = mutants([
     "doesn't notice numbers that a double rounds",
     longnumbers.function('mayRound', () => () => false),
     'test/engine/source/json.test.ts: detects every number with many digits',
+    'daily',
   ],
   [
     'numbers are stored as sent',
@@ -372,6 +386,7 @@ export const premises = mutants([
     numbertoken.function('nearDouble', () => Number),
     'test/engine/run/numbers.test.ts: in columns of numbers and of text',
     'sqlite',
+    'daily',
   ],
   [
     'a problem with one table affects no other',
@@ -503,12 +518,14 @@ export const premises = mutants([
     "doesn't know who was forgotten",
     tenants.function('readForgotten', () => async () => new Set()),
     'test/features/forget/staysaway.test.ts: runs of every kind leave it out, and status counts it',
+    'daily',
   ],
   [
     'the list is newest first',
     'treats every list as newest first',
     observed.function('isOutOfOrder', () => () => false),
     'test/engine/run/oddlists.test.ts: a list that is not newest first',
+    'daily',
   ],
   [
     'every record is listed once',
@@ -519,6 +536,7 @@ export const premises = mutants([
       return isTwice ? { ...outcome, verdict: 'unproven', reason: 'totals_disagree' } : outcome
     }),
     'test/engine/run/oddlists.test.ts: at two times: a second reading settles it',
+    'daily',
   ],
   [
     'every record that is counted is shown',
@@ -529,12 +547,14 @@ export const premises = mutants([
       return { outcome, memory: rest }
     }),
     'test/engine/run/oddlists.test.ts: is searched for once; then runs cost',
+    'daily',
   ],
   [
     'totals are correct',
     'reads nothing beyond the end that the total gives',
     closebooks.function('lookPast', () => async () => undefined),
     'test/engine/run/oddlists.test.ts: a total that ends at 300',
+    'daily',
   ],
   [
     'a page shorter than requested is the last',
@@ -547,6 +567,7 @@ export const premises = mutants([
           records >= perPage,
     ),
     'test/engine/run/paging.test.ts: a page shorter than asked is not the last',
+    'daily',
   ],
   [
     '`total_pages` is correct',
@@ -560,12 +581,14 @@ export const premises = mutants([
         },
     ),
     'test/engine/run/paging.test.ts: where it says that pages follow, a first load looks at the next',
+    'daily',
   ],
   [
     'every page can be read',
     "gives up on a page that doesn't answer, with all its records",
     isolate.function('isolate', () => (_source, _request, failure) => Promise.reject(failure)),
     'test/engine/run/oddlists.test.ts: : all others are stored, it is retried with two requests',
+    'daily',
   ],
   [
     'every page can be read',
@@ -575,18 +598,21 @@ export const premises = mutants([
       return { ...retried, toStore: retried.memory }
     }),
     'test/engine/run/oddlists.test.ts: within the overlap: the list is not read again for it',
+    'daily',
   ],
   [
     'pages of every size can be read',
     'forgets the size of pages that arrive, so each run tries the larger ones again and again',
     retryhole.function('withReadable', () => () => undefined),
     'test/engine/run/paging.test.ts: : the size is learned once, and costs nothing from then on',
+    'daily',
   ],
   [
     'pages of every size can be read',
     'never tries a larger page again',
     retryhole.function('tryLarger', () => (_list, memory) => Promise.resolve(memory)),
     'test/engine/run/paging.test.ts: a larger size is tried once a day',
+    'daily',
   ],
   [
     'every record that is counted is shown',
@@ -598,12 +624,14 @@ export const premises = mutants([
           searches >= 2,
     ),
     'test/engine/run/oddlists.test.ts: because every page behind the first is empty',
+    'daily',
   ],
   [
     'a stored watermark is correct',
     'takes the floor of a first load for a watermark',
     walkstate.function('ceilingReached', () => (ceiling) => ceiling),
     'test/engine/run/oddlists.test.ts: that is the only one leaves no watermark',
+    'daily',
   ],
   [
     "a tenant doesn't answer 404",
@@ -623,6 +651,7 @@ export const premises = mutants([
       older: [],
     })),
     'test/features/reconcile/wentback.test.ts: is followed, of',
+    'daily',
   ],
   [
     'verify compares only what is claimed',
@@ -650,6 +679,7 @@ export const premises = mutants([
         },
     ),
     'test/features/backfill/backfill.test.ts: reads a list of names whole',
+    'daily',
   ],
   [
     'a backfill claims only what it read',
@@ -664,12 +694,14 @@ export const premises = mutants([
         },
     ),
     'test/features/backfill/backfill.test.ts: 349 of 350 records',
+    'daily',
   ],
   [
     'mass deletions are an error',
     'believes any number of deletions',
     deletionguard.method('DeletionGuard', 'trips', () => () => false),
     'test/features/reconcile/oddlists.test.ts: tells the way out; reconcile --accept-deletes takes it',
+    'daily',
   ],
   [
     'every record can be stored',
@@ -683,12 +715,14 @@ export const premises = mutants([
         },
     ),
     'test/features/quarantine/quarantine.test.ts: a record that could not be stored fails only the runs that see it',
+    'daily',
   ],
   [
     'by id, the source answers with the record or says that it is gone',
     "doesn't look at the id of an answer, or whether it is a record",
     answerbyid.function('otherThan', () => () => undefined),
     'test/features/reconcile/byid.test.ts: for one record leaves its row, and the others are marked deleted',
+    'daily',
   ],
   [
     'by id, the source answers with the record or says that it is gone',
@@ -697,12 +731,14 @@ export const premises = mutants([
       throw error
     }),
     'test/features/reconcile/byid.test.ts: for every id: the second list decides',
+    'daily',
   ],
   [
     'by id, the source answers with the record or says that it is gone',
     "forgets that the source doesn't answer by id",
     byid.function('byIdOf', () => (cursor, list) => readingById(cursor, list)),
     'test/features/reconcile/byid.test.ts: for every id: the second list decides',
+    'daily',
   ],
   [
     "days follow the shop's time zone",

@@ -41,6 +41,7 @@ export const privacy = mutants([
           sound(how, 0, ...text),
     ),
     'test/engine/model/hiddenvalues.test.ts: of another tenant, another column or another key is another',
+    'daily',
   ],
   [
     'what privacy hides is nowhere',
@@ -50,6 +51,7 @@ export const privacy = mutants([
       (sound) => (how, tenant, _, text) => sound(how, tenant, { domain: '' }, text),
     ),
     'test/engine/model/hiddenvalues.test.ts: of another tenant, another column or another key is another',
+    'daily',
   ],
   [
     'what privacy hides is nowhere',

@@ -32,6 +32,9 @@ function skipIdle(suite: RunnerTestSuite): void {
   if (suite.tasks.every(({ mode }) => mode === 'skip')) suite.mode = 'skip'
 }
 
+/** Whether these are the long tests. */
+const isEverything = process.env.WAREHOUSES === 'both'
+
 export default class MutantRunner extends VitestTestRunner {
   #promises: readonly Promised[] = []
   #choose: typeof breakages.choose = () => {}
@@ -39,6 +42,9 @@ export default class MutantRunner extends VitestTestRunner {
   /** One that is alone in its program is always on, also in processes with an environment of their own. */
   readonly #isAlone = this.#played.length === 1
   readonly #mutants = new Map<RunnerTestCase, number[]>()
+  readonly #files = new Set<RunnerTestFile>()
+  /** In `npm test`, one test that notices a mutant is enough. */
+  readonly #noticed = new Set<number>()
 
   async onBeforeCollect(): Promise<void> {
     const dist = join(root, 'dist')
@@ -54,7 +60,10 @@ export default class MutantRunner extends VitestTestRunner {
       for (const test of testsIn(file)) {
         const those = this.#mutantsOf(file, nameOf(test))
         if (test.mode !== 'run' || those.length === 0) test.mode = 'skip'
-        test.repeats = this.#isAlone ? 0 : those.length
+        // In `npm test`, one test of a file is enough to see that the stage itself is sound.
+        const isSoundToo = !this.#isAlone && (isEverything || !this.#files.has(file))
+        if (those.length > 0) this.#files.add(file)
+        test.repeats = Math.max(0, those.length - (isSoundToo ? 0 : 1))
         this.#mutants.set(test, those)
       }
       skipIdle(file)
@@ -66,19 +75,21 @@ export default class MutantRunner extends VitestTestRunner {
       const one = this.#promises[at]
       if (!one || filepath !== join(root, one.test) || !name.includes(one.name)) return false
       if (one.on !== undefined) return name.includes(one.on)
-      return process.env.WAREHOUSES === 'both' || !name.includes('postgres')
+      return isEverything || !name.includes('postgres')
     })
   }
 
   /** The sound program comes last: a mutant that leaves something behind would make it fail, too. */
   async runTask(test: RunnerTestCase): Promise<void> {
     const at = this.#mutants.get(test)?.[test.result?.repeatCount ?? 0]
+    if (at !== undefined && this.#noticed.has(at) && !isEverything) return
     this.#choose(at)
     const failed = await Promise.resolve(VitestTestRunner.getTestFn(test)()).then(
       () => false,
       () => true,
     )
     this.#choose(undefined)
+    if (failed && at !== undefined) this.#noticed.add(at)
     test.meta.plays = [...(test.meta.plays ?? []), { at, failed }]
   }
 }

@@ -53,12 +53,16 @@ export async function played(
 ): Promise<Played[]> {
   const folder = stageOf(mutants)
   const output = join(folder, 'result.json')
+  // Removed with the stage, whatever becomes of the processes that use it.
+  const temporary = join(folder, 'tmp')
+  mkdirSync(temporary)
   const files = new Set(mutants.map((at) => promises[at]!.test))
   const how = ['--config', 'test/mutants.config.ts', '--reporter=json', `--outputFile=${output}`]
   const child = spawn('node', [join(folder, 'node_modules/vitest/vitest.mjs'), 'run', ...files, ...how], {
     cwd: folder,
     env: {
       ...process.env,
+      TMPDIR: temporary,
       TEST_POSTGRES: postgresUrl,
       WAREHOUSES: warehouses,
       [mutantsVariable]: mutants.join(),

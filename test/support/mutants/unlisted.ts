@@ -15,12 +15,14 @@ export const unlisted = mutants([
     'takes archived records for a list that keeps moving',
     leftthelist.method('LeftRecords', 'among', () => async () => []),
     'test/features/reconcile/leftthelist.test.ts: unproven the first time, repaired on another day',
+    'daily',
   ],
   [
     'every record that exists is listed',
     'never sees an archived record change',
     leftthelist.method('LeftRecords', 'askAgain', () => async () => undefined),
     'test/features/reconcile/leftthelist.test.ts: a change of such a record arrives with reconcile',
+    'daily',
   ],
   [
     'every record that exists is listed',
@@ -30,12 +32,14 @@ export const unlisted = mutants([
       (sound) => (versions, _before, when) => sound(versions, undefined, { ...when, isSearch: false }),
     ),
     'test/features/reconcile/leftthelist.test.ts: confirms it at once, and for good',
+    'daily',
   ],
   [
     'every record that exists is listed',
     'keeps the mark of a record that the list shows again',
     unlistedFile.function('clearUnlisted', () => () => []),
     'test/features/reconcile/leftthelist.test.ts: being listed again ends it',
+    'daily',
   ],
   [
     'every record that exists is listed',
@@ -55,6 +59,7 @@ export const unlisted = mutants([
       lowered: 0,
     })),
     'test/features/reconcile/shownislive.test.ts: the next walk stores what the source shows',
+    'daily',
   ],
   [
     'what is listed is live here',
@@ -64,17 +69,20 @@ export const unlisted = mutants([
       (sound) => (db, root, rows) => sound(db, root, { ...rows, tenantId: -1 }),
     ),
     'test/features/reconcile/shownislive.test.ts: so does reconcile, which also marks those that are gone',
+    'daily',
   ],
   [
     'what is listed is live here',
     'believes every stamp',
     voidstamps.function('stampsEnd', (sound) => (eb) => sound(eb).where('name', '=', 'nobody')),
     'test/features/reconcile/shownislive.test.ts: a list of names goes by what it shows',
+    'daily',
   ],
   [
     'what is listed is live here',
     "doesn't compare what a list showed with the live rows",
     deciding.method('Deciding', 'revive', () => async () => 0),
     'test/features/reconcile/shownislive.test.ts: that is marked while the list is read',
+    'daily',
   ],
 ])
