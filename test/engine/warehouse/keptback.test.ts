@@ -2,7 +2,9 @@
  * A change that a run makes first, on a table that the database doesn't let be changed: the lists whose rows go there wait,
  * with the reason and what to type, and every other list goes on.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
@@ -345,5 +347,43 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
     await remove()
     expect(await shard(mine)).toMatchObject({ code: 0, report: { status: 'ok' } })
     await look.close()
+  })
+
+  it('a change of a table lets readers pass, and names the one that holds it, without what it reads', async () => {
+    const address = await kind.migrated()
+    const warehouse = await reopen(address)
+    const reader = (application_name: string) =>
+      new pg.Client({ connectionString: address.url, application_name })
+    const [holding, other] = [reader('metabase'), reader('grafana')]
+    await holding.connect()
+    await other.connect()
+    const notes = `"${address.schema}".notes`
+    await holding.query(`alter table ${notes} drop column description`)
+    await holding.query(`begin; select count(*) from ${notes} where _synced_at::text = 'a secret'`)
+    const { rows } = await holding.query('select pg_backend_pid() as pid')
+    const failed = migrate(warehouse)
+    // With a transaction that waits for the lock, each further reader would wait, too.
+    await other.query("set statement_timeout = '9s'")
+    let isOver = false
+    void failed.then(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      await other.query(`select count(*) from ${notes}`)
+      await sleep(50)
+    }
+    expect(await failed).toEqual([])
+    const [error] = warehouse.interfered.allUnchanged()
+    expect(error?.hint).toMatch(
+      new RegExp(
+        `^metabase \\(pid ${rows[0].pid}\\) holds a lock on it, in a transaction since \\d{4}-.*: end that session`,
+      ),
+    )
+    expect(`${error?.message} ${error?.hint}`).not.toContain('a secret')
+    await holding.query('rollback')
+    expect(await migrate(warehouse)).toMatchObject([{ table: 'notes', column: { name: 'description' } }])
+    await holding.end()
+    await other.end()
+    await warehouse.close()
   })
 })

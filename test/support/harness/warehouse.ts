@@ -16,6 +16,7 @@ import { pagesToThreads } from './thread.js'
 
 // What tests of components reach of the engine: a room that is rebuilt is followed here, and in no test.
 export { changesThrough } from '../../../src/engine/warehouse/changesthrough.js'
+export { ofStatement } from '../../../src/engine/warehouse/classify.js'
 export { readCursors } from '../../../src/engine/warehouse/cursors.js'
 export { type Db, rootTable } from '../../../src/engine/warehouse/database.js'
 export {
@@ -50,6 +51,7 @@ export { openLease, type WriterLease } from '../../../src/engine/warehouse/openl
 export { biToolsOf, openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
 export { binaryArrays } from '../../../src/engine/warehouse/postgres/arrays.js'
 export { connecting } from '../../../src/engine/warehouse/postgres/connection.js'
+export { classify as classifyPostgres } from '../../../src/engine/warehouse/postgres/drivererrors.js'
 export { forgetEmptyTable } from '../../../src/engine/warehouse/postgres/erase.js'
 export { timestampOf } from '../../../src/engine/warehouse/postgres/sessiontime.js'
 export {

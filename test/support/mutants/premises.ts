@@ -430,7 +430,7 @@ export const premises = mutants([
     'what is compared can be seen',
     "doesn't ask whether rows may be hidden",
     interference.method('InterferedTables', 'refuseHidden', () => async () => {}),
-    'test/engine/warehouse/trouble.test.ts: compares nothing of which rows may be hidden',
+    'test/engine/warehouse/runrole.test.ts: compares nothing of which rows may be hidden',
     'postgres',
   ],
   [
@@ -445,7 +445,7 @@ export const premises = mutants([
     learnedrules.function('unreadableRules', () => (error) => {
       throw error
     }),
-    'test/engine/warehouse/trouble.test.ts: fails only the lists that a policy that errs concerns',
+    'test/engine/warehouse/runrole.test.ts: fails only the lists that a policy that errs concerns',
     'postgres',
   ],
   [

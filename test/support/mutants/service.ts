@@ -171,7 +171,7 @@ export const service = mutants([
     'a change of a table that waits in vain names who holds the table',
     "doesn't look for who holds it",
     lockholder.function('lookAtTable', () => async () => {}),
-    'test/engine/warehouse/trouble.test.ts: a change of a table lets readers pass',
+    'test/engine/warehouse/keptback.test.ts: a change of a table lets readers pass',
   ],
   [
     'a plan knows how long a window lasts from the runs before, or says at least how long',
