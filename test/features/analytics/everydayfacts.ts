@@ -116,9 +116,7 @@ export class Facts {
   }
 
   record(tenant: unknown, resource: string, id: unknown): Fields | undefined {
-    return this.all(resource).find(
-      ({ business, record }) => business.tenant === Number(tenant) && record.id === id,
-    )?.record
+    return this.businesses.find((one) => one.tenant === Number(tenant))?.record(resource, id)
   }
 
   #named(columns: string, resource: NamedResource, tenant: unknown, id: unknown): Row {

@@ -62,7 +62,8 @@ async function asBefore(warehouse: Warehouse): Promise<void> {
 }
 
 describe.each(bothWarehouses())('on $name', (kind) => {
-  it.each(['the tables', 'the calendar'])('the days stay when it ends after %s', async (last) => {
+  const ends = kind.name === 'sqlite' ? ['the tables', 'the calendar'] : ['the calendar']
+  it.each(ends)('the days stay when it ends after %s', async (last) => {
     const { warehouse, again } = await withAppointments(kind)
     const daysIn = async (one: Warehouse) => (await viewRows(one, 'appointment_load')).map(({ day }) => day)
     const days = await daysIn(warehouse)

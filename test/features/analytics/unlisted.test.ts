@@ -2,11 +2,12 @@
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
-import { writeSnapshot } from '../../../src/features/snapshot/work.js'
-import { known, sync } from '../../support/harness/runs.js'
+import { shopsync } from '../../support/harness/call.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { prepareViews, viewRows } from '../../support/harness/views.js'
-import { bothWarehouses, reopen, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
+import { viewRows } from '../../support/harness/views.js'
+import { reopen, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 15, seed: 7, until: '2026-11-20T12:00:00Z' })
 
@@ -30,11 +31,21 @@ async function markThird(
 /** The views of business data; dimensions show deleted records, too, since keys refer to them. */
 const business = views.filter(({ name }) => !/^(dim_.*|freshness|changes.*)$/.test(name))
 
-describe.each(bothWarehouses())('$name', (kind) => {
+const resources = known.list.map(({ resource }) => resource.name)
+
+// The text of a view has the same meaning in both.
+describe.each(warehouses())('$name', (kind) => {
   let warehouse: Warehouse
+  let address: Address
+  const run = async (unlisted: 'keep' | 'leave out', ...words: string[]): Promise<void> => {
+    const config = configure(sandbox, address, resources, { report: { unlisted } })
+    const ended = await shopsync([...words, '--config', config])
+    expect(ended.code, ended.stdout + ended.stderr).toBe(0)
+  }
   beforeAll(async () => {
-    warehouse = await reopen(await kind.viewed())
-    await sync(sandbox, warehouse)
+    address = await kind.viewed()
+    await run('keep', 'sync')
+    warehouse = await reopen(address)
     return () => warehouse.close()
   })
 
@@ -43,10 +54,10 @@ describe.each(bothWarehouses())('$name', (kind) => {
     unlisted: 'keep' | 'leave out',
   ): Promise<Map<string, unknown[]>> {
     if (column) await markThird(warehouse, column)
-    await prepareViews(warehouse, { unlisted })
+    await run(unlisted, 'migrate')
     const found = new Map<string, unknown[]>()
     for (const { name } of business) found.set(name, (await viewRows(warehouse, name)).map(withoutNow))
-    await writeSnapshot(warehouse, { model: known, unlisted, tenants: null })
+    await run(unlisted, 'snapshot')
     const snapshot = await rowsOf(warehouse, 'daily_snapshots')
     found.set(
       'daily_snapshots',
@@ -74,7 +85,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('a change of the setting makes the views again', async () => {
     await markThird(warehouse, '_unlisted_at')
     const orders = async (unlisted: 'keep' | 'leave out'): Promise<number> => {
-      await prepareViews(warehouse, { unlisted })
+      await run(unlisted, 'migrate')
       return (await viewRows(warehouse, 'orders')).length
     }
     const all = await orders('keep')

@@ -8,7 +8,7 @@ import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { ask } from '../../support/harness/views.js'
-import { bothWarehouses, readMeta, reopen, storeMeta } from '../../support/harness/warehouse.js'
+import { readMeta, reopen, storeMeta, warehouses } from '../../support/harness/warehouse.js'
 
 /** What a vehicle has, and what the view shows of it. */
 const cases: readonly (readonly [fields: Record<string, unknown>, shown: readonly unknown[]])[] = [
@@ -25,7 +25,7 @@ const cases: readonly (readonly [fields: Record<string, unknown>, shown: readonl
 
 const resources = ['vehicles', 'repair_orders']
 
-describe.each(bothWarehouses())('$name', (kind) => {
+describe.each(warehouses())('$name', (kind) => {
   let sandbox: Sandbox
   let address: Address
   beforeAll(async () => {
