@@ -5,8 +5,6 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { copyStep } from '../../../src/features/copy/words.js'
-import type { CopyReport } from '../../../src/features/copy/work.js'
 import { type Ended, shopsync } from '../../support/harness/call.js'
 import { type Place, viewedPlace } from '../../support/harness/place.js'
 import { spawned } from '../../support/harness/process.js'
@@ -63,15 +61,6 @@ const targets: [string, () => readonly string[]][] = [
   ['postgres', () => ['--to', '${POSTGRES}', '--to-schema', `t_${randomBytes(6).toString('hex')}`]],
 ]
 
-test('the progress line: a realistic time to go, the pass, the table', () => {
-  const at = { pass: 'copying', table: 'notes', tables: 3, allTables: 60, rows: 250, allRows: 1000 } as const
-  expect(copyStep(at, 500)).toBe('copying notes (4 of 60)')
-  expect(copyStep(at, 10_000)).toBe('about 30 s to go, copying notes (4 of 60)')
-  expect(copyStep({ ...at, pass: 'comparing', rows: 999, tables: 60 }, 40_000)).toBe(
-    'about 0.0 s to go, comparing notes (60 of 60)',
-  )
-})
-
 describe.each(targets)('to %s', (name, words) => {
   const to = words()
   const env = { COPY: `copy-${name}`, POSTGRES: postgresUrl() }
@@ -89,7 +78,7 @@ describe.each(targets)('to %s', (name, words) => {
     expect(killed.signal).toBe('SIGKILL')
     const again = await run(['copy', ...to, '--json'], env)
     expect(again.code, again.stderr).toBe(0)
-    const report = again.json<CopyReport>()
+    const report = again.json<{ tables: { table: string }[] }>()
     expect(report).toMatchObject({ status: 'ok', quarantined: 0, left_out: [] })
     expect(report.tables.find(({ table }) => table === 'repair_orders')).toMatchObject({
       rows: 24,
@@ -125,13 +114,41 @@ test('SIGTERM ends it with 143, and it prints what to type', async () => {
   expect(again.stdout).toContain('every value compared')
 })
 
+const secret = 'postgres://me:${PGPASSWORD}@db/x'
 test.each([
-  [[], 'Found no --to, expected the address of the copy'],
-  [['--to', 'sqlite:./data/warehouse.db'], 'Both sides are'],
-])('%j: exit 2, nothing made', async (words, message) => {
-  const ended = await run(['copy', ...words])
-  expect(ended.stderr).toContain(message)
+  [[], 'Found no --to, expected the address of the copy', '--to sqlite:./copy.db'],
+  [
+    ['--to', 'copy.db'],
+    'as --to, expected "sqlite:PATH" or "postgres://USER@HOST/DATABASE"',
+    '--to sqlite:./copy.db',
+  ],
+  [['--to', 'sqlite:${NOWHERE}'], 'the environment variable NOWHERE is not set', 'export NOWHERE'],
+  [['--to', 'postgres://me:${EMPTY}@db/x'], 'the environment variable EMPTY is empty', 'export EMPTY'],
+  [['--to', `${secret}?sslmode=prefer`], 'Found sslmode=prefer as --to', 'sslmode=verify-full'],
+  [
+    ['--to', 'sqlite:./copy.db', '--to-schema', 'x'],
+    'Found a schema as --to-schema, expected none, because SQLite has no schemas',
+    '',
+  ],
+  [['--to', 'postgres://db/x', '--to-schema', 'No'], 'Found "No" as --to-schema', '--to-schema shopsync'],
+  [
+    ['--to', secret, '--to-schema', 'shopsync_analytics'],
+    'Found shopsync_analytics, the schema of the views',
+    '--to-schema shopsync_copy',
+  ],
+  [
+    ['--to', 'jdbc:postgresql:x'],
+    'begins with "jdbc:"',
+    "--to 'postgres://USER:PASSWORD@HOST:PORT/DATABASE'",
+  ],
+  [['--to', 'sqlite:./data/warehouse.db'], 'Both sides are', ''],
+])('%j: exit 2, nothing made, what to type, and no secret', async (words, message, hint) => {
+  const ended = await run(['copy', ...words], { PGPASSWORD: 'geheim', EMPTY: '' })
   expect(ended.code).toBe(2)
+  expect(ended.stderr).toContain(message)
+  expect(ended.stderr).toContain(hint)
+  expect(ended.stderr).not.toContain('geheim')
+  expect(existsSync(join(here.folder, 'copy.db'))).toBe(false)
 })
 
 test('without a warehouse: exit 2, and none is made', async () => {

@@ -2,9 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { CopyProgress } from '../../../src/features/copy/passes.js'
-import { readReport } from '../../../src/features/report/read/read.js'
-import type { Address } from '../../support/harness/place.js'
+import { shopsync } from '../../support/harness/call.js'
+import { type Address, configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { refusal } from '../../support/harness/server.js'
 import {
@@ -38,32 +37,20 @@ describe.each(bothWarehouses())('into $name', (kind) => {
   test('is refused by every other command until it is complete', async () => {
     const to = kind.address()
     const begun = copyInto(from, to, {
-      onProgress: ({ pass }: CopyProgress) => {
+      onProgress: ({ pass }) => {
         if (pass === 'comparing') throw new Crash()
       },
     })
     await expect(begun).rejects.toThrow(Crash)
     const half = await reopen(to, rich)
-    for (const asked of [() => plannedChanges(half), () => migrate(half)])
-      expect(await refusal(asked())).toMatchObject({
-        exitCode: 2,
-        message: expect.stringContaining(`is an unfinished copy of sqlite:`),
-        hint: expect.stringContaining('shopsync copy'),
-      })
     await half.write([half.db.deleteFrom('sync_cursors').compile()])
-    const early = readReport({
-      warehouse: half,
-      label: 'x',
-      source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId },
-      schema: undefined,
-      timeZone: 'UTC',
-      deletesUncheckedAfterMs: 1000,
-      staleAfterMs: 1,
-      tenants: null,
-      nowMicros: 0n,
-    })
-    expect(await refusal(early)).toMatchObject({ exitCode: 2 })
     await half.close()
+    const config = configure(sandbox, to, ['notes'])
+    for (const words of [['migrate'], ['sync'], ['plan'], ['report', '--out', '/dev/null']]) {
+      const refused = await shopsync([...words, '--config', config])
+      expect([words, refused.code]).toEqual([words, 2])
+      expect(refused.stderr).toMatch(/is an unfinished copy of sqlite:[\s\S]*shopsync copy/)
+    }
     const stranger = await original(sandbox, bothWarehouses()[0]!)
     expect(await refusal(copyInto(stranger, to))).toMatchObject({
       exitCode: 2,
@@ -201,7 +188,7 @@ it('compares in the same order with a database of another language', async () =>
   )
   await warehouse.close()
   const half = copyInto(from, to, {
-    onProgress: ({ pass }: CopyProgress) => {
+    onProgress: ({ pass }) => {
       if (pass === 'comparing') throw new Crash()
     },
   })

@@ -10,6 +10,7 @@ import {
   type Passage,
   Unfit,
 } from '../../../src/features/copy/copyvalues.js'
+import { copyStep } from '../../../src/features/copy/words.js'
 
 const toPostgres: Passage = { from: 'double', to: 'numeric' }
 const toSqlite: Passage = { from: 'numeric', to: 'double' }
@@ -143,4 +144,13 @@ const odd: [Kind, unknown, unknown][] = [
 
 it.each(odd)('%s: %o is converted, or refused with a reason', (kind, value, expected) => {
   expect(carrierOf(kind, toPostgres)(value as never)).toEqual(expected)
+})
+
+it('the progress line: a realistic time to go, the pass, the table', () => {
+  const at = { pass: 'copying', table: 'notes', tables: 3, allTables: 60, rows: 250, allRows: 1000 } as const
+  expect(copyStep(at, 500)).toBe('copying notes (4 of 60)')
+  expect(copyStep(at, 10_000)).toBe('about 30 s to go, copying notes (4 of 60)')
+  expect(copyStep({ ...at, pass: 'comparing', rows: 999, tables: 60 }, 40_000)).toBe(
+    'about 0.0 s to go, comparing notes (60 of 60)',
+  )
 })

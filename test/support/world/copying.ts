@@ -12,11 +12,12 @@ import { openWarehouse, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { Between } from './between.js'
 
 /** Configured columns, and versions that are kept. */
-export const rich: Model = model(resources, {
+export const richSettings = {
   vehicles: { columns: { vin: 'text', miles: 'number' }, history: true },
   repair_orders: { history: true },
   notes: { history: true },
-})
+} as const
+export const rich: Model = model(resources, richSettings)
 
 /** A tenant with odd records, and one whose list was read halfway. */
 export const oddTenant = 900
