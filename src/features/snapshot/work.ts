@@ -72,7 +72,7 @@ const key: readonly string[] = ['tenant_id', 'shop_id', 'day']
  * Stores today's state of each shop in `daily_snapshots`: the API keeps no history, and what isn't stored now can never
  * be charted. A second snapshot on the same day replaces the first. Returns for how many shops a row was written.
  */
-export async function writeSnapshot(
+async function writeSnapshot(
   warehouse: Warehouse,
   options: ViewSettings & {
     /** null: all. */

@@ -1,63 +1,13 @@
 /** The datasets for Superset: an archive that unzip can read, in the form that Superset's import checks. */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { parse } from 'yaml'
 import { isSummable } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
-import { describeModel } from '../../../src/features/dictionary/describe.js'
-import { toSuperset } from '../../../src/features/dictionary/supersetexport.js'
-import { known } from '../../support/harness/runs.js'
-import { scratch } from '../../support/harness/scratch.js'
-import { biToolsOf } from '../../support/harness/warehouse.js'
+import { dictionary, supersetArchive, supersetOf } from '../../support/harness/dictionary.js'
+import { configure } from '../../support/harness/place.js'
 
-const dictionary = describeModel(
-  known.list.map(({ resource }) => resource),
-  known.state,
-)
-
-interface Column {
-  readonly column_name: string
-  readonly type: string
-  readonly is_dttm: boolean
-  readonly python_date_format: string | null
-}
-interface Dataset {
-  readonly table_name: string
-  readonly schema: string
-  readonly uuid: string
-  readonly database_uuid: string
-  readonly main_dttm_col: string | null
-  readonly columns: readonly Column[]
-  readonly sql?: string
-  readonly metrics: readonly {
-    readonly metric_name: string
-    readonly expression: string
-    readonly d3format?: string
-  }[]
-}
-
-/** Superset opens archives with Python. */
-const unzip = [
-  '-c',
-  'import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; z.extractall(sys.argv[2])',
-]
-
-async function unpacked(url: string) {
-  const folder = scratch()
-  const archive = join(folder, 'datasets.zip')
-  const { superset: target } = await biToolsOf({ url, schema: 'shops' })
-  writeFileSync(archive, toSuperset(dictionary, target))
-  mkdirSync(join(folder, 'out'))
-  execFileSync('python3', [...unzip, archive, join(folder, 'out')])
-  const at = (...names: string[]): string => join(folder, 'out/shopsync', ...names)
-  const read = <T>(...names: string[]): T => parse(readFileSync(at(...names), 'utf8')) as T
-  const datasets = readdirSync(at('datasets/shopsync')).map((name) =>
-    read<Dataset>('datasets/shopsync', name),
-  )
-  return { read, datasets }
-}
+const { tables: described } = await dictionary()
+const nowhere = { url: 'http://127.0.0.1:9', partnerId: '1', secret: 'x' }
+const configOf = (url: string): string => configure(nowhere, { url, schema: 'shops' }, [])
 
 describe.each([
   ['sqlite', 'sqlite:/data/warehouse.db', 'sqlite:////data/warehouse.db', 'main'],
@@ -67,8 +17,8 @@ describe.each([
     'postgresql+psycopg2://bi:XXXXXXXXXX@db.example:5433/shop?sslmode=require',
     'shops_analytics',
   ],
-])('of %s', async (name, url, uri, schema) => {
-  const { read, datasets } = await unpacked(url)
+])('of %s', (name, url, uri, schema) => {
+  const { read, datasets } = supersetOf(configOf(url))
   const database = read<{ sqlalchemy_uri: string; uuid: string; version: string }>('databases/shopsync.yaml')
 
   it("contain the warehouse's relations, every view and no table of the product", () => {
@@ -89,10 +39,10 @@ describe.each([
 
   it('know days and instants, and how to filter by them', () => {
     for (const { table_name, columns, main_dttm_col } of datasets) {
-      const isOwn = dictionary.tables.some((table) => table.name === table_name)
+      const isOwn = described.some((table) => table.name === table_name)
       const relation = isOwn ? table_name : table_name.replace(/_by_.*/, '')
       const of = (kind: string): string[] =>
-        dictionary.tables
+        described
           .find((table) => table.name === relation)!
           .columns.filter((column) => column.kind === kind)
           .map((column) => column.name)
@@ -149,9 +99,9 @@ describe.each([
   it('sum no price, no running total, no distinct count and no balance over days', () => {
     for (const { table_name, metrics: all } of datasets) {
       expect(new Set(all.map(({ metric_name }) => metric_name)).size).toBe(all.length)
-      const isOwn = dictionary.tables.some((table) => table.name === table_name)
+      const isOwn = described.some((table) => table.name === table_name)
       const relation = isOwn ? table_name : table_name.replace(/_by_.*/, '')
-      const { columns } = dictionary.tables.find((table) => table.name === relation)!
+      const { columns } = described.find((table) => table.name === relation)!
       const unsummable = columns.filter((column) => column.kind !== 'id' && !isSummable(column))
       for (const { metric_name, expression: sql } of all) {
         // What a sum adds, without its conditions.
@@ -186,7 +136,7 @@ describe.each([
   })
 })
 
-it('have the same ids whenever they are made, so that a later import replaces them', async () => {
-  const { superset: target } = await biToolsOf({ url: 'sqlite:/data/warehouse.db', schema: '' })
-  expect(toSuperset(dictionary, target).equals(toSuperset(dictionary, target))).toBe(true)
+it('have the same ids whenever they are made, so that a later import replaces them', () => {
+  const config = configOf('sqlite:/data/warehouse.db')
+  expect(supersetArchive(config).equals(supersetArchive(config))).toBe(true)
 })
