@@ -12,7 +12,7 @@ import {
   sync,
 } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { bothWarehouses, open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { bothWarehouses, kept, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { at, live, only, reconcile } from '../../support/world/notes.js'
 
@@ -60,11 +60,12 @@ const refusing = (
 })
 
 describe.each(bothWarehouses())('$name', (kind) => {
+  const place = kept(kind)
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   it('a first load fetches them without an extra request', async () => {
     prepare()
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     expect(only(await sync(sandbox, warehouse, options))).toMatchObject({
       completeness: 'proven',
       requests: 1,
@@ -72,28 +73,26 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(asked()).toEqual(['0001-01-01T00:00:00+12:00'])
     const here = await live(warehouse)
     expect([here.get(5001), here.get(5002), here.size]).toEqual([dotnet, old, 5])
-    await warehouse.close()
   })
 
   test('a list with nothing else is walked, resumed from its watermark and reconciled', async () => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     put(1, dotnet)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     for (let run = 0; run < 2; run++)
       expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ status: 'ok', watermark: dotnet })
     expect(only(await reconcile(sandbox, warehouse, options))).toMatchObject({
       status: 'ok',
       rows_deleted: 0,
     })
-    await warehouse.close()
   })
 
   test.each([false, true])(
     'reconcile counts them, and finds one that is missing (full: %s)',
     async (full) => {
       prepare(1500)
-      const warehouse = await open(kind)
+      const warehouse = await place.open()
       await sync(sandbox, warehouse, options)
       const even = only(await reconcile(sandbox, warehouse, { ...options, full }))
       expect(even).toMatchObject({ status: 'ok', reconciled: { source: 1502, warehouse: 1502, stored: 0 } })
@@ -101,7 +100,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       const report = only(await reconcile(sandbox, warehouse, { ...options, full }))
       expect(report).toMatchObject({ status: 'ok', reconciled: { stored: 1 } })
       expect((await live(warehouse)).get(5001)).toBe(dotnet)
-      await warehouse.close()
     },
   )
 
@@ -110,7 +108,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ['from 1970, where it refuses the year 1', '1970-01-01T00:00:00Z', 3],
   ])('requests %s, and remembers it', async (_, first, tries) => {
     prepare()
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const refused: string[] = []
     // '+' sorts before 'Z'.
     const around = refusing(first, refused)
@@ -119,12 +117,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await rowsOf(warehouse, 'sync_source'))[0]).toMatchObject({ lists_from: first })
     await sync(sandbox, warehouse, { ...around, mode: 'full' })
     expect(refused).toHaveLength(tries - 1)
-    await warehouse.close()
   })
 
   test('records that no updated_after shows are read without it by reconcile --full, which reports that', async () => {
     prepare(150)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const around = { ...refusing('1970-01-01T00:00:00Z'), random: () => 0.5 }
     const told = {
       status: 'failed',
@@ -152,7 +149,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const healed = only(await reconcile(sandbox, warehouse, { ...around, full: true }))
     expect(healed).toMatchObject({ status: 'ok', completeness: 'proven', reason: null, rows_deleted: 2 })
     expect((await rowsOf(warehouse, 'sync_cursors'))[0]?.remembered).toBeNull()
-    await warehouse.close()
   })
 
   it.each([
@@ -160,12 +156,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ['reconcile', false, 0],
   ])('%s requests the total without updated_after that often', async (_, full, times) => {
     prepare(150)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     sandbox.resetRequests()
     expect(only(await reconcile(sandbox, warehouse, { ...options, full }))).toMatchObject({ status: 'ok' })
     expect(asked().filter((after) => after === null)).toHaveLength(times)
-    await warehouse.close()
   })
 
   test.each([
@@ -174,7 +169,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ['closes the connection', { reason: 'failed' }],
   ] as const)('an API that %s for the year 1 is asked from 1970, which is remembered', async (_, how) => {
     prepare()
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const refused: string[] = []
     const around = refusing('1970-01-01T00:00:00Z', refused, how)
     expect(only(await sync(sandbox, warehouse, around))).toMatchObject({ status: 'ok', rows_upserted: 3 })
@@ -182,12 +177,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(refused).toEqual([beginnings[0], beginnings[0], beginnings[1], beginnings[0]])
     await sync(sandbox, warehouse, { ...around, mode: 'full' })
     expect(refused).toHaveLength(4)
-    await warehouse.close()
   })
 
   test.each([1, 2, 3])('an outage of %s requests loses no record of before 1970', async (requests) => {
     prepare()
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     let asked = 0
     const around: RunOptions['around'] = (source) =>
       new Between(source, async (_, ask) => {
@@ -198,31 +192,28 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await rowsOf(warehouse, 'sync_source'))[0]?.lists_from ?? null).toBeNull()
     expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ status: 'ok' })
     expect((await live(warehouse)).size).toBe(5)
-    await warehouse.close()
   })
 
   test('a list that fails once others were read is not asked from later beginnings', async () => {
     prepare()
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     const refused: string[] = []
     const failing = refusing('9', refused, { reason: 'failed', status: 503 })
     await sync(sandbox, warehouse, { ...failing, mode: 'full' })
     expect(new Set(refused)).toEqual(new Set([beginnings[0]]))
-    await warehouse.close()
   })
 
   test.each([says422, { reason: 'refused', status: 400 }, { reason: 'failed', status: 503 }] as const)(
     'an API that refuses every list fails its cursor: %o',
     async (how) => {
       prepare()
-      const warehouse = await open(kind)
+      const warehouse = await place.open()
       const refused: string[] = []
       expect(only(await sync(sandbox, warehouse, refusing('9', refused, how)))).toMatchObject({
         status: 'failed',
       })
       expect(new Set(refused)).toEqual(new Set(beginnings))
-      await warehouse.close()
     },
   )
 })

@@ -1,5 +1,5 @@
 /** Which tenants are granted: the results of an odd list of authorizations, a revocation and a 404. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { type Rule, template } from '../../../src/sandbox/index.js'
 import {
@@ -12,8 +12,8 @@ import {
   syncInOrder,
 } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
-import { wipe } from '../../support/world/through.js'
+import { kept, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 beforeEach(() => {
@@ -42,12 +42,11 @@ async function forget(warehouse: Warehouse, tenantId: number): Promise<void> {
 }
 
 describe.each(warehouses())('$name', (kind) => {
+  const place = kept(kind)
   let warehouse: Warehouse
-  beforeAll(async () => {
-    warehouse = await open(kind)
+  beforeEach(async () => {
+    warehouse = await place.open()
   })
-  beforeEach(() => wipe(warehouse))
-  afterAll(() => warehouse.close())
 
   it('a mistyped tenant leaves no run behind', async () => {
     await run(warehouse)
@@ -106,7 +105,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   const all = { resource: 'authorizations' } as const
-  it.each([
+  const odd = [
     ['total_pages of 1', 29, [{ when: all, fault: { kind: 'pages', to: 1 } }], 2, null],
     ['total_pages of 0', 29, [{ when: all, fault: { kind: 'pages', to: 0 } }], 2, null],
     ['total_pages rounded down', 29, [{ when: all, fault: { kind: 'pages', floor: true } }], 2, null],
@@ -135,7 +134,8 @@ describe.each(warehouses())('$name', (kind) => {
       4,
       'grants_incomplete',
     ],
-  ] as const)(
+  ] as const
+  it.each(someOf(2, odd))(
     'authorizations with %s: every tenant is walked, and nobody is revoked',
     async (_, more, rules, requests, reason) => {
       for (let id = 103; id < 103 + more; id++) sandbox.store.addTenant({ id })
@@ -397,8 +397,10 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
+const alone = kept(warehouses()[0]!)
+
 it('if one reading lacks an authorization and one shows it twice, each authorization counts once', async () => {
-  const warehouse = await open(warehouses()[0]!)
+  const warehouse = await alone.open()
   await sync(sandbox, warehouse, { resources: ['notes'] })
   // Both records on the page are the same authorization: the total is reached, but tenant 102 isn't shown.
   sandbox.script([
@@ -413,5 +415,4 @@ it('if one reading lacks an authorization and one shows it twice, each authoriza
   const report = await sync(sandbox, warehouse, { resources: ['notes'] })
   expect(report).toMatchObject({ status: 'partial', reason: 'grants_incomplete' })
   expect(await revokedOf(warehouse)).toEqual([])
-  await warehouse.close()
 })

@@ -8,7 +8,7 @@ import { template } from '../../../src/sandbox/index.js'
 import { latenessOf, overlapOf, type RunOptions, type Source, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusOf } from '../../support/harness/status.js'
-import { open, readLateness, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { kept, readLateness, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { HandClock } from '../../support/world/clocks.js'
 import { lose, only, reconcile } from '../../support/world/notes.js'
@@ -44,9 +44,10 @@ const measured = async (warehouse: Warehouse) =>
   latenessOf(await readLateness(warehouse, later(0))).get('notes')
 
 describe.each(warehouses())('$name', (kind) => {
+  const place = kept(kind)
   it('complete_through moves with every walk, even if the list does not change', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     expect(await cursorOf(warehouse)).toMatchObject({ complete_through: later(-1), watermark: later(-3600) })
     wait(7200)
@@ -58,25 +59,22 @@ describe.each(warehouses())('$name', (kind) => {
       // The first load has seen everything there is; later walks don't see deletions.
       deletes_checked_at: later(0),
     })
-    await warehouse.close()
   })
 
   it('a first load does not check for deletions if there were rows here, or if it was not proven', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     const anew = { watermark: null, deletes_checked_at: null }
     await warehouse.db.updateTable('sync_cursors').set(anew).execute()
     await sync(sandbox, warehouse, options)
     expect(await cursorOf(warehouse)).toMatchObject({ completeness: 'proven', deletes_checked_at: null })
-    await warehouse.close()
-    const countless = await open(kind)
+    const countless = await place.open()
     const uncounted = (source: Source): Source =>
       new Between(source, async (_request, ask) => ({ ...(await ask()), total: undefined }) as never)
     const found = only(await sync(sandbox, countless, { ...options, around: uncounted }))
     expect(found?.completeness).toBe('unproven')
     expect(await cursorOf(countless)).toMatchObject({ deletes_checked_at: null })
-    await countless.close()
   })
 
   it.each([
@@ -88,26 +86,24 @@ describe.each(warehouses())('$name', (kind) => {
     clock.skew = BigInt(skew) * 1_000_000n
     const dateless = (source: Source): Source =>
       new Between(source, async (_request, ask) => ({ ...(await ask()), serverDate: undefined }))
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, { ...options, ...(!isDated && { around: dateless }) })
     expect(await cursorOf(warehouse)).toMatchObject({ complete_through: later(through) })
-    await warehouse.close()
   })
 
   it('a walk that takes some time is complete through its first response', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     for (let id = 100; id < 250; id++) put(id, later(1))
     wait(60)
     await sync(sandbox, warehouse, { ...options, around: slowly, readAhead: 0 })
     expect(await cursorOf(warehouse)).toMatchObject({ walked_at: later(70), complete_through: later(59) })
-    await warehouse.close()
   })
 
   it('a record that comes late is measured, sets complete_through back, and shows in status', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     put(6, later(-1))
     await sync(sandbox, warehouse, options)
     wait(60)
@@ -134,12 +130,11 @@ describe.each(warehouses())('$name', (kind) => {
       complete_through: later(3560),
       complete_through_before: null,
     })
-    await warehouse.close()
   })
 
   it('records that came back from deletion, or that an unproven walk left out, are not late', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     put(6, later(-1))
     await sync(sandbox, warehouse, options)
     sandbox.store.remove(1, 'notes', 5)
@@ -154,12 +149,11 @@ describe.each(warehouses())('$name', (kind) => {
     put(9, later(-40))
     await sync(sandbox, warehouse, options)
     expect((await measured(warehouse))?.largestMicros ?? 0).toBe(0)
-    await warehouse.close()
   })
 
   it('records that were counted but not shown, or lost and read again with the whole list, are not late', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     wait(60)
     await lose(warehouse, [3])
@@ -174,24 +168,22 @@ describe.each(warehouses())('$name', (kind) => {
     odd.heal()
     expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ rows_upserted: 1 })
     expect((await measured(warehouse))?.largestMicros ?? 0).toBe(0)
-    await warehouse.close()
   })
 
   it('for a list that shows a record twice, lateness is measured as for any other', async () => {
     prepare(5)
     sandbox.store.collection(1, 'notes').odd.twice.set(3, 1)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ reason: 'listed_twice' })
     wait(60)
     put(6, later(-100))
     await sync(sandbox, warehouse, options)
     expect(await measured(warehouse)).toMatchObject({ largestMicros: 100_000_000 })
-    await warehouse.close()
   })
 
   it('reconcile reports when deletions were checked, and records that only it found are counted separately', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, { ...options, overlapMs: 1000 })
     wait(60)
     put(6, later(-7200))
@@ -205,7 +197,6 @@ describe.each(warehouses())('$name', (kind) => {
     wait(60)
     await sync(sandbox, warehouse, { ...options, overlapMs: 1000 })
     expect(await cursorOf(warehouse)).toMatchObject({ complete_through: later(140 - 7270) })
-    await warehouse.close()
   })
 
   const day = 86_400
@@ -219,7 +210,7 @@ describe.each(warehouses())('$name', (kind) => {
     async (resource) => {
       prepare(0)
       for (let id = 1; id <= 5; id++) sandbox.store.put(1, resource, template(resource, id, later(id - 10)))
-      const warehouse = await open(kind)
+      const warehouse = await place.open()
       const own = { ...options, resources: [resource], overlapMs: 300_000 }
       await sync(sandbox, warehouse, own)
       expect(await headlineOf(warehouse, resource)).toContain('all fresh')
@@ -242,7 +233,6 @@ describe.each(warehouses())('$name', (kind) => {
       wait(3600)
       await sync(sandbox, warehouse, own)
       expect(await headlineOf(warehouse, resource)).toContain('all fresh')
-      await warehouse.close()
     },
   )
 
@@ -266,7 +256,7 @@ describe.each(warehouses())('$name', (kind) => {
     ],
   ])('a record that was %s is not late', async (_, away, back) => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const own = { ...options, overlapMs: 1000 }
     await sync(sandbox, warehouse, own)
     wait(60)
@@ -279,12 +269,11 @@ describe.each(warehouses())('$name', (kind) => {
       went_back: 0,
     })
     expect((await measured(warehouse))?.reconciled.records ?? 0).toBe(0)
-    await warehouse.close()
   })
 
   it('rows that vanished from the warehouse are not late', async () => {
     prepare(300)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     // One is requested by its id; for thirty, a list of everything costs less.
     for (const lost of [[2], Array.from({ length: 30 }, (_, i) => 7 * (i + 1))]) {
@@ -294,30 +283,27 @@ describe.each(warehouses())('$name', (kind) => {
       expect(only(report)).toMatchObject({ status: 'ok', reconciled: { stored: lost.length } })
     }
     expect(await rowsOf(warehouse, 'sync_lateness')).toEqual([])
-    await warehouse.close()
   })
 
   it('a stamp before 1970 does not show how late its record is', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     wait(60)
     put(6, '0001-01-01T00:00:00.000000Z')
     expect(only(await reconcile(sandbox, warehouse, options))).toMatchObject({ reconciled: { stored: 1 } })
     expect(await rowsOf(warehouse, 'sync_lateness')).toEqual([])
-    await warehouse.close()
   })
 
   it('a list of names is complete through its request, including deletions', async () => {
     prepare(0)
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['Cash'])
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, { ...options, resources: ['customer_payment_types'] })
     expect(await cursorOf(warehouse, 'customer_payment_types')).toMatchObject({
       complete_through: later(-1),
       deletes_checked_at: later(0),
     })
-    await warehouse.close()
   })
 })
 

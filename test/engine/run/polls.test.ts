@@ -6,7 +6,7 @@ import { withDelays } from '../../../src/features/targets/tables.js'
 import { template } from '../../../src/sandbox/index.js'
 import { polled, type RunOptions, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { kept, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { HandClock } from '../../support/world/clocks.js'
 import { only } from '../../support/world/notes.js'
 
@@ -43,12 +43,13 @@ async function quiet(warehouse: Warehouse) {
   return { since: row?.quiet_since, polls: Number(row?.quiet_polls), usual: Number(row?.usual_news) }
 }
 
-const kept = (hours: number): number => Math.exp(-hours / 168)
+const weight = (hours: number): number => Math.exp(-hours / 168)
 
 describe.each(warehouses())('$name', (kind) => {
+  const place = kept(kind)
   it('a poll adds what it found and the hours since the last one; older data weighs less', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     expect(await polls(warehouse)).toEqual({ polledAt: begin, news: null, unannounced: null, hours: null })
     wait(2)
@@ -58,13 +59,13 @@ describe.each(warehouses())('$name', (kind) => {
     wait(168)
     expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ requests: 1, rows_upserted: 0 })
     const { news, hours } = await polls(warehouse)
-    expect(news).toBeCloseTo(3 * kept(168), 5)
-    expect(hours).toBeCloseTo(2 * kept(168) + 168, 5)
+    expect(news).toBeCloseTo(3 * weight(168), 5)
+    expect(hours).toBeCloseTo(2 * weight(168) + 168, 5)
   })
 
   it('one import counts as 20; several pages are one poll', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     wait(1)
     for (let id = 10; id < 260; id++) put(id, later(1800 + id))
@@ -74,7 +75,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('first loads, --full and lists that are read again do not count', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     wait(3)
     put(7, later(3600))
@@ -89,7 +90,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('a clock that jumps ahead by years, and back again, leaves an estimate that recovers', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     clock.skew = 3_000_000_000_000_000n
     await sync(sandbox, warehouse, options)
@@ -103,7 +104,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('a poll after one whose clock was ahead counts nothing, since its interval is unknown', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     wait(2)
     clock.skew = 86_400_000_000n
@@ -120,12 +121,12 @@ describe.each(warehouses())('$name', (kind) => {
     await sync(sandbox, warehouse, options)
     const { news, hours } = await polls(warehouse)
     expect(news).toBe(1)
-    expect(hours).toBeCloseTo(26 * kept(1) + 1, 5)
+    expect(hours).toBeCloseTo(26 * weight(1) + 1, 5)
   })
 
   it('complete polls that find nothing count since the last one that found something', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const round = async (): Promise<string> => {
       wait(1)
       return String(only(await sync(sandbox, warehouse, options))?.completeness)
@@ -164,7 +165,7 @@ describe.each(warehouses())('$name', (kind) => {
     prepare(1)
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash'])
     const names = { ...options, resources: ['customer_payment_types'] }
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, names)
     wait(1)
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash', 'card', 'check'])
@@ -174,7 +175,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it("with targets, each change counts as met or missed by the source's clock", async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const arrived = countDelays({ targetOf: () => 1_800_000 })
     const counted = { ...options, arrived }
     await sync(sandbox, warehouse, counted)
@@ -195,7 +196,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('without targets, nothing is counted by target', async () => {
     prepare(2)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     put(3, later(60))
     wait(1)

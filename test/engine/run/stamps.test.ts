@@ -7,7 +7,7 @@ import type { Rule } from '../../../src/sandbox/script/rules.js'
 import { depsOf, type RunOptions, type Source, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusOf } from '../../support/harness/status.js'
-import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { kept, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { HandClock } from '../../support/world/clocks.js'
 import { live, liveIds, only } from '../../support/world/notes.js'
@@ -40,10 +40,11 @@ const dateless = (source: Source): Source =>
   new Between(source, async (_, ask) => ({ ...(await ask()), serverDate: undefined }))
 
 describe.each(warehouses())('$name', (kind) => {
+  const place = kept(kind)
   it('one record dated 2099 hides no later change, and is named, warned about once and counted', async () => {
     prepare(5)
     put(9, far)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const notices: [string, Record<string, unknown>][] = []
     const first = only(await sync(sandbox, warehouse, { ...options, notices }))
     expect(first).toMatchObject({
@@ -62,13 +63,12 @@ describe.each(warehouses())('$name', (kind) => {
     expect(notices.filter(([message]) => message.startsWith('Records are stamped ahead'))).toHaveLength(1)
     const [cursor] = (await status(warehouse)).cursors
     expect(cursor).toMatchObject({ state: 'ok', stamps_ahead: { records: 1, until: far } })
-    await warehouse.close()
   })
 
   it('a stamp less than a minute ahead is not reported; both are forgotten when their time has come', async () => {
     prepare(5)
     put(8, later(59))
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ reason: null, watermark: begin })
     put(9, later(600))
     expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ reason: 'future_stamps' })
@@ -78,7 +78,6 @@ describe.each(warehouses())('$name', (kind) => {
       watermark: later(600),
     })
     expect((await status(warehouse)).cursors[0]).toMatchObject({ stamps_ahead: null })
-    await warehouse.close()
   })
 
   it.each([
@@ -94,37 +93,34 @@ describe.each(warehouses())('$name', (kind) => {
     prepare(5, script)
     put(6, later(-60))
     clock.skew = skew
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const watermark = only(await sync(sandbox, warehouse, options))?.watermark ?? ''
     expect(watermark.slice(0, 19)).toBe(most.slice(0, 19))
-    await warehouse.close()
   })
 
   it('a Date names a whole second: stamps within it are trusted', async () => {
     prepare(5)
     wait(0.9)
     put(6, '2026-03-01T00:00:00.500000Z')
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     expect(only(await sync(sandbox, warehouse, options))?.watermark).toBe('2026-03-01T00:00:00.500000Z')
-    await warehouse.close()
   })
 
   it('more than a page ahead is read twice, and repaired', async () => {
     prepare(20)
     for (let id = 100; id < 350; id++) put(id, later(3600 + id))
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const report = only(await sync(sandbox, warehouse, options))
     // Three pages, the first again, and the other two again.
     expect(report).toMatchObject({ completeness: 'repaired', reason: 'future_stamps', requests: 6 })
     expect(report?.watermark).toBe(begin)
     expect(await liveIds(warehouse)).toHaveLength(270)
-    await warehouse.close()
   })
 
   it('a record that slips among those ahead is found by the second reading', async () => {
     prepare(20)
     for (let id = 100; id < 350; id++) put(id, later(3600 + id))
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     let lists = 0
     const off = sandbox.onRequest(({ resource }) => {
       if (resource !== 'notes' || ++lists !== 2) return
@@ -137,13 +133,12 @@ describe.each(warehouses())('$name', (kind) => {
     expect(report).toMatchObject({ status: 'ok', completeness: 'repaired' })
     const here = await live(warehouse)
     for (const id of sandbox.store.ids(1, 'notes')) expect(here.has(id), String(id)).toBe(true)
-    await warehouse.close()
   })
 
   it('records that arrive while the list is read are read too, below a record in the far future', async () => {
     prepare(250)
     put(999, far)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const off = sandbox.onRequest(({ resource, page }) => {
       if (resource !== 'notes' || page !== 3) return
       off()
@@ -154,13 +149,12 @@ describe.each(warehouses())('$name', (kind) => {
     // Without another reading: the closing pages contain all of them.
     expect(report).toMatchObject({ completeness: 'proven', watermark: begin })
     expect(await liveIds(warehouse)).toHaveLength(401)
-    await warehouse.close()
   })
 
   it('progress with a ceiling ahead of the clocks is not resumed', async () => {
     prepare(350)
     put(999, far)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const stop = new AbortController()
     const off = sandbox.onRequest(({ resource, page }) => {
       if (resource === 'notes' && page === 3) stop.abort()
@@ -171,12 +165,11 @@ describe.each(warehouses())('$name', (kind) => {
     clock.skew = 0n
     const report = only(await sync(sandbox, warehouse, options))
     expect(report).toMatchObject({ status: 'ok', watermark: begin })
-    await warehouse.close()
   })
 
   it('a stored watermark ahead of both clocks is void: the newest sound one counts', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     wait(7200)
     put(9, far)
@@ -200,12 +193,11 @@ describe.each(warehouses())('$name', (kind) => {
     expect(floors).toHaveLength(2)
     expect(floors[1]).toBe('2026-02-28T22:58:59.999999Z')
     expect(await liveIds(warehouse)).toEqual([1, 2, 3, 4, 5, 9, 10])
-    await warehouse.close()
   })
 
   it('a stored watermark ahead of both clocks is void: without a sound one everything is read', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     await warehouse.write([
       warehouse.db.updateTable('sync_cursors').set({ watermark: far }).compile(),
@@ -217,12 +209,11 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await live(warehouse)).toEqual(
       new Map(sandbox.store.all(1, 'notes').map(({ id, updated_at }) => [Number(id), String(updated_at)])),
     )
-    await warehouse.close()
   })
 
   it('verify does not trust a stored watermark ahead of both clocks, and reports it', async () => {
     prepare(5)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     await warehouse.write([warehouse.db.updateTable('sync_cursors').set({ watermark: far }).compile()])
     wait(7200)
@@ -242,7 +233,6 @@ describe.each(warehouses())('$name', (kind) => {
     ])
     expect((await rowsOf(warehouse, 'sync_cursors'))[0]).toMatchObject({ watermark: far })
     await close()
-    await warehouse.close()
   })
 
   const year = 365n * 86_400_000_000n
@@ -256,7 +246,7 @@ describe.each(warehouses())('$name', (kind) => {
     'a stamp a year ahead of a clock that is a year ahead (%s) hides nothing once the clock is right again',
     async (_, both, own, around) => {
       prepare(5)
-      const warehouse = await open(kind)
+      const warehouse = await place.open()
       const asked = { ...options, ...(around && { around }) }
       await sync(sandbox, warehouse, asked)
       wait(3600)
@@ -285,25 +275,23 @@ describe.each(warehouses())('$name', (kind) => {
       const choice = { tenants: null, resources: ['notes'] }
       expect((await runVerify(deps, choice, { full: false, sample: 0 })).status).toBe('equal')
       await close()
-      await warehouse.close()
     },
   )
 
   it('a stored watermark ahead of our clock only is kept', async () => {
     prepare(5)
     put(6, later(-60))
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     await sync(sandbox, warehouse, options)
     clock.skew = -3_600_000_000n
     const report = only(await sync(sandbox, warehouse, options))
     expect(report).toMatchObject({ status: 'ok', watermark: later(-60), records: 1 })
-    await warehouse.close()
   })
 
   it('would notice a watermark that believes all stamps (mutant)', async () => {
     prepare(5)
     put(9, far)
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const believing: RunOptions = { ...options, around: dateless }
     clock.skew = BigInt(Date.parse('2100-01-01') - Date.parse(begin)) * 1000n
     await sync(sandbox, warehouse, believing)
@@ -311,6 +299,5 @@ describe.each(warehouses())('$name', (kind) => {
     put(10, later(1800))
     await sync(sandbox, warehouse, believing)
     expect(await liveIds(warehouse)).not.toContain(10)
-    await warehouse.close()
   })
 })

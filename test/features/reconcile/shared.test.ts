@@ -2,7 +2,7 @@
  * Services that two live orders show (docs/reconcile.md): the source is queried once, by id, for the order that was
  * shown earlier, and what is still double is counted. Two tenants have orders and services with the same ids.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { parseInt64 } from '../../../src/engine/base/int64.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
@@ -21,7 +21,8 @@ import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusOf } from '../../support/harness/status.js'
 import { ask, prepareViews } from '../../support/harness/views.js'
 import {
-  describeBothWays,
+  bothWarehouses,
+  kept,
   open,
   rowsOf,
   SharedRows,
@@ -33,7 +34,6 @@ import { compare, expected } from '../../support/oracle/cells.js'
 import { keeping } from '../../support/oracle/versions.js'
 import { HandClock } from '../../support/world/clocks.js'
 import { labor, order, part, type ServiceOfOrder, stamp, storeOrders } from '../../support/world/orders.js'
-import { wipe } from '../../support/world/through.js'
 
 const orders = 'repair_orders'
 type Fields = Readonly<Record<string, unknown>>
@@ -103,13 +103,14 @@ beforeEach(() => {
 })
 afterEach(() => vi.restoreAllMocks())
 
-describeBothWays((kind) => {
+describe.each(bothWarehouses())('$name', (kind) => {
+  const own = kept(kind)
   let warehouse: Warehouse
-  beforeAll(async () => {
-    warehouse = await open(kind)
+  beforeEach(async () => {
+    warehouse = await own.open()
   })
-  beforeEach(() => wipe(warehouse))
-  afterAll(() => warehouse.close())
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
 
   it('requests the order that lost a service without a new stamp', async () => {
     await run(warehouse)
@@ -125,7 +126,7 @@ describeBothWays((kind) => {
     expect(await sharedOf(warehouse)).toEqual({ 7: 0, 8: 0 })
   })
 
-  it('marks the missing order deleted in the same run', async () => {
+  test('marks the missing order deleted in the same run', async () => {
     await run(warehouse)
     move(1, 2, 10)
     move(1, 2, 11)
@@ -143,7 +144,7 @@ describeBothWays((kind) => {
     expect(lookups()).toEqual([])
   })
 
-  it('asks once about a service that two orders have, and again when one of them changes', async () => {
+  test('asks once about a service that two orders have, and again when one of them changes', async () => {
     put(3, [10], 5)
     await run(warehouse)
     expect(lookups()).toEqual(['7/1'])
@@ -167,7 +168,7 @@ describeBothWays((kind) => {
     await expectEqual(warehouse)
   })
 
-  it('leaves the check to the next run if the current one ends before it', async () => {
+  test('leaves the check to the next run if the current one ends before it', async () => {
     await run(warehouse)
     move(1, 2, 10)
     lookups()
@@ -184,12 +185,11 @@ describeBothWays((kind) => {
 })
 
 describe.each(warehouses())('$name', (kind) => {
+  const own = kept(kind)
   let warehouse: Warehouse
-  beforeAll(async () => {
-    warehouse = await open(kind)
+  beforeEach(async () => {
+    warehouse = await own.open()
   })
-  beforeEach(() => wipe(warehouse))
-  afterAll(() => warehouse.close())
 
   it('an idle run queries neither source nor warehouse', async () => {
     await run(warehouse)
@@ -457,25 +457,20 @@ describe.each(warehouses())('$name', (kind) => {
 })
 
 describe('catches a wrong way:', () => {
-  const kind = warehouses()[0]!
+  const own = kept(warehouses()[0]!)
 
   /** What the first tests of this file see, one after the other. */
   async function lose(): Promise<void> {
-    const warehouse = await open(kind)
-    try {
-      await run(warehouse)
-      move(1, 2, 10)
-      await run(warehouse)
-      await expectEqual(warehouse)
-      put(3, [14], 20)
-      await run(warehouse)
-      move(3, 2, 30)
-      sandbox.store.remove(7, orders, 3)
-      await run(warehouse)
-      await expectEqual(warehouse)
-    } finally {
-      await warehouse.close()
-    }
+    const warehouse = await own.open()
+    await run(warehouse)
+    move(1, 2, 10)
+    put(3, [14], 20)
+    await run(warehouse)
+    await expectEqual(warehouse)
+    move(3, 2, 30)
+    sandbox.store.remove(7, orders, 3)
+    await run(warehouse)
+    await expectEqual(warehouse)
   }
 
   it('accepts the right way', async () => {
