@@ -5,7 +5,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type * as send from '../../src/shell/send.js'
-import { targetsOf, textOf } from '../support/harness/tree.js'
+import { filesIn, targetsOf, textOf } from '../support/harness/tree.js'
 import { postgresUrl } from '../support/harness/warehouse.js'
 import { promises } from '../support/mutants/all.js'
 import { brokenProduct, load } from '../support/mutants/brokenproduct.js'
@@ -47,7 +47,8 @@ describe('every premise', () => {
 
 it.each(promises)('the test that notices a program that $broken exists', ({ test, name }) => {
   const suites = targetsOf(test).filter((file) => file.startsWith('test/support/'))
-  expect([test, ...suites].map(textOf).join('\n')).toContain(name)
+  const transcripts = filesIn('test/transcripts', '.txt')
+  expect([...[test, ...suites].map(textOf), ...transcripts].join('\n')).toContain(name)
 })
 
 describe('the tests that promises name', () => {

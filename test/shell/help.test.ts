@@ -37,45 +37,6 @@ test('--help lists every command and the exit codes, and --version shows the ver
   expect((await shopsync(['--version'])).stdout).toBe(`${version}\n`)
 })
 
-test.each([
-  [['sinc'], "Unknown command 'sinc'", 'Did you mean sync?'],
-  [['sync', '--tennant', '4'], "Unknown option '--tennant'", 'Did you mean --tenant?'],
-  [['sync', '--dry-run'], "Unknown option '--dry-run'", 'Type shopsync plan'],
-  [['migrate', '--dry-run'], "Unknown option '--dry-run'", 'Type shopsync plan'],
-  [['status', '--config', '/'], 'Found the folder /', 'Type /config.json'],
-  [['sync', 'now'], 'Too many arguments', 'Type shopsync sync --help'],
-  [['run'], "Missing required argument 'job'", 'Type shopsync run --help'],
-  [['sync', '--log-level', 'loud'], "argument 'loud' is invalid", 'Type shopsync sync --help'],
-  [['dictionary', '--format', 'xml'], "argument 'xml' is invalid", 'Type shopsync dictionary --help'],
-  [
-    ['sandbox', '--read-only-tenant', '7'],
-    'expected a whole number from 101 to 103',
-    '--read-only-tenant 101',
-  ],
-  [['sandbox', '--rate-limit', '0'], 'Found --rate-limit "0"', '--rate-limit 300'],
-  [['sandbox', '--port', 'http'], 'Found --port "http"', 'Type --port 8080'],
-  [[], 'No command was given', 'shopsync --help'],
-])('%j is wrong usage: exit 2', async (words, message, hint) => {
-  const { code, stdout, stderr } = await shopsync(words)
-  expect(code).toBe(2)
-  expect(stdout).toBe('')
-  expect(stderr).toContain(message)
-  expect(stderr).toContain(hint)
-})
-
-test('wrong usage is a JSON document with --json, before or after the command', async () => {
-  for (const words of [
-    ['--json', 'sync', '--nope'],
-    ['sync', '--nope', '--json'],
-  ]) {
-    const { code, json } = await shopsync(words)
-    expect(code).toBe(2)
-    expect(json()).toEqual({
-      error: { message: "Unknown option '--nope'", hint: expect.any(String), exit_code: 2 },
-    })
-  }
-})
-
 /** Files and packages that are loaded as soon as a file is, in the order of discovery. */
 function loadedWith(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen

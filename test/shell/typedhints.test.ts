@@ -3,13 +3,13 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { features } from '../../src/main.js'
 import { commandsOf } from '../../src/shell/features.js'
 import { commandsIn } from '../../src/shell/typedlines.js'
 import { type Place, place } from '../support/harness/place.js'
 import { textsIn } from '../support/harness/texts.js'
-import { filesIn } from '../support/harness/tree.js'
+import { filesIn, textOf } from '../support/harness/tree.js'
 import { someOf } from '../support/world/size.js'
 
 const files = filesIn('src', '.ts').filter((file) => !/^src\/(sandbox|features\/report)\//.test(file))
@@ -47,8 +47,9 @@ test('each flag that a message names is one of its command', () => {
   expect(typed.filter(({ unknown }) => unknown.length > 0)).toEqual([])
 })
 
-/** They stay up, or ask: their own tests run them. */
-const isRunElsewhere = /^(schedule|listen|sandbox|demo|worker|init|run|backfill|grant|revoke)$/
+/** They stay up, ask, or print pages: their own tests run them. */
+const isRunElsewhere =
+  /^(schedule|listen|sandbox|demo|worker|init|run|backfill|grant|revoke|completion|dictionary)$/
 
 /** Others need a name behind them, which the message puts there; `events ring` needs a listener (ring.test.ts). */
 const isWhole = ([name = '', ...rest]: readonly string[]): boolean =>
@@ -67,10 +68,26 @@ const lines = [
   ),
 ]
 
-test.each(someOf(2, lines))('shopsync %s runs', async (line) => {
-  const { code, stderr } = await here.run(...line.split(' '))
-  expect(stderr).not.toMatch(/unknown|too many|missing|should not have happened/)
-  expect([0, 1]).toContain(code)
+/** A command with its flags, whatever their order and values are. */
+const kindOf = (words: readonly string[]): string => {
+  const flags = words.filter((word) => word.startsWith('--') && !/^--(quiet|json|config)$/.test(word))
+  const names = words.slice(
+    0,
+    Math.max(
+      words.findIndex((word) => word.startsWith('-')),
+      0,
+    ) || words.length,
+  )
+  return [...names, ...flags.toSorted()].join(' ')
+}
+const kindOfLine = (line: string): string => kindOf(line.split(' ').slice(line.startsWith('$') ? 2 : 1))
+
+test('each line is played in a transcript, or is an example of the help, which examples.test.ts plays', () => {
+  const texts = filesIn('test/transcripts', '.txt').flatMap((file) => textOf(file).split('\n'))
+  const played = texts.filter((line) => line.startsWith('$ shopsync '))
+  const examples = commandsOf(features).flatMap((command) => command.examples.map(([line]) => line))
+  const known = new Set([...played, ...examples].map(kindOfLine))
+  expect(lines.filter((line) => !known.has(kindOf(line.split(' '))))).toEqual([])
 })
 
 /** `"key": {…}` of the configuration, as messages print it: with a value where they leave one open. */
@@ -104,32 +121,6 @@ async function refusedBy(there: Place, ...words: string[]): Promise<string[]> {
   for (const line of type) expect(hint).toContain(line)
   return type
 }
-
-describe('what a refused command says to type ends the refusal', () => {
-  const ways: [string, string[], (there: Place) => Promise<unknown>][] = [
-    [
-      'tables that only migrate may bring up to date',
-      ['sync'],
-      async (there) => there.configure({ warehouse: { url: 'sqlite:./new.db', autoMigrate: false } }),
-    ],
-    [
-      'a tenant that is forgotten',
-      ['sync', '--tenant', '101'],
-      (there) => there.run('forget', '--tenant', '101', '--yes'),
-    ],
-  ]
-  test.each(ways)('%s: %j', async (_, words, make) => {
-    const there = await place({ tenants: 1, repairOrders: 1 })
-    there.configure({ sync: { resources: ['notes'] } })
-    expect((await there.run('sync', '--quiet')).code).toBe(0)
-    await make(there)
-    const lines = await refusedBy(there, ...words)
-    expect(lines.length).toBeGreaterThan(0)
-    for (const line of lines) expect((await there.run(...line.split(' ').slice(1))).code).toBe(0)
-    expect((await there.run(...words)).code).toBe(0)
-    await there.remove()
-  })
-})
 
 test('a backup beside what belongs to the file before: what is typed as it stands ends the error', async () => {
   const restored = await place({ tenants: 1, repairOrders: 30 })

@@ -39,6 +39,28 @@ test('continues after a failed step, unless its file says stop', async () => {
   here.sandbox.script([])
 })
 
+test('a job counts its steps; the reason of one step is that of the job', async () => {
+  writeJob(here.folder, 'two', { steps: [{ command: 'sync' }, { command: 'verify' }] })
+  expect((await here.run('sync')).code).toBe(0)
+  here.sandbox.store.revoke(101)
+  const report = (await here.run('run', 'two', '--json')).json<RunReport>()
+  expect(report.reason).toBe('no_grants')
+  expect(new Set(report.cursors.map(({ step }) => step))).toEqual(new Set([1, 2]))
+  here.sandbox.store.grant(101)
+})
+
+test('steps of a job make one document, with the requests of all; a value that two of them meet is counted once', async () => {
+  const at = '2026-11-21T00:00:00Z'
+  here.sandbox.store.put(101, 'notes', { id: 1, repair_order_id: 'x', created_at: at, updated_at: at })
+  const step = { command: 'sync', resources: ['notes'], full: true }
+  writeJob(here.folder, 'twice', { steps: [step, step, { command: 'sync', resources: ['statuses'] }] })
+  const report = (await here.run('run', 'twice', '--json')).json<RunReport>()
+  expect(report.quarantined).toBe(1)
+  expect(report.cursors.map(({ resource }) => resource)).toEqual(['notes', 'notes', 'statuses'])
+  // Each step requests the authorizations once, and each cursor once.
+  expect(report.requests).toBe(3 + report.cursors.length)
+})
+
 test('waits for another run as long as its file says', async () => {
   const db = new Database(join(here.folder, 'data/warehouse.db'))
   const expires = new Date(Date.now() + 50_000).toISOString().replace('Z', '000Z')

@@ -222,7 +222,7 @@ export const premises = mutants([
     'someone notices problems',
     'prints nothing with --quiet, not even what needs attention',
     output.method('Output', 'complain', () => () => {}),
-    'test/shell/quiet.test.ts: that fails in a cursor says so in a line',
+    'test/transcripts/transcripts.test.ts: test/transcripts/sync.txt',
   ],
   [
     'commands that only read create nothing',
@@ -235,8 +235,7 @@ export const premises = mutants([
           return this.warehouse()
         },
     ),
-    'test/shell/nowhere.test.ts: exit code',
-    'sqlite',
+    'test/transcripts/transcripts.test.ts: test/transcripts/nowhere.txt',
   ],
   [
     'values in quarantine are counted once',

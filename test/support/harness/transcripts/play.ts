@@ -1,22 +1,13 @@
 /** Plays a transcript: the text as it would be if it were written now. */
 import { shopsync } from '../call.js'
 import { inLines, Stabilizer } from '../documents/stable.js'
-import { root } from '../tree.js'
 import { type Entry, entriesOf, linesOf, type Printed, wordsOf, written } from './script.js'
 import { retold } from './tables.js'
-import { changeWorld } from './vocabulary.js'
+import { changeWorld, lookAt } from './vocabulary.js'
 import { World } from './world.js'
 
-const stabilizerOf = ({ folder, sandbox: { url }, time }: World): Stabilizer =>
-  new Stabilizer(
-    [
-      [folder, '<folder>'],
-      [root, '<program>'],
-      [url, '<source>'],
-      [new URL(url).host, '<source host>'],
-    ],
-    { told: (text) => time.told(text), instants: false },
-  )
+const stabilizerOf = ({ names, time }: World): Stabilizer =>
+  new Stabilizer(names, { told: (text) => time.told(text), instants: false })
 
 /** Log lines: what they are about differs between machines, so only warnings and errors are told, by their message. */
 function withoutLog(stderr: string): string {
@@ -29,7 +20,9 @@ function withoutLog(stderr: string): string {
 }
 
 function told(stable: Stabilizer, words: readonly string[], { stdout, stderr, code }: Printed): Printed {
-  const tell = (text: string): string => retold(text, (line) => stable.text(line))
+  // init leaves it out where the program or its folder is in /tmp: it depends on where the tests run.
+  const everywhere = (text: string): string => text.replaceAll('PrivateTmp=yes\n', '')
+  const tell = (text: string): string => retold(everywhere(text), (line) => stable.text(line))
   const document = words.includes('--json') ? inLines(stable.value(JSON.parse(stdout), true)) : undefined
   return { stdout: document ?? tell(stdout), stderr: tell(withoutLog(stderr)), code }
 }
@@ -53,8 +46,14 @@ async function printedBy(
 ): Promise<readonly string[]> {
   if (kind === 'change') await changeWorld(world, text)
   if (kind !== 'command') return []
-  const words = wordsOf(text)
-  const ended = await shopsync(words, { cwd: world.folder, env: world.env, stdin: world.stdin })
+  if (!text.startsWith('shopsync')) {
+    const stdout = lookAt(world, text)
+    return linesOf(told(stable, [], { stdout, stderr: '', code: 0 }))
+  }
+  const words = wordsOf(world.meant(text)).slice(1)
+  const { folder, env, stdin } = world
+  world.keep()
+  const ended = await shopsync(words, { cwd: folder, env, stdin })
   world.stdin = ''
   return linesOf(told(stable, words, ended))
 }

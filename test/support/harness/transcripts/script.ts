@@ -1,12 +1,12 @@
 /**
- * A transcript as text. `$ shopsync …` is a command; below it, indented by two spaces, stands what it printed on stdout,
- * after `! ` what it printed on stderr, and `exit N` if it didn't end with 0. `# …` changes the world before the next
- * command (vocabulary.ts has these lines); any other line is for its reader.
+ * A transcript as text. `$ …` is a command; below it, indented by two spaces, stands what it printed on stdout, after `! `
+ * what it printed on stderr, and `exit N` if it didn't end with 0. `# …` changes the world before the next command
+ * (vocabulary.ts has these lines, and the commands beside the program); any other line is for its reader.
  */
 export interface Entry {
   readonly kind: 'command' | 'change' | 'prose'
   readonly line: string
-  /** After `$ shopsync ` or `# `. */
+  /** After `$ ` or `# `. */
   readonly text: string
 }
 
@@ -16,7 +16,7 @@ export interface Printed {
   readonly code: number | null
 }
 
-const command = '$ shopsync'
+const command = '$ '
 const change = '# '
 
 /** What a transcript does, without what was printed. */
@@ -25,7 +25,7 @@ export function entriesOf(transcript: string): readonly Entry[] {
     .split('\n')
     .filter((line) => line !== '' && !/^(?: {2}|!(?: |$)|exit \d+$)/.test(line))
     .map((line) => {
-      if (line.startsWith(command)) return { kind: 'command', line, text: line.slice(command.length).trim() }
+      if (line.startsWith(command)) return { kind: 'command', line, text: line.slice(command.length) }
       if (line.startsWith(change)) return { kind: 'change', line, text: line.slice(change.length) }
       return { kind: 'prose', line, text: line }
     })

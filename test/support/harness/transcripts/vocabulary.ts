@@ -1,5 +1,5 @@
-/** The lines that change the world of a transcript. There is no other one; each says what it does as people would. */
-import { chmodSync, rmSync } from 'node:fs'
+/** The lines that change the world of a transcript, and the commands that look at it. There are no others. */
+import { chmodSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { World } from './world.js'
 
@@ -21,10 +21,10 @@ const lengths: Readonly<Record<string, number>> = {
 const line = (says: string, pattern: RegExp, does: Line['does']): Line => ({ says, pattern, does })
 
 export const vocabulary: readonly Line[] = [
-  line('config: PATH JSON', /^config: ([\w*.]+) (.+)$/, (world, path = '', value = '') =>
+  line('config: as usual', /^config: as usual$/, (world) => world.configure()),
+  line('config: PATH JSON', /^config: ([\w*.]+) (["\d[{tfn].*)$/, (world, path = '', value = '') =>
     world.set(path, JSON.parse(value)),
   ),
-  line('config: as usual', /^config: as usual$/, (world) => world.configure()),
   line('env: NAME=VALUE', /^env: (\w+)=(.*)$/, (world, name = '', value = '') => {
     world.env[name] = value
   }),
@@ -58,6 +58,7 @@ export const vocabulary: readonly Line[] = [
         fault: { kind: 'status', status: Number(status) },
       }),
   ),
+  line('the source: JSON', /^the source: (\{.*\})$/, (world, rule = '') => world.fault(JSON.parse(rule))),
   line('the source: answers again', /^the source: answers again$/, (world) => world.recover()),
   line('the source: is down', /^the source: is down$/, (world) => world.sandbox.down()),
   line('the source: is up', /^the source: is up$/, (world) => world.sandbox.up()),
@@ -82,14 +83,37 @@ export const vocabulary: readonly Line[] = [
   line('the clock: N UNITs later', /^the clock: (\d+) (minute|hour|day)s? later$/, (world, n, unit = '') =>
     world.time.advance(Number(n) * (lengths[unit] ?? 0)),
   ),
-  line('sql: STATEMENT', /^sql: (.+)$/, (world, statement = '') => world.sql(statement)),
+  line(
+    'another run has held the lock for N minutes',
+    /^another run has held the lock for (\d+) minutes$/,
+    (world, minutes) => {
+      world.held = Number(minutes)
+    },
+  ),
+  line('sql: STATEMENT', /^sql: (.+)$/, (world, statement = '') => void world.sql(statement)),
 ]
 
 export async function changeWorld(world: World, text: string): Promise<void> {
   for (const { pattern, does } of vocabulary) {
-    const found = pattern.exec(text)
+    const found = pattern.exec(world.meant(text))
     if (found) return await does(world, ...found.slice(1))
   }
   const known = vocabulary.map(({ says }) => `# ${says}`).join('\n')
   throw new Error(`Found "# ${text}" in a transcript, expected one of\n${known}`)
+}
+
+/** What these print, beside what the program prints. */
+const looks: Readonly<Record<string, (world: World, given: string) => readonly string[]>> = {
+  ls: ({ folder }, given) => readdirSync(join(folder, given)).toSorted(),
+  cat: ({ folder }, given) => [readFileSync(join(folder, given), 'utf8')],
+  sql: (world, given) => world.sql(given).map((row) => row.join(' | ')),
+}
+
+/** What a command that isn't the program's prints. */
+export function lookAt(world: World, text: string): string {
+  const [name = '', ...given] = text.split(' ')
+  const look = looks[name]
+  if (!look)
+    throw new Error(`Found "$ ${text}" in a transcript, expected shopsync, ${Object.keys(looks).join(', ')}`)
+  return look(world, given.join(' ')).join('\n')
 }

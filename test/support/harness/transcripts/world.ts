@@ -1,10 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /** What the commands of a transcript meet: a folder with a configuration, a source, a warehouse, variables, a clock. */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { userInfo } from 'node:os'
+import { dirname, join, relative } from 'node:path'
 import Database from 'better-sqlite3'
 import { createSandbox, type Rule, type Sandbox } from '../../../../src/sandbox/index.js'
+import type { Replacement } from '../documents/stable.js'
 import { scratch } from '../scratch.js'
+import { root } from '../tree.js'
 import { PlayedTime } from './playedtime.js'
 
 export interface WorldOptions {
@@ -18,6 +21,8 @@ export class World {
   readonly folder = scratch()
   readonly env: Record<string, string>
   stdin = ''
+  /** How long another run has held the lock, in minutes; it goes on holding it. */
+  held: number | undefined
   #rules: Rule[] = []
   #settings: Settings = {}
 
@@ -97,13 +102,49 @@ export class World {
     this.sandbox.script([])
   }
 
-  sql(statement: string): void {
+  /** The rows of a query, or none. */
+  sql(statement: string): readonly (readonly unknown[])[] {
     const db = new Database(this.warehouse)
     try {
-      db.exec(statement)
+      const prepared = db.prepare(statement)
+      if (prepared.reader) return prepared.raw().all() as unknown[][]
+      prepared.run()
+      return []
     } finally {
       db.close()
     }
+  }
+
+  /** What is true as long as a command doesn't change it. */
+  keep(): void {
+    if (this.held === undefined) return
+    const at = (minutes: number): string =>
+      new Date(Date.now() + minutes * 60_000).toISOString().replace('Z', '000Z')
+    const [claimed, expires] = [at(-this.held), at(0.8)]
+    this.sql(
+      `update sync_lease set owner = 'r', host = 'elsewhere', pid = 1, claimed_at = '${claimed}', expires_at = '${expires}'`,
+    )
+  }
+
+  /** What differs between machines, and what it is called in a transcript, where it can be typed, too. */
+  get names(): readonly Replacement[] {
+    const { url, secret } = this.sandbox
+    const elsewhere = url.replace('127.0.0.1', 'localhost')
+    return [
+      [relative(this.folder, root), '<program>'],
+      [this.folder, '<folder>'],
+      [root, '<program>'],
+      [`User=${userInfo().username}`, 'User=<user>'],
+      [url, '<source>'],
+      [elsewhere, '<other source>'],
+      [new URL(url).host, '<source host>'],
+      [secret, '<secret>'],
+    ]
+  }
+
+  /** A line of a transcript as this machine would have it. */
+  meant(text: string): string {
+    return this.names.reduce((line, [real, name]) => line.replaceAll(name, real), text)
   }
 
   async close(): Promise<void> {
