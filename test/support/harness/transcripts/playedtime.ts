@@ -44,6 +44,11 @@ export class PlayedTime {
     setTimeOfDay(from)
   }
 
+  /** When the present stretch began. */
+  get begun(): number {
+    return this.#last.from
+  }
+
   end(): void {
     restoreTimeOfDay()
   }
@@ -51,6 +56,7 @@ export class PlayedTime {
   /** The text as it would be if nothing had taken any time. */
   told(text: string): string {
     return text
+      .replaceAll(/\b(expires by itself at )\S+Z/g, '$1<within a minute>')
       .replaceAll(instants, (found) => this.#instant(found))
       .replaceAll(spans, (found) => this.#span(found))
   }

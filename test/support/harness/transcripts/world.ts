@@ -118,9 +118,8 @@ export class World {
   /** What is true as long as a command doesn't change it. */
   keep(): void {
     if (this.held === undefined) return
-    const at = (minutes: number): string =>
-      new Date(Date.now() + minutes * 60_000).toISOString().replace('Z', '000Z')
-    const [claimed, expires] = [at(-this.held), at(0.8)]
+    const at = (time: number): string => new Date(time).toISOString().replace('Z', '000Z')
+    const [claimed, expires] = [at(this.time.begun - this.held * 60_000), at(Date.now() + 50_000)]
     this.sql(
       `update sync_lease set owner = 'r', host = 'elsewhere', pid = 1, claimed_at = '${claimed}', expires_at = '${expires}'`,
     )
