@@ -18,6 +18,7 @@ import { scratch } from '../support/harness/scratch.js'
 import { root } from '../support/harness/tree.js'
 import { query } from '../support/harness/views.js'
 import { reopen, warehouses } from '../support/harness/warehouse.js'
+import { isWhole } from '../support/world/size.js'
 
 const project = scratch()
 /** Milliseconds: each is a build or several runs, on a machine that does other things too. */
@@ -318,7 +319,7 @@ describe('a resource', () => {
     expect(read('schema/config.schema.json')).toContain('widgets')
   })
 
-  it('passes the tests of the declarations', { timeout: patience }, async () => {
+  it.runIf(isWhole())('passes the tests of the declarations', { timeout: patience }, async () => {
     // All files in one thread, which loads the declarations once.
     const once = ['--pool=threads', '--no-isolate', '--no-file-parallelism']
     const words = ['run', '--dir', 'test/schema', ...once, `--testTimeout=${patience}`, '--reporter=json']
@@ -328,7 +329,7 @@ describe('a resource', () => {
     expect(numPassedTests).toBeGreaterThan(10)
   })
 
-  it("isn't served by a sandbox that has its own list", { timeout: patience }, async () => {
+  it.runIf(isWhole())("isn't served by a sandbox that has its own list", { timeout: patience }, async () => {
     expect(await served()).toBeGreaterThan(0)
     const file = 'dist/src/sandbox/records/resources.js'
     const derived = read(file)

@@ -13,7 +13,7 @@ import { printInstant } from '../../src/sandbox/instant.js'
 import { Random } from '../../src/sandbox/random.js'
 import { EPOCH, emptySandbox, noon, shop } from '../support/harness/requests.js'
 import { HandClock } from '../support/world/clocks.js'
-import { isWhole, sample } from '../support/world/size.js'
+import { sample, sized } from '../support/world/size.js'
 
 const UNTIL = '2026-03-02T12:00:00Z'
 
@@ -30,7 +30,8 @@ const madeOnce = (options: SandboxOptions): (() => Promise<Sandbox>) => {
   }
 }
 const usual = madeOnce({})
-const many = isWhole() ? 5000 : 1500
+const many = sized(1500, 5000)
+const few = sized(60, 300)
 const large = madeOnce({ repairOrders: many })
 
 const everything = (sandbox: Sandbox): string =>
@@ -100,9 +101,9 @@ describe('generated data', () => {
 
   it('is the same for the same seed, and different for another', async () => {
     const [first, again, other] = [
-      await generated({ seed: 5 }),
-      await generated({ seed: 5 }),
-      await generated({ seed: 6 }),
+      await generated({ seed: 5, repairOrders: few }),
+      await generated({ seed: 5, repairOrders: few }),
+      await generated({ seed: 6, repairOrders: few }),
     ]
     expect(everything(again)).toBe(everything(first))
     expect(everything(other)).not.toBe(everything(first))
@@ -127,7 +128,7 @@ describe('generated data', () => {
     'stamps nothing before it was created, after its record or after now (seed %i)',
     async (seed) => {
       const clock = new HandClock(noon)
-      const sandbox = await generated({ seed, clock })
+      const sandbox = await generated({ seed, clock, repairOrders: few })
       const check = (until: bigint) => {
         const wrong = sandbox.store.resources.flatMap((resource) =>
           sandbox.store
@@ -236,7 +237,7 @@ describe('generated data', () => {
   })
 
   it('embeds exactly the tags that it lists', async () => {
-    const sandbox = await generated({ repairOrders: 600 })
+    const sandbox = await large()
     const listed = sandbox.store.all(101, 'integrator_tags')
     const embedded = ['customers', 'repair_orders'].flatMap((resource) =>
       sandbox.store.all(101, resource).flatMap((record) => record['integrator_tags'] as ApiRecord[]),
@@ -277,7 +278,7 @@ describe('the shops at work', () => {
 
   it('does the same for the same seed', async () => {
     const run = async () => {
-      const sandbox = await generated({ clock: new HandClock(noon), tenants: 2 })
+      const sandbox = await generated({ clock: new HandClock(noon), tenants: 2, repairOrders: few })
       return [sandbox.work(80), everything(sandbox)]
     }
     expect(await run()).toEqual(await run())

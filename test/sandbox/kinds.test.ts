@@ -7,6 +7,7 @@ import { isFields } from '../../src/sandbox/records/json.js'
 import { eventOf, isRecordList, TAGGABLE } from '../../src/sandbox/records/resources.js'
 import { emptySandbox, noon, request, shop } from '../support/harness/requests.js'
 import { HandClock } from '../support/world/clocks.js'
+import { sized } from '../support/world/size.js'
 import { receiver } from './receiver.js'
 
 const small = () =>
@@ -17,7 +18,7 @@ const foundedLists = ['shops', 'staffs', 'statuses', 'categories', 'inventories'
 async function shopsAtWork() {
   const { store, work } = await small()
   const founded = foundedLists.map((name) => [name, store.ids(101, name)] as const)
-  return { store, founded, changes: work(5000) }
+  return { store, founded, changes: work(sized(3000, 5000)) }
 }
 let worked: ReturnType<typeof shopsAtWork>
 beforeAll(() => {

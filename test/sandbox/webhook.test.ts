@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { emptySandbox, request } from '../support/harness/requests.js'
+import { sized } from '../support/world/size.js'
 import { customer, receiver } from './receiver.js'
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url))
@@ -150,17 +151,18 @@ describe('webhooks', () => {
     expect(received.length).toBe(1)
   })
 
-  it('sends thousands of events to several addresses, each once', async () => {
+  it('sends many events to several addresses, each once', async () => {
+    const count = sized(300, 2000)
     const receivers = [await receiver(), await receiver()]
     const sandbox = await emptySandbox({ webhooks: { hooks: receivers } })
-    for (let id = 1; id <= 2000; id += 1) {
+    for (let id = 1; id <= count; id += 1) {
       sandbox.store.put(101, 'customers', customer(id))
       // All at once, a busy machine would not open 64 connections within the deadline of a delivery.
       if (id % 100 === 0) await sandbox.delivered()
     }
-    for (const { ids } of receivers) expect(new Set(ids()).size).toBe(2000)
+    for (const { ids } of receivers) expect(new Set(ids()).size).toBe(count)
     expect(sandbox.deliveries.filter(({ status }) => status !== 200)).toEqual([])
-    expect(sandbox.deliveries.length).toBe(4000)
+    expect(sandbox.deliveries.length).toBe(2 * count)
   })
 
   it('accepts at most 20, with https or loopback addresses, for well-formed events', async () => {

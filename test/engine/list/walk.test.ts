@@ -182,7 +182,7 @@ describe('a walk of a list in memory', () => {
   it.each([0, 1, 4])(
     'that was killed anywhere stores at most two pages again, reading %i ahead',
     async (ahead) => {
-      for (let seed = 1; seed <= sized(60, 300); seed++) {
+      for (let seed = 1; seed <= sized(20, 300); seed++) {
         const world = new World(seed, 120, 0)
         world.shuffle = false
         let stored = 0
@@ -256,7 +256,7 @@ describe('a walk of a list in memory', () => {
     ['which a source shows in one order, at once', false, 'proven'],
     ['which a source shuffles, by reading again', true, 'repaired'],
   ] as const)('a busy list closes over an old group with one time, %s', async (_, shuffle, verdict) => {
-    for (let seed = 1; seed <= 50; seed++) {
+    for (let seed = 1; seed <= sized(15, 50); seed++) {
       const world = new Steady(seed, 40, 1, 5)
       world.shuffle = shuffle
       world.move()

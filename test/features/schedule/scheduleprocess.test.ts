@@ -207,17 +207,26 @@ test('reports what is wrong, what it expected and what to type, and exits with 2
   })
 }, 60_000)
 
-test('with a silent Postgres, what was known is answered within seconds, and called that', async () => {
+test('while Postgres is silent, what was known is answered within seconds; once it was started again, it goes on', async () => {
   const server = await startPostgres()
-  const url = `postgres://postgres@127.0.0.1:${server.port}/postgres`
+  // By its socket, which is there again only with the server.
+  const url = `postgres://postgres@${encodeURIComponent(server.data)}:${server.port}/postgres`
   here.configure({ ...settings, warehouse: { url } })
   onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *' })
   const scheduler = await here.run('sync').then(() => start())
+  const ask = async (path: string): Promise<readonly [status: number, text: string]> => {
+    const answer = await fetch(`${scheduler.url}${path}`, { signal: AbortSignal.timeout(8000) })
+    return [answer.status, await answer.text()]
+  }
+  const answers = (path: string, status: number) =>
+    until(() =>
+      fetch(`${scheduler.url}${path}`).then(
+        (answer) => answer.status === status,
+        // A connection that was kept may just be closed.
+        () => false,
+      ),
+    )
   try {
-    const ask = async (path: string): Promise<readonly [status: number, text: string]> => {
-      const answer = await fetch(`${scheduler.url}${path}`, { signal: AbortSignal.timeout(8000) })
-      return [answer.status, await answer.text()]
-    }
     expect((await ask('/runs'))[0]).toBe(200)
     const [, before] = await ask('/runs.json')
     server.pause()
@@ -229,24 +238,8 @@ test('with a silent Postgres, what was known is answered within seconds, and cal
     })
     expect(page).toEqual([503, expect.stringContaining('Last runs')])
     expect(never).toEqual([503, expect.stringContaining('does not answer')])
-  } finally {
     server.resume()
-    scheduler.run.child.kill('SIGKILL')
-    await scheduler.run.ended
-    here.configure(settings)
-    await server.stop()
-  }
-}, 60_000)
-
-test('a Postgres that is reached by its socket may be started again: it goes on', async () => {
-  const server = await startPostgres()
-  const url = `postgres://postgres@${encodeURIComponent(server.data)}:${server.port}/postgres`
-  here.configure({ ...settings, warehouse: { url } })
-  onlyJob(here.folder, 'mine', { schedule: '* * * * *' })
-  const scheduler = await here.run('sync').then(() => start())
-  const answers = (path: string, status: number) =>
-    until(async () => (await fetch(`${scheduler.url}${path}`)).status === status)
-  try {
+    writeJob(here.folder, 'mine', { schedule: '* * * * *' })
     await answers('/ready', 200)
     await server.crash()
     await answers('/ready', 503)
@@ -257,7 +250,9 @@ test('a Postgres that is reached by its socket may be started again: it goes on'
     scheduler.run.kill('SIGTERM')
     expect(await scheduler.run.ended).toMatchObject({ code: 0 })
   } finally {
+    server.resume()
     scheduler.run.child.kill('SIGKILL')
+    await scheduler.run.ended
     here.configure(settings)
     onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *' })
     await server.stop()

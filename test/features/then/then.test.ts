@@ -109,7 +109,6 @@ describe.each(warehouses())('$name', (kind) => {
   })
   beforeEach(async () => {
     set([])
-    expect((await here.run('sync')).code).toBe(0)
     await warehouse.write([
       warehouse.db.deleteFrom('sync_meta').where('name', 'in', ['then', 'failed then']).compile(),
     ])
