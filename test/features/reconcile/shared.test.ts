@@ -80,11 +80,16 @@ const cursorOf = (report: RunReport, tenant = 7) =>
 const run = (warehouse: Warehouse, options: RunOptions = {}): Promise<RunReport> =>
   sync(sandbox, warehouse, { resources: [orders], concurrency: 1, clock, ...options })
 
+/** What was stored before a service moved without a new stamp of its order. */
+async function moved(warehouse: Warehouse): Promise<void> {
+  await run(warehouse)
+  move(1, 2, 10)
+  lookups()
+}
+
 async function sharedOf(warehouse: Warehouse): Promise<Record<string, number>> {
-  const { tenants } = await statusOf(sandbox, warehouse, {
-    nowMicros: clock.nowMicros(),
-    resources: [orders],
-  })
+  const options = { nowMicros: clock.nowMicros(), resources: [orders] }
+  const { tenants } = await statusOf(sandbox, warehouse, options)
   return Object.fromEntries(tenants.map(({ tenant_id, shared_services }) => [tenant_id, shared_services]))
 }
 
@@ -113,9 +118,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   const test = it.runIf(warehouses().includes(kind))
 
   it('requests the order that lost a service without a new stamp', async () => {
-    await run(warehouse)
-    move(1, 2, 10)
-    lookups()
+    await moved(warehouse)
     const report = await run(warehouse)
     // The list of each tenant, and the order.
     expect([report.requests, cursorOf(report).requests, lookups()]).toEqual([4, 2, ['7/1']])
@@ -127,8 +130,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   test('marks the missing order deleted in the same run', async () => {
-    await run(warehouse)
-    move(1, 2, 10)
+    await moved(warehouse)
     move(1, 2, 11)
     sandbox.store.remove(7, orders, 1)
     lookups()
@@ -169,9 +171,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   test('leaves the check to the next run if the current one ends before it', async () => {
-    await run(warehouse)
-    move(1, 2, 10)
-    lookups()
+    await moved(warehouse)
     sandbox.script([{ when: { kind: 'item' }, fault: { kind: 'status', status: 401 } }])
     await expect(run(warehouse)).rejects.toThrow()
     sandbox.script([])
@@ -192,8 +192,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('an idle run queries neither source nor warehouse', async () => {
-    await run(warehouse)
-    move(1, 2, 10)
+    await moved(warehouse)
     await run(warehouse)
     lookups()
     const has = vi.spyOn(SharedRows.prototype, 'has')
@@ -269,8 +268,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it("only counts if the source doesn't answer by id", async () => {
-    await run(warehouse)
-    move(1, 2, 10)
+    await moved(warehouse)
     const unanswered: Motion[] = []
     sandbox.script([{ when: { kind: 'item' }, fault: { kind: 'status', status: 404 }, before: unanswered }])
     lookups()
@@ -288,8 +286,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it("one order whose answer breaks doesn't keep others from being requested", async () => {
     put(3, [14], 0)
-    await run(warehouse)
-    move(1, 2, 10)
+    await moved(warehouse)
     move(3, 2, 11)
     sandbox.script([{ when: { kind: 'item', id: 1 }, fault: { kind: 'status', status: 500 } }])
     const notices: [string, Record<string, unknown>][] = []
@@ -382,16 +379,7 @@ describe.each(warehouses())('$name', (kind) => {
     for (let id = 3; id <= 152; id++) put(id, [1000 + id], 9)
     await run(warehouse)
     // An older program stored it, and recorded nothing about it.
-    const stored = order(
-      2,
-      [
-        { ...service(12), id: 12 },
-        { ...service(10), id: 10 },
-      ],
-      {
-        updated_at: stamp(5 * hour),
-      },
-    )
+    const stored = order(2, [service(12), service(10)], { updated_at: stamp(5 * hour) })
     await storeOrders(warehouse, [stored], fromMicros(systemClock.nowMicros()))
     lookups()
     await run(warehouse)
@@ -421,9 +409,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('a backfill asks, too', async () => {
-    await run(warehouse)
-    move(1, 2, 10)
-    lookups()
+    await moved(warehouse)
     await run(warehouse, { mode: 'backfill', ranges: [{ from: stamp(9 * hour), to: stamp(11 * hour) }] })
     expect(lookups()).toEqual(['7/1'])
     await expectEqual(warehouse)
@@ -462,8 +448,7 @@ describe('catches a wrong way:', () => {
   /** What the first tests of this file see, one after the other. */
   async function lose(): Promise<void> {
     const warehouse = await own.open()
-    await run(warehouse)
-    move(1, 2, 10)
+    await moved(warehouse)
     put(3, [14], 20)
     await run(warehouse)
     await expectEqual(warehouse)
