@@ -2,8 +2,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { asNumber, minus, nanos, plus, rounded, times, unit, wholeOf } from '../../schema/exact.js'
-import { fromMicros } from '../../src/engine/base/timestamp.js'
-import { minutesBetween } from '../../src/engine/warehouse/learnedrules.js'
 
 const big = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n })
 const divisor = big.filter((n) => n !== 0n)
@@ -117,17 +115,4 @@ describe('numbers and bigints', () => {
       { numRuns: 3000 },
     )
   })
-})
-
-it('minutes between two instants are rounded down, also before 1970 and across years', () => {
-  const micros = fc.bigInt({ min: -(10n ** 16n), max: 10n ** 17n })
-  const minute = 60_000_000n
-  fc.assert(
-    fc.property(micros, micros, (from, to) => {
-      const exact = to - from
-      const down = (exact - (((exact % minute) + minute) % minute)) / minute
-      expect(minutesBetween(fromMicros(from), fromMicros(to))).toBe(Number(down))
-    }),
-    { numRuns: 1000 },
-  )
 })

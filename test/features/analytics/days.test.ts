@@ -7,15 +7,26 @@ import { resources } from '../../../schema/index.js'
 import appointmentLoad from '../../../schema/views/appointment_load.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isTimeZone } from '../../../src/engine/config/timezone.js'
-import { railsZones } from '../../../src/features/analytics/railstimezones.js'
-import { dayOf, daysOf, endDay, localOf } from '../../../src/features/analytics/shopday.js'
-import { zoneFinder, zoneNamed } from '../../../src/features/analytics/zones.js'
 import { model } from '../../support/harness/model.js'
 import { known } from '../../support/harness/runs.js'
-import { make, prepareViews, refresh, viewRows, viewText } from '../../support/harness/views.js'
+import {
+  dayOf,
+  daysOf,
+  endDay,
+  localOf,
+  make,
+  prepareViews,
+  railsZones,
+  refresh,
+  viewRows,
+  viewText,
+  zoneFinder,
+  zoneNamed,
+} from '../../support/harness/views.js'
 import {
   bothWarehouses,
   type Kind,
+  minutesBetween,
   open,
   rowsOf,
   type Warehouse,
@@ -112,6 +123,19 @@ describe('the day of an instant', () => {
     expect(dayOf('America/St_Johns', '2010-11-07T02:30:00.000000Z', end)).toBe('2010-11-07')
     expect(dayOf('America/St_Johns', '2010-11-07T02:45:00.000000Z', end)).toBe('2010-11-07')
   })
+})
+
+it('minutes between two instants are rounded down, also before 1970 and across years', () => {
+  const micros = fc.bigInt({ min: -(10n ** 16n), max: 10n ** 17n })
+  const minute = 60_000_000n
+  fc.assert(
+    fc.property(micros, micros, (from, to) => {
+      const exact = to - from
+      const down = (exact - (((exact % minute) + minute) % minute)) / minute
+      expect(minutesBetween(fromMicros(from), fromMicros(to))).toBe(Number(down))
+    }),
+    { numRuns: 1000 },
+  )
 })
 
 describe('names of zones', () => {

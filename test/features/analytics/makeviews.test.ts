@@ -7,10 +7,9 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import { declaredViews } from '../../../src/features/analytics/declaredviews.js'
 import { model } from '../../support/harness/model.js'
 import { known } from '../../support/harness/runs.js'
-import { ask, make, prepareViews, query } from '../../support/harness/views.js'
+import { ask, declaredViews, make, prepareViews, query } from '../../support/harness/views.js'
 import {
   bothWarehouses,
   type Kind,

@@ -34,7 +34,7 @@ export { readForgottenRecords } from '../../../src/engine/warehouse/forgottenrec
 export { hideStored } from '../../../src/engine/warehouse/hiding.js'
 export { isDead, thisMachine } from '../../../src/engine/warehouse/holderprocess.js'
 export { addLateness, type LatenessWay, readLateness } from '../../../src/engine/warehouse/latenessrows.js'
-export { usualRules } from '../../../src/engine/warehouse/learnedrules.js'
+export { minutesBetween, usualRules } from '../../../src/engine/warehouse/learnedrules.js'
 export {
   claimLease,
   type Lease,
