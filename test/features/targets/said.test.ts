@@ -1,54 +1,31 @@
-/** What `plan`, `status` and the metrics show about targets; nothing without targets. */
-import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+/** What `plan`, `status`, alerts and the metrics show about targets; nothing without targets. */
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterEach, describe, expect, it } from 'vitest'
-import type { FreshnessPlan, ResourceFreshnessStatus } from '../../../src/features/targets/freshnessplan.js'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { type Place, syncedPlace } from '../../support/harness/place.js'
 
-let here: Place
 const targets = { '*': 'PT6H', repair_orders: 'PT15M' }
 
-const begin = async (limit: number, window: number, more: Record<string, object> = {}): Promise<void> => {
-  here = await syncedPlace({ tenants: 2, repairOrders: 4, rate: { limit, window } }, { targets })
-  here.configure({ targets, ...more })
-}
-afterEach(() => here.remove())
-
-interface Planned {
-  readonly freshness?: FreshnessPlan
-}
-const plan = async (): Promise<FreshnessPlan | undefined> =>
-  (await here.run('plan', '--json')).json<Planned>().freshness
-
-interface Told {
-  readonly freshness?: readonly ResourceFreshnessStatus[]
-}
-const status = async (): Promise<readonly ResourceFreshnessStatus[] | undefined> =>
-  (await here.run('status', '--json')).json<Told>().freshness
-
-function inWarehouse(statement: string): void {
-  const db = new Database(join(here.folder, 'data/warehouse.db'))
-  db.exec(statement)
-  db.close()
-}
-
-/** A change made this many minutes ago, which the next sync finds. */
-async function changed(id: number, minutesAgo: number): Promise<void> {
-  const at = new Date(Date.now() - minutesAgo * 60_000).toISOString()
-  here.sandbox.store.put(101, 'repair_orders', template('repair_orders', id, at))
-  inWarehouse(
-    `update sync_cursors set watermark = '2020-01-01T00:00:00.000000Z' where tenant_id = 101 and resource = 'repair_orders'`,
-  )
-  expect(await here.run('sync')).toMatchObject({ code: 0 })
+interface Freshness {
+  readonly needed_for_most: number
+  readonly needed_for_all: number
+  readonly share: number | null
 }
 
 describe('plan', () => {
-  it('shows how many requests the targets take, what the rate limit allows, and what to expect', async () => {
+  let here: Place
+  beforeAll(async () => {
     // Of a window of a second, no answer is so late that it is taken for a shorter one.
-    await begin(100, 1)
+    here = await syncedPlace({ tenants: 2, repairOrders: 4, rate: { limit: 100, window: 1 } }, { targets })
+  })
+  afterAll(() => here.remove())
+
+  const plan = async (...words: string[]): Promise<Freshness | undefined> =>
+    (await here.run('plan', ...words, '--json')).json<{ readonly freshness?: Freshness }>().freshness
+
+  it('shows how many requests the targets take, what the rate limit allows, and what to expect', async () => {
     const said = await plan()
     expect(said).toMatchObject({ lists: 42, window: 360_000, stretched: false, longest_wait_seconds: 86_400 })
     // Two lists every 15 minutes, 40 every 6 hours.
@@ -61,7 +38,6 @@ describe('plan', () => {
   })
 
   it('counts only the changes of lists with a target, and shows no share if none has one', async () => {
-    await begin(100, 1)
     here.configure({ targets: { repair_orders: 'PT15M' } })
     const said = await plan()
     expect(said).toMatchObject({ lists: 42, share: 1, needed_for_all: Math.ceil(2 * 4 + 40 / 24) })
@@ -76,12 +52,10 @@ describe('plan', () => {
     expect(stdout).toMatch(
       /^The rate limit gives [\d,]+ an hour \(.*\)\.\n {2}Longest wait of any list: 1 d\./m,
     )
-    const { freshness } = (await here.run('plan', '--resource', 'payments', '--json')).json<Planned>()
-    expect(freshness).toMatchObject({ lists: 2, share: null, resources: [] })
+    expect(await plan('--resource', 'payments')).toMatchObject({ lists: 2, share: null, resources: [] })
   })
 
   it('omits that without targets, for other runs, and before the first run', async () => {
-    await begin(6000, 60)
     here.configure({})
     expect(await plan()).toBeUndefined()
     expect((await here.run('plan')).stdout).not.toContain('Freshness')
@@ -93,13 +67,54 @@ describe('plan', () => {
   })
 })
 
-describe('status', () => {
-  it('shows each target, what was in time within 24 hours, and the oldest poll', async () => {
-    await begin(100_000, 60)
+describe('what was counted', () => {
+  const resources = ['notes', 'repair_orders', 'shops', 'vehicles']
+  let here: Place
+  let textfile: string
+  let alerted: string
+  beforeAll(async () => {
+    const rate = { limit: 100_000, window: 60 }
+    here = await syncedPlace({ tenants: 2, repairOrders: 4, rate }, { targets, sync: { resources } })
+    textfile = join(here.folder, 'targets.prom')
+    alerted = join(here.folder, 'alerted.txt')
+  })
+  afterAll(() => here.remove())
+
+  const configure = (more: Record<string, object>): void =>
+    here.configure({ sync: { resources }, metrics: { textfile }, ...more })
+
+  interface Told {
+    readonly resource: string
+    readonly oldest_poll_at: string
+    readonly oldest_poll_seconds: number
+  }
+  const status = async (): Promise<readonly Told[] | undefined> =>
+    (await here.run('status', '--json')).json<{ readonly freshness?: readonly Told[] }>().freshness
+
+  const metrics = (): string => readFileSync(textfile, 'utf8')
+
+  function inWarehouse(statement: string): void {
+    const db = new Database(join(here.folder, 'data/warehouse.db'))
+    db.exec(statement)
+    db.close()
+  }
+
+  /** A change made this many minutes ago, which the next sync finds. */
+  async function changed(id: number, minutesAgo: number): Promise<void> {
+    const at = new Date(Date.now() - minutesAgo * 60_000).toISOString()
+    here.sandbox.store.put(101, 'repair_orders', template('repair_orders', id, at))
+    inWarehouse(
+      `update sync_cursors set watermark = '2020-01-01T00:00:00.000000Z' where tenant_id = 101 and resource = 'repair_orders'`,
+    )
+    expect(await here.run('sync')).toMatchObject({ code: 0 })
+  }
+
+  it('status and the metrics show each target, what was in time within 24 hours, and the oldest poll', async () => {
+    configure({ targets })
     await changed(9001, 5)
     await changed(9002, 40)
     const said = await status()
-    expect(said).toHaveLength(21)
+    expect(said).toHaveLength(resources.length)
     const orders = said?.find(({ resource }) => resource === 'repair_orders')
     expect(orders).toMatchObject({ target_seconds: 900, met: 1, missed: 1 })
     expect(orders?.oldest_poll_seconds).toBeLessThan(600)
@@ -107,93 +122,68 @@ describe('status', () => {
     expect(stdout).toMatch(/^ {2}repair_orders PT15M: 50% of 2 changes in time, oldest poll 20/m)
     expect(stdout).toMatch(/^ {2}vehicles PT6H: no changes, oldest poll 20/m)
     expect(code).toBe(0)
+    expect(metrics()).toContain('shopsync_changes_total{met="true",resource="repair_orders"} 1\n')
+    expect(metrics()).toContain('shopsync_changes_total{met="false",resource="repair_orders"} 1\n')
+    expect(metrics()).toContain('shopsync_target_seconds{resource="repair_orders"} 900\n')
+    expect(metrics()).toMatch(/^shopsync_oldest_poll_seconds\{resource="vehicles"\} [\d.]+$/m)
   })
 
-  it('shows nothing of it without targets', async () => {
-    await begin(100_000, 60)
-    here.configure({})
+  it('without targets they show nothing of it', async () => {
+    configure({})
     expect(await status()).toBeUndefined()
     expect((await here.run('status')).stdout).not.toContain('Targets')
+    await here.run('sync')
+    expect(metrics()).not.toMatch(/shopsync_(changes_total|target_seconds|oldest_poll)/)
   })
-})
 
-/** Makes everything counted so far part of the last full hour. */
-function anHourAgo(): void {
-  const hour = new Date(Date.now() - 3_600_000).toISOString().slice(0, 13)
-  inWarehouse(`update sync_delays set hour = '${hour}:00:00.000000Z'`)
-}
-
-describe('the alert behind_target', () => {
-  it('opens if most changes came late, only for rules that name it, and is over when they come in time', async () => {
-    const file = join(tmpdir(), `behind-${process.pid}.txt`)
-    const command = ['sh', '-c', `cat >> ${file}`]
-    await begin(100_000, 60, { alerts: { rules: [{ command }] } })
-    await changed(9001, 40)
-    expect(existsSync(file) ? readFileSync(file, 'utf8') : '').not.toContain('behind_target')
+  it('behind_target opens if most changes came late, only for rules that name it, and is over when they come in time', async () => {
+    const command = ['sh', '-c', `cat >> ${alerted}`]
+    const told = (): string => (existsSync(alerted) ? readFileSync(alerted, 'utf8') : '')
+    inWarehouse('delete from sync_delays')
+    configure({ targets, alerts: { rules: [{ command }] } })
+    await changed(9003, 40)
+    expect(told()).not.toContain('behind_target')
     expect((await here.run('status')).code).toBe(0)
-    here.configure({ targets, alerts: { rules: [{ on: ['behind_target'], command }] } })
+    configure({ targets, alerts: { rules: [{ on: ['behind_target'], command }] } })
     // Everything was late, but not for an hour yet.
-    await changed(9002, 41)
-    expect(existsSync(file) ? readFileSync(file, 'utf8') : '').not.toContain('behind_target')
+    await changed(9004, 41)
+    expect(told()).not.toContain('behind_target')
     expect((await here.run('status')).code).toBe(0)
-    anHourAgo()
+    // As if everything counted so far were part of the last full hour.
     const since = new Date(Date.now() - 3_600_000).toISOString().slice(0, 13)
+    inWarehouse(`update sync_delays set hour = '${since}:00:00.000000Z'`)
     expect(await here.run('sync')).toMatchObject({ code: 0 })
-    expect(readFileSync(file, 'utf8')).toContain(`${since}:00:00`)
-    expect(readFileSync(file, 'utf8')).toMatch(
-      /"opened".*repair_orders: 2 of 2 changes missed the target of PT15M/,
-    )
+    expect(told()).toContain(`${since}:00:00`)
+    expect(told()).toMatch(/"opened".*repair_orders: 2 of 2 changes missed the target of PT15M/)
     expect((await here.run('status')).code).toBe(1)
-    for (const id of [9003, 9004, 9005]) await changed(id, 1)
-    expect(readFileSync(file, 'utf8')).toMatch(/"resolved".*repair_orders/)
-    rmSync(file)
+    for (const id of [9005, 9006, 9007]) await changed(id, 1)
+    expect(told()).toMatch(/"resolved".*repair_orders/)
   })
-})
 
-it('lists that the configuration leaves out make no poll old', async () => {
-  const textfile = join(tmpdir(), `left-out-${process.pid}.prom`)
-  await begin(100_000, 60)
-  inWarehouse(
-    `update sync_cursors set polled_at = '2020-01-01T00:00:00.000000Z' where tenant_id = 102 or resource = 'notes'`,
-  )
-  const oldOf = async (): Promise<(string | undefined)[]> =>
-    ((await status()) ?? []).flatMap(({ resource, oldest_poll_at: at }) =>
-      at?.startsWith('2020') ? resource : [],
+  it('lists that the configuration leaves out make no poll old', async () => {
+    configure({ targets })
+    inWarehouse(
+      `update sync_cursors set polled_at = '2020-01-01T00:00:00.000000Z' where tenant_id = 102 or resource = 'notes'`,
     )
-  expect(await oldOf()).toHaveLength(21)
-  const { length } = await operations()
-  expect(length).toBeGreaterThan(10)
-  for (const left of [{ exceptTenants: [102] }, { tenants: [101] }]) {
-    here.configure({ targets, metrics: { textfile }, sync: { ...left, resources: ['vehicles', 'shops'] } })
-    expect(await oldOf()).toEqual([])
-    expect(await operations()).toEqual([])
-    expect(await here.run('sync', '--tenant', '101')).toMatchObject({ code: 0 })
-    const ages = [...readFileSync(textfile, 'utf8').matchAll(/^shopsync_oldest_poll_seconds.* ([\d.]+)$/gm)]
-    expect(ages).toHaveLength(2)
-    for (const [, age] of ages) expect(Number(age)).toBeLessThan(600)
-  }
-  rmSync(textfile)
-})
-
-/** Where the operator's page shows a poll of 2020. */
-async function operations(): Promise<readonly string[]> {
-  expect(await here.run('report', '--operations')).toMatchObject({ code: 0 })
-  const page = readFileSync(join(here.folder, 'operations.html'), 'utf8')
-  return [...page.matchAll(/\b2020\b/g)].map(([text]) => text)
-}
-
-it('the metrics show targets, changes by whether they came in time, and the oldest poll', async () => {
-  const textfile = join(tmpdir(), `targets-${process.pid}.prom`)
-  await begin(100_000, 60, { metrics: { textfile } })
-  await changed(9001, 5)
-  await changed(9002, 40)
-  const told = readFileSync(textfile, 'utf8')
-  expect(told).toContain('shopsync_changes_total{met="true",resource="repair_orders"} 1\n')
-  expect(told).toContain('shopsync_changes_total{met="false",resource="repair_orders"} 1\n')
-  expect(told).toContain('shopsync_target_seconds{resource="repair_orders"} 900\n')
-  expect(told).toMatch(/^shopsync_oldest_poll_seconds\{resource="vehicles"\} [\d.]+$/m)
-  here.configure({ metrics: { textfile } })
-  await here.run('sync')
-  expect(readFileSync(textfile, 'utf8')).not.toMatch(/shopsync_(changes_total|target_seconds|oldest_poll)/)
-  rmSync(textfile)
+    const oldOf = async (): Promise<(string | undefined)[]> =>
+      ((await status()) ?? []).flatMap(({ resource, oldest_poll_at: at }) =>
+        at.startsWith('2020') ? resource : [],
+      )
+    /** Where the operator's page shows a poll of 2020. */
+    const operations = async (): Promise<readonly string[]> => {
+      expect(await here.run('report', '--operations')).toMatchObject({ code: 0 })
+      return readFileSync(join(here.folder, 'operations.html'), 'utf8').match(/\b2020\b/g) ?? []
+    }
+    expect((await oldOf()).toSorted()).toEqual(resources)
+    expect((await operations()).length).toBeGreaterThan(2)
+    for (const left of [{ exceptTenants: [102] }, { tenants: [101] }]) {
+      configure({ targets, sync: { ...left, resources: ['vehicles', 'shops'] } })
+      expect(await oldOf()).toEqual([])
+      expect(await operations()).toEqual([])
+      expect(await here.run('sync', '--tenant', '101')).toMatchObject({ code: 0 })
+      const ages = [...metrics().matchAll(/^shopsync_oldest_poll_seconds.* ([\d.]+)$/gm)]
+      expect(ages).toHaveLength(2)
+      for (const [, age] of ages) expect(Number(age)).toBeLessThan(600)
+    }
+  })
 })

@@ -6,7 +6,7 @@ import { type Place, place } from '../../support/harness/place.js'
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ tenants: 1, repairOrders: 1 })
+  here = await place({ data: 'none' })
 })
 afterAll(() => here.remove())
 
