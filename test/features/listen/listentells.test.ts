@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
-import { type Listening, startListening } from '../../support/harness/listening.js'
+import { listenHere } from '../../support/harness/listenhere.js'
 import { Metrics } from '../../support/harness/metrics.js'
 import { type Place, viewedPlace } from '../../support/harness/place.js'
 import { eventBody } from '../../support/harness/receiver.js'
@@ -28,13 +28,7 @@ afterEach(() => here.remove())
 
 const tenant = (): number => here.sandbox.tenantIds[0] ?? 0
 const textfile = (): Metrics => new Metrics(readFileSync(join(here.folder, 'shopsync.prom'), 'utf8'))
-const start = (): Promise<Listening> =>
-  startListening(here.folder, { API_SECRET: here.sandbox.secret }, ['--port', '0'])
-
-async function end({ run }: Listening): Promise<void> {
-  run.child.kill('SIGTERM')
-  expect((await run.ended).code).toBe(0)
-}
+const start = () => listenHere(here.folder, here.sandbox.secret)
 
 const warehouseHere = (): Promise<Warehouse> =>
   reopen({ url: `sqlite:${here.folder}/data/warehouse.db`, schema: 'shopsync' })
@@ -85,7 +79,7 @@ test('nothing about events is shown if nobody has ever listened; then all of it 
   expect(why.stdout).toMatch(
     /last made due by event e1 \(RepairOrder updated\), received at \S+: settled after \S+ s, by run events-/,
   )
-  await end(listening)
+  expect((await listening.end()).code).toBe(0)
   expect((await here.run('status')).stdout).toMatch(/events: no listener since/)
   // A run writes them, too.
   expect((await here.run('sync')).code).toBe(0)
@@ -103,7 +97,7 @@ test('listen by itself reports an incident, and its end', async () => {
       : []
   let listening = await start()
   await until(() => isNoted('opened'))
-  await end(listening)
+  expect((await listening.end()).code).toBe(0)
   const status = await here.run('status')
   expect([
     status.code,
@@ -113,7 +107,7 @@ test('listen by itself reports an incident, and its end', async () => {
   await inInbox((inbox) => inbox.write([inbox.db.deleteFrom('sync_events').compile()]))
   listening = await start()
   await until(() => isNoted('resolved'))
-  await end(listening)
+  expect((await listening.end()).code).toBe(0)
   expect(told().map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['opened', 'resolved'])
   expect((await here.run('status')).code).toBe(0)
 })
