@@ -1,15 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { count, span } from '../../src/engine/base/format.js'
-import { verifyText } from '../../src/features/reconcile/words.js'
-import { runsText } from '../../src/features/runs/words.js'
-import type { PastRun } from '../../src/features/runs/work.js'
 import { createLog } from '../../src/shell/log.js'
 import { ProgressDisplay, timeToGo } from '../../src/shell/progress.js'
-import { runSummary } from '../../src/shell/runsummary.js'
 import { table } from '../../src/shell/texttable.js'
 import { resumption, Tracker } from '../../src/shell/tracker.js'
-import type { CursorReport, RunReport } from '../support/harness/runs.js'
+import type { CursorReport } from '../support/harness/runs.js'
 
 const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   tenant_id: 1,
@@ -27,24 +23,6 @@ const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   error: null,
   ...more,
 })
-const report = (more: Partial<RunReport> = {}): RunReport => ({
-  run_id: 'r',
-  job: null,
-  mode: 'sync',
-  status: 'ok',
-  started_at: '2026-01-01T00:00:00.000000Z',
-  finished_at: '2026-01-01T00:01:05.000000Z',
-  requests: 5,
-  rate_limited: 0,
-  retries: 0,
-  rows_upserted: 10,
-  rows_deleted: 0,
-  quarantined: 0,
-  reason: null,
-  cursors: [cursor()],
-  ...more,
-})
-
 test('numbers, times and tables', () => {
   expect([0, 999, 1000, 1234567].map(count)).toEqual(['0', '999', '1,000', '1,234,567'])
   expect(count(9007199254740993n)).toBe('9,007,199,254,740,993')
@@ -68,71 +46,6 @@ test('numbers, times and tables', () => {
     ],
   )
   expect(drawn).toBe('name     n\n──────  ──\nŁukasz   1\nb       22')
-})
-
-describe('the summary of a run', () => {
-  test('names what failed, what is not offered, and what to do', () => {
-    const text = runSummary(
-      report({
-        status: 'partial',
-        quarantined: 2,
-        cursors: [
-          cursor(),
-          cursor({ tenant_id: 2, completeness: 'unproven', rows_upserted: 0 }),
-          cursor({ resource: 'vendors', status: 'failed', error: 'GET vendors answered 500' }),
-          cursor({ resource: 'shops', status: 'unavailable', completeness: 'unproven' }),
-        ],
-      }),
-    )
-    expect(text).toContain(
-      'finished, but something failed in 1 min 5 s: 40 records new or changed, 2 tenants, 5 requests',
-    )
-    expect(text).toMatch(/^notes +2 .*1 proven, 1 unproven$/m)
-    expect(text).toContain('✗ tenant 1, vendors: GET vendors answered 500')
-    expect(text).toContain('Not offered by the API (404): shops')
-    expect(text).toContain('2 values could not be stored as sent: see shopsync quarantine list')
-    expect(text).toContain('shopsync check')
-  })
-})
-
-test('for cursors that failed in the same way reports the problem once', () => {
-  const failure = { tenant_id: 1, resource: 'notes', step: 1, status: 'failed', reason: 'unreachable' }
-  const past = (minute: number, error: string | null): PastRun => ({
-    ...{
-      run_id: `r${minute}`,
-      job: 'hourly',
-      mode: 'job',
-      shard: null,
-      status: error === null ? 'ok' : 'partial',
-    },
-    ...{ reason: null, started_at: `2026-01-01T00:0${minute}:00.000000Z`, finished_at: null, took_ms: 100 },
-    ...{
-      requests: 1,
-      records: 5,
-      records_changed: minute === 1 ? null : 3,
-      rows_upserted: 4,
-      rows_deleted: 0,
-    },
-    ...{ quarantined: 0, rate_limited: 0, retries: 0, error: null, cursors: {} },
-    failures: error === null ? [] : [{ ...failure, error }],
-  })
-  const text = runsText([past(4, 'no'), past(3, null), past(2, 'no'), past(1, 'other')], false)
-  expect(text).toBe(
-    [
-      'run  what    started (UTC)      took  ended    requests  new or changed  read  rows  deleted  not done',
-      '───  ──────  ────────────────  ─────  ───────  ────────  ──────────────  ────  ────  ───────  ────────',
-      'r1   hourly  2026-01-01 00:01  0.1 s  partial         1                     5     4        0         1',
-      'r2   hourly  2026-01-01 00:02  0.1 s  partial         1               3     5     4        0         1',
-      'r3   hourly  2026-01-01 00:03  0.1 s  ok              1               3     5     4        0',
-      'r4   hourly  2026-01-01 00:04  0.1 s  partial         1               3     5     4        0         1',
-      '',
-      'hourly of 2026-01-01 00:01 (r1):',
-      '  ✗ tenant 1, notes: failed: other',
-      '',
-      '2 runs from hourly of 2026-01-01 00:02 (r2) to hourly of 2026-01-01 00:04 (r4):',
-      '  ✗ tenant 1, notes: failed: no',
-    ].join('\n'),
-  )
 })
 
 describe('the progress line', () => {
@@ -291,23 +204,4 @@ describe('the log', () => {
       expect.stringMatching(/^\d\d:\d\d:\d\d WARN {2}Cursor failed tenant=7 why="two words"\n$/),
     ])
   })
-})
-
-test('verify names what it did not compare once per reason, apart from what differs', () => {
-  const why = 'the time limit ended the run'
-  const skipped = { status: 'skipped', requests: 0, reason: 'time_limit', error: why } as const
-  const text = verifyText({
-    mode: 'verify',
-    status: 'failed',
-    reason: 'time_limit',
-    started_at: '2026-01-01T00:00:00.000000Z',
-    finished_at: '2026-01-01T00:00:01.000000Z',
-    requests: 0,
-    cursors: [
-      { tenant_id: 1, resource: 'notes', ...skipped },
-      { tenant_id: 1, resource: 'shops', ...skipped },
-    ],
-  })
-  expect(text).toMatch(/\n2 cursors not compared: the time limit ended the run$/)
-  expect(text).not.toContain('missing')
 })

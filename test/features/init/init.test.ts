@@ -113,32 +113,6 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-test('a warehouse password is only in shopsync.env', async () => {
-  const folder = folderOf()
-  const url = 'postgres://me:pass%23word@127.0.0.1:1/none'
-  const { code, stdout } = await shopsync(
-    [...given, '--secret-file', 'key.txt', '--warehouse', url, '--yes'],
-    {
-      cwd: folder,
-    },
-  )
-  expect(code).toBe(3)
-  expect(stdout).not.toContain('pass%23word')
-  expect(readFileSync(join(folder, 'config.json'), 'utf8')).toContain(`\${SHOPSYNC_WAREHOUSE_URL}`)
-  expect(readFileSync(join(folder, 'shopsync.env'), 'utf8')).toContain('pass%23word')
-})
-
-test('with --quiet, a failed trial is still reported', async () => {
-  const folder = folderOf()
-  const words = ['init', '--base-url', 'http://127.0.0.1:1', '--partner-id', '42', '--secret-file', 'key.txt']
-  const { code, stdout, stderr } = await shopsync([...words, '--yes', '--quiet'], { cwd: folder })
-  expect([code, stdout, stderr]).toEqual([
-    3,
-    '',
-    expect.stringMatching(/^shopsync: check: credentials: .*\n$/),
-  ])
-})
-
 test('its result does not scroll away; --print shows one way to run what is configured, and writes nothing', async () => {
   const folder = folderOf()
   const words = [...given, '--secret-file', 'key.txt', '--warehouse', 'sqlite:./w.db', '--yes']
@@ -282,17 +256,6 @@ test.each([
   if (hasSystemd) for (const time of times) execFileSync('systemd-analyze', ['calendar', time])
 })
 
-test('existing files stay without --force', async () => {
-  const folder = folderOf()
-  writeFileSync(join(folder, 'config.json'), '{"mine": true}')
-  const words = [...given, '--secret-file', 'key.txt', '--yes']
-  const refused = await shopsync(words, { cwd: folder })
-  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') })
-  expect(readFileSync(join(folder, 'config.json'), 'utf8')).toBe('{"mine": true}')
-  expect(existsSync(join(folder, 'shopsync.env'))).toBe(false)
-  expect(await shopsync([...words, '--force'], { cwd: folder })).toMatchObject({ code: 0 })
-})
-
 test('a dangling link counts as existing', async () => {
   const folder = folderOf()
   symlinkSync('/nowhere/at/all.json', join(folder, 'config.json'))
@@ -301,56 +264,6 @@ test('a dangling link counts as existing', async () => {
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Found config.json in') })
   expect(lstatSync(join(folder, 'config.json')).isSymbolicLink()).toBe(true)
   expect(existsSync(join(folder, 'shopsync.env'))).toBe(false)
-})
-
-describe('it ends with what to type next', () => {
-  const ending = async (...words: string[]): Promise<{ code: number | null; next: string | undefined }> => {
-    const folder = folderOf()
-    writeFileSync(join(folder, 'wrong.txt'), 'wrong')
-    const { code, stdout } = await shopsync(['init', '--partner-id', '42', ...words], { cwd: folder })
-    return { code, next: stdout.trimEnd().split('\n').at(-1) }
-  }
-
-  test('a sandbox that runs', async () => {
-    expect(await ending('--sandbox', '--base-url', sandbox.url)).toEqual({
-      code: 0,
-      next: 'Next: type shopsync sync',
-    })
-  })
-
-  test('a secret that is refused', async () => {
-    const { code, next } = await ending('--base-url', sandbox.url, '--secret-file', 'wrong.txt')
-    expect([code, next]).toEqual([3, expect.stringMatching(/secret.*refused: type shopsync init --force$/)])
-  })
-
-  test('an API that is away', async () => {
-    const { code, next } = await ending('--base-url', 'http://127.0.0.1:1', '--secret-file', 'key.txt')
-    expect([code, next]).toEqual([
-      3,
-      expect.stringMatching(/type shopsync check once the API can be reached/),
-    ])
-  })
-
-  test('a warehouse that is away', async () => {
-    const warehouse = 'postgres://me@127.0.0.1:1/none'
-    const { code, next } = await ending('--sandbox', '--base-url', sandbox.url, '--warehouse', warehouse)
-    expect([code, next]).toEqual([3, expect.stringMatching(/fix what is marked with ✗.*shopsync check/)])
-  })
-})
-
-test.each([
-  [['init', '--yes'], 'no --base-url, no --partner-id, no --secret-file'],
-  [['init', '--sandbox', '--partner-id', 'abc'], 'expected your partner id: a positive whole number'],
-  [['init', '--sandbox', '--partner-id', '../42'], 'expected your partner id: a positive whole number'],
-  [['init', '--base-url', 'http://api.example.com', '--yes'], 'expected https'],
-  [['init', '--sandbox', '--warehouse', 'mysql://x', '--yes'], 'DATABASE". Type sqlite:./warehouse.db'],
-  [[...given, '--secret-file', 'none.txt', '--yes'], 'none.txt'],
-])('%j: exit 2, and nothing is written', async (words, said) => {
-  const folder = folderOf()
-  const { code, stderr } = await shopsync(words, { cwd: folder })
-  expect(code).toBe(2)
-  expect(stderr).toContain(said)
-  expect(existsSync(join(folder, 'config.json'))).toBe(false)
 })
 
 test("--sandbox: for the sandbox on this machine; if it isn't running, that is reported", async () => {
