@@ -1,16 +1,13 @@
 /** What people see of events: the commands, the metrics, and the alerts that `listen` sends if no run comes. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { Inbox } from '../../../src/features/events/inbox.js'
 import { listenHere } from '../../support/harness/listenhere.js'
 import { Metrics } from '../../support/harness/metrics.js'
 import { type Place, viewedPlace } from '../../support/harness/place.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { until } from '../../support/harness/scheduler.js'
-import { reopen, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
-import { putEvents } from '../../support/world/inboxrows.js'
 
 let here: Place
 
@@ -30,24 +27,20 @@ const tenant = (): number => here.sandbox.tenantIds[0] ?? 0
 const textfile = (): Metrics => new Metrics(readFileSync(join(here.folder, 'shopsync.prom'), 'utf8'))
 const start = () => listenHere(here.folder, here.sandbox.secret)
 
-const warehouseHere = (): Promise<Warehouse> =>
-  reopen({ url: `sqlite:${here.folder}/data/warehouse.db`, schema: 'shopsync' })
+/** The rows that a statement on the warehouse or, beside it, the inbox returns. */
+function sqlOf(file: 'warehouse.db' | 'warehouse.db.events', statement: string, values: unknown[] = []) {
+  const db = new Database(join(here.folder, 'data', file))
+  try {
+    const asked = db.prepare(statement)
+    return asked.reader ? asked.all(values) : [asked.run(values)]
+  } finally {
+    db.close()
+  }
+}
 
 /** Whether it is recorded that the alert was sent: a signal before that would leave it to the next check. */
-async function isNoted(type: 'opened' | 'resolved'): Promise<boolean> {
-  const warehouse = await warehouseHere()
-  const rows = await rowsOf(warehouse, 'sync_alerts')
-  await warehouse.close()
-  return rows.some(({ told }) => JSON.stringify(told).includes(type))
-}
-
-async function inInbox(work: (inbox: Inbox) => Promise<unknown>): Promise<void> {
-  const warehouse = await warehouseHere()
-  const inbox = await Inbox.open(warehouse)
-  await work(inbox)
-  await inbox.close()
-  await warehouse.close()
-}
+const isNoted = (type: 'opened' | 'resolved'): boolean =>
+  JSON.stringify(sqlOf('warehouse.db', 'select told from sync_alerts')).includes(type)
 
 test('nothing about events is shown if nobody has ever listened; then all of it is', async () => {
   const [id = 0] = here.sandbox.store.ids(tenant(), 'repair_orders')
@@ -88,15 +81,21 @@ test('nothing about events is shown if nobody has ever listened; then all of it 
 })
 
 test('listen by itself reports an incident, and its end', async () => {
-  const at = fromMicros(BigInt(Date.now()) * 1000n)
-  const odd = { state: 'settled', reason: 'not_listed', received_at: at, settled_at: at }
-  await inInbox((inbox) => putEvents(inbox, [{ tenant_id: tenant(), ...odd }]))
+  let listening = await start()
+  expect((await listening.end()).code).toBe(0)
+  const at = new Date().toISOString().replace('Z', '000Z')
+  sqlOf(
+    'warehouse.db.events',
+    `insert into sync_events (tenant_id, resource, type, action, record_id, event_id, deliveries, tries, state, reason, received_at, settled_at)
+      values (?, 'repair_orders', 'RepairOrder', 'updated', 1, 'e1', 1, 0, 'settled', 'not_listed', ?, ?)`,
+    [tenant(), at, at],
+  )
   const told = (): string[] =>
     existsSync(join(here.folder, 'told.jsonl'))
       ? readFileSync(join(here.folder, 'told.jsonl'), 'utf8').trim().split('\n')
       : []
-  let listening = await start()
-  await until(() => isNoted('opened'))
+  listening = await start()
+  await until(async () => isNoted('opened'))
   expect((await listening.end()).code).toBe(0)
   const status = await here.run('status')
   expect([
@@ -104,9 +103,9 @@ test('listen by itself reports an incident, and its end', async () => {
     /✗ events since .*: events announced 1 record that the list/.test(status.stdout),
   ]).toEqual([1, true])
   expect((await here.run('runs', '--json')).json<{ runs: unknown[] }>().runs.length).toBe(1)
-  await inInbox((inbox) => inbox.write([inbox.db.deleteFrom('sync_events').compile()]))
+  sqlOf('warehouse.db.events', 'delete from sync_events')
   listening = await start()
-  await until(() => isNoted('resolved'))
+  await until(async () => isNoted('resolved'))
   expect((await listening.end()).code).toBe(0)
   expect(told().map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['opened', 'resolved'])
   expect((await here.run('status')).code).toBe(0)
