@@ -5,6 +5,7 @@ import { createSource } from '../src/engine/source/client.js'
 import { migrate } from '../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { newestStamp } from '../src/engine/warehouse/runs.js'
+import { beginBackfill } from '../src/features/backfill/work.js'
 import { beginReconcile } from '../src/features/reconcile/work.js'
 import { beginSync } from '../src/features/sync/work.js'
 import { collectAt } from '../src/shell/collectat.js'
@@ -58,7 +59,8 @@ export async function run(options: ProductRun): Promise<RunReport> {
   const deps = { config: { sync }, model: known, warehouse, source, clock, stamps, observer: {}, signal }
   const request = { mode, job: null, tenants: null, resources: options.resources }
   const asked = ranges === undefined ? request : { ...request, ranges }
-  const begin = mode === 'reconcile' ? beginReconcile({}) : beginSync(asked)
+  const begin =
+    mode === 'reconcile' ? beginReconcile({}) : ranges ? beginBackfill({ ranges }) : beginSync(asked)
   const report = await runSync(readAhead === undefined ? deps : { ...deps, readAhead }, { ...asked, begin })
   await source.close()
   await warehouse.close()

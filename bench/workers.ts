@@ -116,7 +116,8 @@ async function load(url: string, count: number, most: number): Promise<Measured>
     most === unlimited ? 3600 : window,
   )
   await source.latency(latency)
-  return installed(url, source, (made) => round(made, url, count, shards))
+  // Awaited: the source ends with this function.
+  return await installed(url, source, (made) => round(made, url, count, shards))
 }
 
 const each = (used: readonly Used[], of: keyof Used): string =>
