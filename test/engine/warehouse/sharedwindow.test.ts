@@ -1,9 +1,10 @@
 /** The laws of the row by which processes share a rate-limit window (docs/scale.md, One rate window). */
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SharedWindow, WindowClaim } from '../../../src/engine/base/windowclaim.js'
 import {
   bothWarehouses,
+  kept,
   reopen,
   rowsOf,
   sharedWindow,
@@ -62,15 +63,17 @@ const claims = fc
   }))
 
 describe.each(bothWarehouses())('$name: the row of a shared window', (kind) => {
+  const place = kept(kind)
+  let other: Warehouse
   let opened: Warehouse[]
   let rows: SharedWindow[]
-  beforeEach(async () => {
-    const address = await kind.migrated()
-    opened = [await reopen(address), await reopen(address)]
-    rows = opened.map(sharedWindow)
+  beforeAll(async () => {
+    other = await reopen(place.address)
   })
-  afterEach(async () => {
-    for (const warehouse of opened) await warehouse.close()
+  afterAll(() => other.close())
+  beforeEach(async () => {
+    opened = [await place.open(), other]
+    rows = opened.map(sharedWindow)
   })
 
   it('does what the specification says, claim by claim', async () => {
