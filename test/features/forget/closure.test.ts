@@ -331,46 +331,31 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it.each([
-    ['a note without an order', [note(5, null)], { notes: 1 }],
-    [
-      'an appointment without an order',
-      [
-        {
-          resource: 'appointments',
-          id: 5,
-          title: `${mark} Smith`,
-          repair_order_id: null,
-          start_at: '2026-01-02T00:00:00Z',
-        },
-      ],
-      { appointments: 1 },
-    ],
-    ['a vehicle whose owner is undocumented', [{ ...vehicle(77), customer_id: ann }], { vehicles: 1 }],
-    [
-      'records that only lead to each other',
-      [
-        order(first, null, { vehicle_id: 77 }),
-        vehicle(77),
-        note(5, first),
-        note(6, second),
-        tag(8, 'RepairOrder', second),
-      ],
-      { integrator_tags: 1, notes: 2, repair_orders: 1, vehicles: 1 },
-    ],
-  ] as const)('%s is in the receipt', async (_, rows, expected) => {
+  it('what leads to nobody is in the receipt', async () => {
+    const appointment = { resource: 'appointments', id: 5, title: `${mark} Smith`, repair_order_id: null }
+    const rows = [
+      note(5, null),
+      { ...appointment, start_at: '2026-01-02T00:00:00Z' },
+      // Its owner is undocumented.
+      { ...vehicle(76), customer_id: ann },
+      // These only lead to each other.
+      order(first, null, { vehicle_id: 77 }),
+      vehicle(77),
+      note(6, first),
+      note(7, second),
+      tag(8, 'RepairOrder', second),
+    ]
+    const counts = { appointments: 1, integrator_tags: 1, notes: 3, repair_orders: 1, vehicles: 2 }
     await inside(await kind.viewed(), [...both, order(third, ann), ...rows], async ({ run }) => {
       await run('sync')
-      const missed = Object.entries(expected).map(([table, n]) => ({
+      const missed = Object.entries(counts).map(([table, n]) => ({
         table,
         reason: 'leads_to_nobody',
         rows: n,
       }))
       const before = await run(...dryRun)
-      expect([before.code, (JSON.parse(before.stdout) as Answer).not_looked_at]).toEqual([
-        1,
-        expect.arrayContaining(missed),
-      ])
+      const foreseen = (JSON.parse(before.stdout) as Answer).not_looked_at
+      expect([before.code, foreseen]).toEqual([1, expect.arrayContaining(missed)])
       const { code, stdout } = await run(...forget)
       expect([code, receiptOf(stdout).not_looked_at]).toEqual([1, expect.arrayContaining(missed)])
       expect(receiptOf(stdout).not_looked_at).toHaveLength(missed.length)
