@@ -396,53 +396,34 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it('an order that was taken for theirs, and names another customer when it comes, is whole, with all that is its', async () => {
-    const missing = [
+  it('what the source gives to another person stays forgotten, and the run says so; what was only taken for theirs is whole again', async () => {
+    const rows = [
       order(first, ann, { vehicle_id: 77 }),
       past(5, { vehicle_id: 77, recommendation_id: 6 }),
+      // Of an order that isn't there yet.
       recommendation(6, second, other),
       note(7, second, other),
+      order(third, ann),
     ]
-    await inside(await kind.viewed(), [...both, ...missing], async ({ run, put, address }) => {
+    await inside(await kind.viewed(), [...both, ...rows], async ({ sandbox, run, put, address }) => {
+      const told = /The source gives records of forgotten customers to other customers/
+      const found = async (table: string, id: number) => {
+        const warehouse = await reopen(address)
+        const all = await rowsOf(warehouse, table).finally(() => warehouse.close())
+        return all.find((row) => row['id'] === id)
+      }
       await run('sync')
       await run(...forget)
+      // An order that names another customer when it comes, with all that is its.
       expect((await states(address)).get(`repair_orders ${second}`)).toBe('expected')
       put([order(second, bob)])
       await run('sync')
-      const warehouse = await reopen(address)
-      try {
-        const found = async (table: string, id: number) =>
-          (await rowsOf(warehouse, table)).find((row) => row['id'] === id)
-        expect(await found('repair_orders', second)).toMatchObject({ detail: other })
-        expect(await found('notes', 7)).toMatchObject({ description: other })
-        expect(JSON.stringify(await found('recommendations', 6))).toContain(other)
-        expect(JSON.stringify(await found('past_recommendations', 5))).not.toContain(mark)
-      } finally {
-        await warehouse.close()
-      }
-    })
-  })
-
-  it('a record that the source gives to another customer stays forgotten, and the run says so', async () => {
-    await inside(await kind.viewed(), [...both, order(first, ann)], async ({ run, put, address }) => {
-      await run('sync')
-      await run(...forget)
-      put([order(first, bob)])
-      const { stderr } = await run('sync')
-      expect(stderr).toContain('The source gives records of forgotten customers to other customers')
-      const warehouse = await reopen(address)
-      const orders = await rowsOf(warehouse, 'repair_orders').finally(() => warehouse.close())
-      expect(orders.find(({ id }) => id === first)).toMatchObject({ customer_id: bob, detail: null })
-      expect((await states(address)).get(`repair_orders ${first}`)).toBe('hidden')
-    })
-  })
-
-  it('an id that the source gives to another person stays a husk, and the run says so', async () => {
-    await inside(await kind.viewed(), both, async ({ sandbox, run, put, address }) => {
-      await run('sync')
-      await run(...forget)
+      expect(await found('repair_orders', second)).toMatchObject({ detail: other })
+      expect(await found('notes', 7)).toMatchObject({ description: other })
+      expect(JSON.stringify(await found('recommendations', 6))).toContain(other)
+      expect(JSON.stringify(await found('past_recommendations', 5))).not.toContain(mark)
+      // An id that another person gets.
       const again = { resource: 'customers', id: ann, last_name: other, phones: [] }
-      const told = /The source gives records of forgotten customers to other customers/
       put([{ ...again, last_name: `${mark} Married` }])
       expect((await run('sync')).stderr).not.toMatch(told)
       sandbox.store.remove(101, 'customers', ann)
@@ -451,9 +432,12 @@ describe.each(warehouses())('$name', (kind) => {
       const { stderr } = await run('sync')
       expect(stderr).toMatch(told)
       expect(stderr).toContain(String(ann))
-      const warehouse = await reopen(address)
-      const customers = await rowsOf(warehouse, 'customers').finally(() => warehouse.close())
-      expect(customers.find(({ id }) => id === ann)).toMatchObject({ last_name: null, _deleted_at: null })
+      expect(await found('customers', ann)).toMatchObject({ last_name: null, _deleted_at: null })
+      // A record that another customer gets.
+      put([order(third, bob)])
+      expect((await run('sync')).stderr).toMatch(told)
+      expect(await found('repair_orders', third)).toMatchObject({ customer_id: bob, detail: null })
+      expect((await states(address)).get(`repair_orders ${third}`)).toBe('hidden')
     })
   })
 
