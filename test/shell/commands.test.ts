@@ -134,6 +134,7 @@ test('sandbox prints how to reach it, and ends cleanly when it is stopped', asyn
     '102',
   ]
   const { code, stdout } = await shopsync(['sandbox', ...flags], {
+    cwd: here.folder,
     during: (call) => call.onText((text) => text.includes('Ctrl-C') && call.kill('SIGINT')),
   })
   expect(code).toBe(0)
@@ -145,7 +146,10 @@ test('sandbox prints how to reach it, and ends cleanly when it is stopped', asyn
 test('sandbox can make less data for each tenant', async () => {
   const { code, stdout, stderr } = await shopsync(
     ['sandbox', '--port', '0', '--tenants', '12', '--size', 'small'],
-    { during: (call) => call.onText((text) => text.includes('Ctrl-C') && call.kill('SIGINT')) },
+    {
+      cwd: here.folder,
+      during: (call) => call.onText((text) => text.includes('Ctrl-C') && call.kill('SIGINT')),
+    },
   )
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toContain('tenants     101, 102,')

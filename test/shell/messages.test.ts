@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Ended, shopsync } from '../support/harness/call.js'
+import { postgresStarted } from '../support/harness/clones.js'
 import { type Place, place, viewedPlace } from '../support/harness/place.js'
 import { freePort } from '../support/harness/postgres.js'
 import { program } from '../support/harness/process.js'
@@ -55,6 +56,7 @@ describe('what the machine refuses is not called a bug', () => {
 describe('the sandbox', () => {
   const stopped = (words: readonly string[], until: (text: string) => boolean): Promise<Ended> =>
     shopsync(['sandbox', '--port', '0', '--tenants', '1', '--size', 'small', ...words], {
+      cwd: here.folder,
       during: (call) => call.onText((text) => until(text) && call.kill('SIGTERM')),
     })
 
@@ -76,6 +78,7 @@ describe('the sandbox', () => {
         () => false,
       )
     const ended = await shopsync(['sandbox', '--port', String(port), '--size', 'small', '--quiet'], {
+      cwd: here.folder,
       during: async (call) => {
         while (!(await answers())) await sleep(50)
         call.kill('SIGTERM')
@@ -87,6 +90,7 @@ describe('the sandbox', () => {
 
 describe('postgres', () => {
   test('sslmode=require on a server without SSL reports that', async () => {
+    await postgresStarted()
     const elsewhere = await place({ tenants: 1 })
     const url = `${postgresUrl()}?sslmode=require`
     elsewhere.configure({ warehouse: { url, schema: 'no_ssl' } })
