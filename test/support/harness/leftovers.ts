@@ -2,9 +2,10 @@
  * What a file of tests leaves behind, for others to stumble over: a process, a port, a file. Workers serve many files, so
  * each is compared with what was there when it began. Databases are dropped by who made them (clones.ts).
  */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { inject } from 'vitest'
+import './scratch.js'
 import { root } from './tree.js'
 
 const kinds: Readonly<Record<string, string>> = {
@@ -14,9 +15,8 @@ const kinds: Readonly<Record<string, string>> = {
 }
 
 /** This worker's own folder for temporary files: whatever is in it after a file was left by that file. */
-const folder = mkdtempSync(join(tmpdir(), 'shopsync-tmp-'))
+const folder = mkdtempSync(join(inject('sqlite').file, '../tmp-'))
 process.env.TMPDIR = folder
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 const opened = (): string[] => process.getActiveResourcesInfo().filter((kind) => kind in kinds)
 

@@ -9,11 +9,14 @@ import { join } from 'node:path'
 export function placeOfCopies(): string {
   try {
     const { bavail, bsize } = statfsSync('/dev/shm')
-    return bavail * bsize > 2 ** 31 ? '/dev/shm' : tmpdir()
+    return bavail * bsize > 2 ** 31 ? '/dev/shm' : onDisk
   } catch {
-    return tmpdir()
+    return onDisk
   }
 }
+
+/** Before tests have a temporary folder of their own (leftovers.ts). */
+const onDisk = tmpdir()
 
 const made: string[] = []
 
