@@ -64,7 +64,7 @@ async function runRole({ url, schema }: Address): Promise<{ readonly url: string
 }
 
 /** Each test gives the warehouse back as it was. */
-describe('a role that only runs', () => {
+describe(postgres.name, () => {
   let address: Address
   let runner: Awaited<ReturnType<typeof runRole>>
   let warehouse: Warehouse

@@ -420,7 +420,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
 const [postgres] = bothWarehouses().filter(({ name }) => name === 'postgres') as [Kind]
 
-it('a table that cannot be created fails its own lists only', async () => {
+it('postgres: a table that cannot be created fails its own lists only', async () => {
   const address = await postgres.migrated()
   const config = configure(sandbox, address, resources)
   const warehouse = await reopen(address)
@@ -439,7 +439,7 @@ it('a table that cannot be created fails its own lists only', async () => {
   await warehouse.close()
 })
 
-it('a database in another encoding than UTF8 is refused', async () => {
+it('postgres: a database in another encoding than UTF8 is refused', async () => {
   const address = await postgres.viewed()
   const notes = sandbox.store.ids(1, 'notes').length
   const before = await reopen(address)
@@ -478,7 +478,7 @@ it('a database in another encoding than UTF8 is refused', async () => {
   await warehouse.close()
 })
 
-it('an index of somebody that refuses a value fails its list, and is named', async () => {
+it('postgres: an index of somebody that refuses a value fails its list, and is named', async () => {
   const address = await postgres.migrated()
   const warehouse = await reopen(address)
   await execute(warehouse, address.schema, 'create index long_ones on notes (description)')
