@@ -50,6 +50,8 @@ async function fillWithViews(url: string, folder: string): Promise<void> {
 }
 
 function answer(response: ServerResponse, made: Promise<unknown>): void {
+  // A connection that is kept would be closed just when a worker asks for its next template.
+  response.setHeader('Connection', 'close')
   made.then(
     () => response.end(),
     (error: unknown) => response.writeHead(500).end(error instanceof Error ? error.stack : String(error)),
