@@ -2,8 +2,8 @@ import { defineConfig, mergeConfig } from 'vitest/config'
 import { shipped } from './support/harness/compiled.js'
 import { filesIn, targetsOf } from './support/harness/tree.js'
 
-/** Suites of which `npm test` plays a part (test/support/world/size.ts): directly, or by a suite that several files share. */
-const sizes = 'test/support/world/size.ts'
+/** Suites of which `npm test` plays a part (test/support/harness/size.ts): directly, or by a suite that several files share. */
+const sizes = 'test/support/harness/size.ts'
 const suites = new Set(filesIn('test/support', '.ts'))
 const sized = filesIn('test', '.test.ts').filter((file) =>
   targetsOf(file).some(

@@ -6,10 +6,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sync } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { sized } from '../support/harness/size.js'
 import { bothWarehouses, open } from '../support/harness/warehouse.js'
 import { expectOracle } from '../support/oracle/business/stored.js'
 import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/world/orders.js'
-import { sized } from '../support/world/size.js'
 
 const sandbox = await sandboxOfFile({
   tenants: [

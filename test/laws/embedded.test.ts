@@ -9,9 +9,9 @@ import { resources as declared } from '../../schema/index.js'
 import { model } from '../../src/engine/model/registry.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import { known, sync } from '../support/harness/runs.js'
+import { sized } from '../support/harness/size.js'
 import { bothWarehouses, open, rowsOf, type Session, Warehouse } from '../support/harness/warehouse.js'
 import { randomFrom } from '../support/world/random.js'
-import { sized } from '../support/world/size.js'
 import { sessionOf, wipe } from '../support/world/through.js'
 
 const embedding = ['customers', 'notes', 'repair_orders', 'vehicles']

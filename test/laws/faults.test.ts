@@ -7,10 +7,10 @@ import { Book } from '../../src/engine/list/books.js'
 import { type Fault, template } from '../../src/sandbox/index.js'
 import { known, type Page, type RunOptions, type Source, syncInOrder } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { someOf } from '../support/harness/size.js'
 import { contents, open, rowsOf, type Warehouse, warehouses } from '../support/harness/warehouse.js'
 import { Between } from '../support/world/between.js'
 import { HandClock } from '../support/world/clocks.js'
-import { someOf } from '../support/world/size.js'
 import { wipe } from '../support/world/through.js'
 
 const clock = new HandClock('2026-03-01T00:00:00Z', 1n)

@@ -15,6 +15,7 @@ import { type Address, configure } from '../support/harness/place.js'
 import { Program, program } from '../support/harness/process.js'
 import { known } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { sized } from '../support/harness/size.js'
 import {
   bothWarehouses,
   changesThrough,
@@ -29,7 +30,6 @@ import {
 } from '../support/harness/warehouse.js'
 import { CopyReader } from '../support/world/increments.js'
 import { randomFrom } from '../support/world/random.js'
-import { sized } from '../support/world/size.js'
 
 const lists = ['repair_orders', 'customers', 'notes', 'shops', 'vehicles', 'customer_payment_types']
 const hour = 3_600_000_000n

@@ -2,8 +2,9 @@
  * Laws 1, 2, 4, 5, 7 and 8 over some cases, always the same, and over many more in `npm run test:long`: LAWS_TIMES=4 for
  * four times as many.
  */
+
+import { sized } from '../support/harness/size.js'
 import { lawSuite } from '../support/world/lawsuite.js'
-import { sized } from '../support/world/size.js'
 
 const times = Number(process.env.LAWS_TIMES ?? 1)
 

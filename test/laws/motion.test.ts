@@ -9,8 +9,9 @@
  * A failure prints the shrunk script. To replay one (or a file of several, one JSON a line):
  *   MOTION_SCRIPT=script.json npx vitest run test/laws/motion.test.ts -t replay
  */
+
+import { sized } from '../support/harness/size.js'
 import { motionSuite } from '../support/world/motionsuite.js'
-import { sized } from '../support/world/size.js'
 
 const times = Number(process.env.MOTION_TIMES ?? 1)
 

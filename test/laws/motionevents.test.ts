@@ -5,8 +5,9 @@
  * that is claimed is true.
  * `npm run test:long` plays many more scenarios: MOTION_SEED=… plays others, MOTION_TIMES=4 four times as many.
  */
+
+import { sized } from '../support/harness/size.js'
 import { motionEventSuite } from '../support/world/motioneventsuite.js'
-import { sized } from '../support/world/size.js'
 
 const { MOTION_SEED = sized(20_260_303, 20_260_404), MOTION_TIMES = '1' } = process.env
 

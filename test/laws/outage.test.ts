@@ -13,6 +13,7 @@ import { Program, program } from '../support/harness/process.js'
 import { known, syncInOrder } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { scratch } from '../support/harness/scratch.js'
+import { isWhole } from '../support/harness/size.js'
 import {
   type Applied,
   contents,
@@ -24,7 +25,6 @@ import {
 } from '../support/harness/warehouse.js'
 import { Between } from '../support/world/between.js'
 import { interposed } from '../support/world/interposed.js'
-import { isWhole } from '../support/world/size.js'
 
 const resources = ['notes', 'customers']
 const retryWaits = [0, 20, 100, 200, 500, 1000, 2000, 4000]

@@ -9,9 +9,9 @@ import { Reading } from '../../src/engine/list/reading.js'
 import { template } from '../../src/sandbox/index.js'
 import { Killed, type Page, syncInOrder } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { someOf } from '../support/harness/size.js'
 import { bothWarehouses, open, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
 import { Between } from '../support/world/between.js'
-import { someOf } from '../support/world/size.js'
 import { wipe } from '../support/world/through.js'
 
 const records = 1000

@@ -15,10 +15,10 @@ import { shopsync } from '../support/harness/call.js'
 import { configure } from '../support/harness/place.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { scratch } from '../support/harness/scratch.js'
+import { isWhole } from '../support/harness/size.js'
 import { root } from '../support/harness/tree.js'
 import { query } from '../support/harness/views.js'
 import { reopen, warehouses } from '../support/harness/warehouse.js'
-import { isWhole } from '../support/world/size.js'
 
 const project = scratch()
 /** Milliseconds: each is a build or several runs, on a machine that does other things too. */

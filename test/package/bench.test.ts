@@ -5,8 +5,8 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Program } from '../support/harness/process.js'
+import { isWhole } from '../support/harness/size.js'
 import { root } from '../support/harness/tree.js'
-import { isWhole } from '../support/world/size.js'
 
 test.runIf(isWhole())('npm run bench measures a small load', async () => {
   const small = ['--records', '40', '--tenants', '2', '--rounds', '1', '--warehouses', 'sqlite']

@@ -14,9 +14,9 @@ import { compiledOf } from '../support/harness/compiled.js'
 import { blocksOf, commandsOf, plainWords } from '../support/harness/docs.js'
 import { type Place, place } from '../support/harness/place.js'
 import { program } from '../support/harness/process.js'
+import { sized } from '../support/harness/size.js'
 import { filesIn, root } from '../support/harness/tree.js'
 import { bothWarehouses, postgresUrl } from '../support/harness/warehouse.js'
-import { sized } from '../support/world/size.js'
 
 const pages = ['README.md', ...filesIn('docs', '.md')]
 const blocks = pages.flatMap(blocksOf)

@@ -3,8 +3,8 @@ import { DateTime } from 'luxon'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Order } from '../../src/sandbox/data/order.js'
 import { type ApiRecord, createSandbox } from '../../src/sandbox/index.js'
+import { sample } from '../support/harness/size.js'
 import { HandClock } from '../support/world/clocks.js'
-import { sample } from '../support/world/size.js'
 
 // biome-ignore lint/suspicious/noExplicitAny: records of every resource are read here
 type Row = ApiRecord & Record<string, any>

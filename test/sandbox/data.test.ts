@@ -12,8 +12,8 @@ import {
 import { printInstant } from '../../src/sandbox/instant.js'
 import { Random } from '../../src/sandbox/random.js'
 import { EPOCH, emptySandbox, noon, shop } from '../support/harness/requests.js'
+import { sample, sized } from '../support/harness/size.js'
 import { HandClock } from '../support/world/clocks.js'
-import { sample, sized } from '../support/world/size.js'
 
 const UNTIL = '2026-03-02T12:00:00Z'
 

@@ -6,8 +6,8 @@ import { EVENT_NAMES } from '../../src/sandbox/index.js'
 import { isFields } from '../../src/sandbox/records/json.js'
 import { eventOf, isRecordList, TAGGABLE } from '../../src/sandbox/records/resources.js'
 import { emptySandbox, noon, request, shop } from '../support/harness/requests.js'
+import { sized } from '../support/harness/size.js'
 import { HandClock } from '../support/world/clocks.js'
-import { sized } from '../support/world/size.js'
 import { receiver } from './receiver.js'
 
 const small = () =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { emptySandbox, request } from '../support/harness/requests.js'
-import { sized } from '../support/world/size.js'
+import { sized } from '../support/harness/size.js'
 import { customer, receiver } from './receiver.js'
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url))

@@ -9,7 +9,7 @@ import { cloneSqlite } from '../support/harness/clones.js'
 import { type Place, place } from '../support/harness/place.js'
 import { program } from '../support/harness/process.js'
 import { scratch } from '../support/harness/scratch.js'
-import { isWhole } from '../support/world/size.js'
+import { isWhole } from '../support/harness/size.js'
 
 let here: Place
 

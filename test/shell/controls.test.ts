@@ -8,8 +8,8 @@ import { createLog } from '../../src/shell/log.js'
 import { harmless, painted, plainTerminal, type Terminal } from '../../src/shell/terminal.js'
 import { table } from '../../src/shell/texttable.js'
 import { type Place, viewedPlace } from '../support/harness/place.js'
+import { sample } from '../support/harness/size.js'
 import { type OnTerminal, onTerminal } from '../support/harness/terminal.js'
-import { sample } from '../support/world/size.js'
 
 /** A one-byte CSI, an end of OSC, a bell, the same in two bytes, a change of direction, and a separator of lines. */
 const evil = 'A\u009b31mB\u0090C\u009c\u0007D\u001b]0;title\u001b\\E\r\u007fF\u202eG\u2067H\u2028I'

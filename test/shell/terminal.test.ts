@@ -20,8 +20,8 @@ import { shopsync } from '../support/harness/call.js'
 import { type Place, viewedPlace } from '../support/harness/place.js'
 import type { RunReport } from '../support/harness/runs.js'
 import { scratch } from '../support/harness/scratch.js'
+import { sample } from '../support/harness/size.js'
 import { type OnTerminal, onTerminal } from '../support/harness/terminal.js'
-import { sample } from '../support/world/size.js'
 
 const names = {
   101: 'Main Street Auto',

@@ -8,9 +8,9 @@ import { features } from '../../src/main.js'
 import { commandsOf } from '../../src/shell/features.js'
 import { commandsIn } from '../../src/shell/typedlines.js'
 import { type Place, place } from '../support/harness/place.js'
+import { someOf } from '../support/harness/size.js'
 import { textsIn } from '../support/harness/texts.js'
 import { filesIn, textOf } from '../support/harness/tree.js'
-import { someOf } from '../support/world/size.js'
 
 const files = filesIn('src', '.ts').filter((file) => !/^src\/(sandbox|features\/report)\//.test(file))
 const texts = files.flatMap((file) => textsIn(file).map((text) => ({ file, text })))

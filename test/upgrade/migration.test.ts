@@ -14,6 +14,7 @@ import { freePort } from '../support/harness/postgres.js'
 import { Program, program } from '../support/harness/process.js'
 import { eventBody, rightSecret } from '../support/harness/receiver.js'
 import { refusal } from '../support/harness/server.js'
+import { sized } from '../support/harness/size.js'
 import {
   bothWarehouses,
   contents,
@@ -24,7 +25,6 @@ import {
   type Session,
   Warehouse,
 } from '../support/harness/warehouse.js'
-import { sized } from '../support/world/size.js'
 import { watched } from '../support/world/through.js'
 import { keptWarehouse } from '../support/world/upgrades.js'
 

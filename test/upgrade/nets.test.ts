@@ -10,6 +10,7 @@ import { shopsync } from '../support/harness/call.js'
 import { type Address, configure } from '../support/harness/place.js'
 import { known, sync } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { sample } from '../support/harness/size.js'
 import { make, prepareViews, query } from '../support/harness/views.js'
 import {
   bothWarehouses,
@@ -24,7 +25,6 @@ import {
   warehouses,
 } from '../support/harness/warehouse.js'
 import { expectOracle } from '../support/oracle/business/stored.js'
-import { sample } from '../support/world/size.js'
 import { fillAsThen } from '../support/world/upgrades.js'
 
 interface ComputedTable {

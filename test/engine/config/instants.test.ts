@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cronProblem, isTwoIntervalsAgo } from '../../../src/engine/config/cron.js'
 import { Instants } from '../../../src/engine/config/instants.js'
-import { sized } from '../../support/world/size.js'
+import { sized } from '../../support/harness/size.js'
 
 const minute = 60_000
 const hour = 60 * minute

@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { sized } from '../../support/harness/size.js'
 import { root } from '../../support/harness/tree.js'
 import { kindNames, playSequence, sequences } from '../../support/world/sequences.js'
-import { sized } from '../../support/world/size.js'
 
 const file = join(root, 'test/engine/list/sequences.json')
 /** Readings of each kind: all of them in `npm run test:long`. */

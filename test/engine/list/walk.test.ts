@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest'
 import { epoch } from '../../../src/engine/list/cutpoint.js'
 import type { List, Store, WalkOutcome } from '../../../src/engine/list/types.js'
 import { walk as readWalk } from '../../../src/engine/list/walk.js'
+import { sized } from '../../support/harness/size.js'
 import { Exchange, Kept, type Live, Paged, Steady, text, World } from '../../support/world/movinglist.js'
 import { randomFrom } from '../../support/world/random.js'
-import { sized } from '../../support/world/size.js'
 
 interface Setting {
   readonly motion: number

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { sized } from '../../support/harness/size.js'
 import { bothWarehouses, contents, open, type Warehouse } from '../../support/harness/warehouse.js'
 import { compare, expected } from '../../support/oracle/cells.js'
-import { sized } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile({ tenants: 3, seed: 11, scale: sized(0.04, 0.25) })
 

@@ -12,8 +12,8 @@ import {
   syncInOrder,
 } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { someOf } from '../../support/harness/size.js'
 import { kept, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
-import { someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 beforeEach(() => {

@@ -6,10 +6,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { sized } from '../../support/harness/size.js'
 import { open, warehouses } from '../../support/harness/warehouse.js'
 import { keeping } from '../../support/oracle/versions.js'
 import { type LifeStep, Living, lifeClock, lives, type Step } from '../../support/world/lives.js'
-import { sized } from '../../support/world/size.js'
 
 const clock = lifeClock()
 const sandbox = await sandboxOfFile({ data: 'none', clock })

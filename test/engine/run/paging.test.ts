@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest'
 import { sizesUpTo } from '../../../src/engine/list/pagesize.js'
 import type { Fault, Rule } from '../../../src/sandbox/index.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { sized, someOf } from '../../support/harness/size.js'
 import { warehouses } from '../../support/harness/warehouse.js'
 import { at, atSource, timeOf } from '../../support/world/notes.js'
 import { asListed, atMost, OneList, proven, repaired } from '../../support/world/onelist.js'
-import { sized, someOf } from '../../support/world/size.js'
 
 type Of<K extends Fault['kind']> = Omit<Extract<Fault, { kind: K }>, 'kind'>
 

@@ -4,7 +4,7 @@ import { exactDouble, NumberToken } from '../../../src/engine/base/numbertoken.j
 import { toJson } from '../../../src/engine/base/printjson.js'
 import { parseJson } from '../../../src/engine/source/http/exactjson.js'
 import { mayRound } from '../../../src/engine/source/http/longnumbers.js'
-import { sized } from '../../support/world/size.js'
+import { sized } from '../../support/harness/size.js'
 
 /** The independent reader's number: every integer is exact. */
 const exactInteger = (token: string): unknown => {

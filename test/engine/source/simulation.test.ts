@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest'
 import { Concurrency } from '../../../src/engine/source/rate/concurrency.js'
 import { Headroom, poissonQuantile } from '../../../src/engine/source/rate/othersusage.js'
 import { Skew } from '../../../src/engine/source/rate/skew.js'
+import { sized } from '../../support/harness/size.js'
 import { randomFrom } from '../../support/world/random.js'
 import { type Scenario, simulate } from '../../support/world/simulation.js'
-import { sized } from '../../support/world/size.js'
 
 const base: Scenario = {
   window: 10_000,

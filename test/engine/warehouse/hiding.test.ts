@@ -9,9 +9,9 @@ import { shopsync } from '../../support/harness/call.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
+import { sized } from '../../support/harness/size.js'
 import { bothWarehouses, reopen } from '../../support/harness/warehouse.js'
 import { everything, preset, writePrivacy as write } from '../../support/world/hidden.js'
-import { sized } from '../../support/world/size.js'
 
 /** The texts of records: those that the preset hides, and all others. */
 function collect(

@@ -8,6 +8,7 @@ import { type Ended, shopsync } from '../../support/harness/call.js'
 import { model } from '../../support/harness/model.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { someOf } from '../../support/harness/size.js'
 import {
   bothWarehouses,
   hideStored,
@@ -21,7 +22,6 @@ import {
   warehouses,
 } from '../../support/harness/warehouse.js'
 import { everything, preset, writePrivacy } from '../../support/world/hidden.js'
-import { someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 6, seed: 11 })
 const [tenant = 0] = sandbox.tenantIds

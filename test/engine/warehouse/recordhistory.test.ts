@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { markDeleted } from '../../support/harness/runs.js'
+import { sized } from '../../support/harness/size.js'
 import {
   type Dialect,
   describeBothWays,
@@ -17,7 +18,6 @@ import {
 } from '../../support/harness/warehouse.js'
 import { begun, inOrder, keeping, kept, Observer } from '../../support/oracle/versions.js'
 import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../../support/world/orders.js'
-import { sized } from '../../support/world/size.js'
 import { sessionOf, watched, wipe } from '../../support/world/through.js'
 
 const model = keeping

@@ -14,6 +14,7 @@ import { model } from '../../support/harness/model.js'
 import type { Address } from '../../support/harness/place.js'
 import { type CursorReport, type RunReport, type Source, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { someOf } from '../../support/harness/size.js'
 import { statusOf } from '../../support/harness/status.js'
 import {
   bothWarehouses,
@@ -25,7 +26,6 @@ import {
   warehouses,
 } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
-import { someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 const chosen = ['customers', 'notes', 'integrator_tags']

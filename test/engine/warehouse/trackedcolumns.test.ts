@@ -15,6 +15,7 @@ import { model } from '../../support/harness/model.js'
 import { configure } from '../../support/harness/place.js'
 import { depsOf, known, type RunReport, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { sized } from '../../support/harness/size.js'
 import {
   bothWarehouses,
   contents,
@@ -27,7 +28,6 @@ import {
 } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { writePrivacy } from '../../support/world/hidden.js'
-import { sized } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 /** More than a batch. */

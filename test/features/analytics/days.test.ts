@@ -9,6 +9,7 @@ import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isTimeZone } from '../../../src/engine/config/timezone.js'
 import { model } from '../../support/harness/model.js'
 import { known } from '../../support/harness/runs.js'
+import { someOf } from '../../support/harness/size.js'
 import {
   dayOf,
   daysOf,
@@ -32,7 +33,6 @@ import {
   type Warehouse,
   warehouses,
 } from '../../support/harness/warehouse.js'
-import { someOf } from '../../support/world/size.js'
 
 const now = '2026-11-22T00:00:00Z'
 const end = endDay(BigInt(Date.parse(now)) * 1000n)

@@ -8,6 +8,7 @@ import { views } from '../../../schema/views/index.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { type Address, configure } from '../../support/harness/place.js'
+import { isWhole } from '../../support/harness/size.js'
 import { ask, query } from '../../support/harness/views.js'
 import {
   bothWarehouses,
@@ -29,7 +30,6 @@ import {
 } from '../../support/oracle/business/months.js'
 import { businessesOf, checkedViews, expectedRows } from '../../support/oracle/business/rows.js'
 import { type Gone, worldOf } from '../../support/oracle/business/sandboxworld.js'
-import { isWhole } from '../../support/world/size.js'
 import { handmade } from './handmadeworlds.js'
 import { worlds } from './worlds.js'
 

@@ -4,6 +4,7 @@ import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { sync } from '../../support/harness/runs.js'
+import { isWhole } from '../../support/harness/size.js'
 import { bothWarehouses, migrate, plannedChanges, reopen } from '../../support/harness/warehouse.js'
 import { registersAgree } from '../../support/oracle/registers.js'
 import {
@@ -14,7 +15,6 @@ import {
   richSettings,
   sentHours,
 } from '../../support/world/copying.js'
-import { isWhole } from '../../support/world/size.js'
 
 type Tables = Awaited<ReturnType<typeof everything>>
 type Row = Record<string, unknown>

@@ -9,10 +9,10 @@ import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { model as compose } from '../../support/harness/model.js'
 import type { Address } from '../../support/harness/place.js'
 import { sync } from '../../support/harness/runs.js'
+import { sample } from '../../support/harness/size.js'
 import { bothWarehouses, reopen, type Warehouse } from '../../support/harness/warehouse.js'
 import { copyInto } from '../../support/world/copying.js'
 import { EventBench } from '../../support/world/events.js'
-import { sample } from '../../support/world/size.js'
 
 const model = compose(resources)
 const besides = [Inbox]

@@ -7,6 +7,7 @@ import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { besideRunsOf } from '../../../src/features/events/beside.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { type RunOptions, syncInOrder } from '../../support/harness/runs.js'
+import { isWhole } from '../../support/harness/size.js'
 import {
   bothWarehouses,
   contents,
@@ -18,7 +19,6 @@ import {
 } from '../../support/harness/warehouse.js'
 import { HandClock } from '../../support/world/clocks.js'
 import { EventBench, type TestEvent } from '../../support/world/events.js'
-import { isWhole } from '../../support/world/size.js'
 
 const list = 'repair_orders'
 const resources = [list, 'payments', 'customers', 'notes', 'statuses']

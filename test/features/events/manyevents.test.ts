@@ -2,10 +2,10 @@
 import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Source } from '../../support/harness/runs.js'
+import { isWhole } from '../../support/harness/size.js'
 import { bothWarehouses, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { EventWorld, list, minute } from '../../support/world/eventworld.js'
-import { isWhole } from '../../support/world/size.js'
 
 describe.each(bothWarehouses())('on $name', (kind) => {
   /** For what is above the dialects. */

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { type Address, configure } from '../../support/harness/place.js'
+import { sized } from '../../support/harness/size.js'
 import { bothWarehouses, reopen, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { forgettable, leaks, nobodysTo, whereIs } from '../../support/world/forgotten.js'
 import { randomFrom } from '../../support/world/random.js'
-import { sized } from '../../support/world/size.js'
 
 const [ann, bob] = [900_001, 900_002]
 const [first, second, third] = [910_001, 910_002, 910_003]

@@ -6,6 +6,7 @@ import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { scratch } from '../../support/harness/scratch.js'
+import { isWhole, sized } from '../../support/harness/size.js'
 import { bothWarehouses, warehouses } from '../../support/harness/warehouse.js'
 import {
   books,
@@ -17,7 +18,6 @@ import {
   nobodysTo,
   whereIs,
 } from '../../support/world/forgotten.js'
-import { isWhole, sized } from '../../support/world/size.js'
 
 const history = Object.fromEntries(
   ['customers', 'repair_orders', 'notes', 'integrator_tags'].map((name) => [name, { history: true }]),

@@ -12,6 +12,7 @@ import { model } from '../../support/harness/model.js'
 import type { Address } from '../../support/harness/place.js'
 import { depsOf, syncInOrder } from '../../support/harness/runs.js'
 import { scratch } from '../../support/harness/scratch.js'
+import { sized } from '../../support/harness/size.js'
 import { pagesToThreads } from '../../support/harness/thread.js'
 import {
   bothWarehouses,
@@ -35,7 +36,6 @@ import {
   markCustomer,
   marker,
 } from '../../support/world/forgotten.js'
-import { sized } from '../../support/world/size.js'
 
 interface Shop {
   readonly sandbox: Sandbox

@@ -12,8 +12,8 @@ import { type Address, configure } from '../../support/harness/place.js'
 import { spawned } from '../../support/harness/process.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { until } from '../../support/harness/scheduler.js'
+import { isWhole } from '../../support/harness/size.js'
 import { bothWarehouses, reopen, rowsOf } from '../../support/harness/warehouse.js'
-import { isWhole } from '../../support/world/size.js'
 
 const resources = ['repair_orders', 'payments']
 

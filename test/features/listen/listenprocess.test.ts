@@ -11,7 +11,7 @@ import { type Listening, startListening } from '../../support/harness/listening.
 import { type Place, viewedPlace } from '../../support/harness/place.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { until } from '../../support/harness/scheduler.js'
-import { isWhole, sized } from '../../support/world/size.js'
+import { isWhole, sized } from '../../support/harness/size.js'
 
 const pem = (name: string): string => fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
 const resources = ['repair_orders', 'payments', 'customers']

@@ -16,8 +16,8 @@ import { freePort } from '../../support/harness/postgres.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { onlyJob, until, writeJob } from '../../support/harness/scheduler.js'
 import { closeAll, httpServer } from '../../support/harness/server.js'
+import { isWhole } from '../../support/harness/size.js'
 import { reopen, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
-import { isWhole } from '../../support/world/size.js'
 
 const resources = ['repair_orders', 'shops']
 const sandbox = await createSandbox({ tenants: 1, repairOrders: 6, seed: 4 })

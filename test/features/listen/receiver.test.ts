@@ -13,8 +13,8 @@ import {
   syncedTenants,
   TestReceiver,
 } from '../../support/harness/receiver.js'
+import { isWhole } from '../../support/harness/size.js'
 import { reopen, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
-import { isWhole } from '../../support/world/size.js'
 
 describe.each(warehouses())('on $name', (kind) => {
   let address: Address

@@ -10,8 +10,8 @@ import { type Listening, sendEvent, startListening } from '../../support/harness
 import { type Address, configure } from '../../support/harness/place.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { onlyJob, until } from '../../support/harness/scheduler.js'
+import { isWhole, sample } from '../../support/harness/size.js'
 import { reopen, rowsOf, warehouses } from '../../support/harness/warehouse.js'
-import { isWhole, sample } from '../../support/world/size.js'
 
 const resources = ['repair_orders', 'payments']
 let sandbox: Sandbox

@@ -17,6 +17,7 @@ import {
   type RunRequest,
   sync,
 } from '../../support/harness/runs.js'
+import { isWhole } from '../../support/harness/size.js'
 import {
   contents,
   migrate,
@@ -29,7 +30,6 @@ import {
 } from '../../support/harness/warehouse.js'
 import { at, fill, lose } from '../../support/world/notes.js'
 import { randomFrom } from '../../support/world/random.js'
-import { isWhole } from '../../support/world/size.js'
 
 let sandbox: Sandbox
 let shops: Sandbox

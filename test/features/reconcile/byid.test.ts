@@ -5,10 +5,10 @@ import { replayQuarantine } from '../../../src/features/quarantine/work.js'
 import type { Rule } from '../../../src/sandbox/index.js'
 import { ById, type CursorList, depsOf } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { sized, someOf } from '../../support/harness/size.js'
 import { rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { HandClock } from '../../support/world/clocks.js'
 import { day, moreThan, OneList, proven, unproven } from '../../support/world/onelist.js'
-import { sized, someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 

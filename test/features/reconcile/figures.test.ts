@@ -5,9 +5,9 @@ import { fullCost } from '../../../src/engine/compare/comparisoncost.js'
 import { cellsOf, RowHistogram } from '../../../src/engine/compare/histogram.js'
 import { lastPage } from '../../../src/engine/list/count.js'
 import { forever } from '../../../src/engine/list/cutpoint.js'
+import { isWhole } from '../../support/harness/size.js'
 import { at } from '../../support/world/notes.js'
 import { randomFrom } from '../../support/world/random.js'
-import { isWhole } from '../../support/world/size.js'
 
 /** The request for the authorizations, and the walk before it. */
 const before = 2

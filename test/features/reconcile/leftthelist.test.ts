@@ -5,11 +5,11 @@ import { makePlan } from '../../../src/features/plan/work.js'
 import { template } from '../../../src/sandbox/index.js'
 import { depsOf, known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { sized } from '../../support/harness/size.js'
 import { reopen, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { copyInto } from '../../support/world/copying.js'
 import { at, reconcile, timeOf } from '../../support/world/notes.js'
 import { day, OneList, proven, repaired, unproven } from '../../support/world/onelist.js'
-import { sized } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 /** As many as are compared by counting. */

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import type { Rule } from '../../../src/sandbox/index.js'
 import type { Source } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { isWhole, sample } from '../../support/harness/size.js'
 import { warehouses } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { at, timeOf } from '../../support/world/notes.js'
 import { atMost, OneList, proven, repaired, unproven } from '../../support/world/onelist.js'
-import { isWhole, sample } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 /** As many as are compared by counting. */

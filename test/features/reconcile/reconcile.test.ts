@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { isWhole, sized } from '../../support/harness/size.js'
 import { warehouses } from '../../support/harness/warehouse.js'
 import { at, liveIds, reconcile } from '../../support/world/notes.js'
 import { atMost, OneList, proven } from '../../support/world/onelist.js'
-import { isWhole, sized } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 /** As many as are compared by counting. */

@@ -6,12 +6,12 @@ import { describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { isWhole, sample, sized } from '../../support/harness/size.js'
 import { bothWarehouses, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { registersAgree } from '../../support/oracle/registers.js'
 import { at, atSource, reconcile, timeOf } from '../../support/world/notes.js'
 import { OneList } from '../../support/world/onelist.js'
 import { randomFrom } from '../../support/world/random.js'
-import { isWhole, sample, sized } from '../../support/world/size.js'
 
 interface Differences {
   readonly deleted: number[]

@@ -6,12 +6,12 @@ import { verifyText } from '../../../src/features/reconcile/words.js'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../../src/sandbox/index.js'
 import { depsOf, type Source, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { sized } from '../../support/harness/size.js'
 import { contents, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { at } from '../../support/world/notes.js'
 import { OneList, type Verified } from '../../support/world/onelist.js'
 import { randomFrom } from '../../support/world/random.js'
-import { sized } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 /** More than the walk that catches up reads, so that ranges are counted. */

@@ -1,10 +1,10 @@
 /** A source that was restored from a backup: records are older than their rows, and reconcile follows what it shows. */
 import { describe, expect, it } from 'vitest'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { isWhole, sample, someOf } from '../../support/harness/size.js'
 import { warehouses } from '../../support/harness/warehouse.js'
 import { at, timeOf } from '../../support/world/notes.js'
 import { OneList, proven, repaired, unproven } from '../../support/world/onelist.js'
-import { isWhole, sample, someOf } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 /** As many as are compared by counting. */

@@ -12,10 +12,10 @@ import { createSandbox, template } from '../../../src/sandbox/index.js'
 import { syncedPlace } from '../../support/harness/place.js'
 import { scratch } from '../../support/harness/scratch.js'
 import { closeAll } from '../../support/harness/server.js'
+import { isWhole, sized } from '../../support/harness/size.js'
 import { open, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { AlertingWorld, lineOf, receiver, ruleOf } from '../../support/world/alerting.js'
 import { playYear } from '../../support/world/quietyear.js'
-import { isWhole, sized } from '../../support/world/size.js'
 
 describe('a simulated year', () => {
   const lists = sized(12, 400)

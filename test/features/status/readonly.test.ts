@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Ended } from '../../support/harness/call.js'
 import { type Place, viewedPlace } from '../../support/harness/place.js'
 import { Program, program } from '../../support/harness/process.js'
-import { sample } from '../../support/world/size.js'
+import { sample } from '../../support/harness/size.js'
 
 /** root may write everything: then the commands run as nobody. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}

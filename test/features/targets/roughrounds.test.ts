@@ -1,9 +1,9 @@
 /** Rounds of `due` while the machine's clock jumps, and while the source allows less than it did: nothing is lost, no list starves. */
 import { afterEach, expect, it } from 'vitest'
+import { isWhole, sample } from '../../support/harness/size.js'
 import { warehouses } from '../../support/harness/warehouse.js'
 import { PlayedDay } from '../../support/world/playedday.js'
 import { catchUp } from '../../support/world/playedfigures.js'
-import { isWhole, sample } from '../../support/world/size.js'
 
 const hour = 3_600_000
 const [kind] = warehouses()

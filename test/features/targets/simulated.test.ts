@@ -1,7 +1,7 @@
 /** A small window, simulated: what the ranking achieves, and what the forecast predicts for it (bench/freshness.ts). */
 import { describe, expect, it } from 'vitest'
 import { simulate } from '../../../bench/freshness/simulated.js'
-import { sized } from '../../support/world/size.js'
+import { sized } from '../../support/harness/size.js'
 
 const shops = { tenants: sized(8, 30), days: sized(1, 2), daysBefore: sized(2, 3), seed: 1 }
 

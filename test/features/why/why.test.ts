@@ -5,9 +5,9 @@ import { tellWhy, type Why } from '../../../src/features/why/work.js'
 import { createSandbox, serviceTemplate, template } from '../../../src/sandbox/index.js'
 import { depsOf, known, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { isWhole } from '../../support/harness/size.js'
 import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { at, fill, lose, reconcile, timeOf } from '../../support/world/notes.js'
-import { isWhole } from '../../support/world/size.js'
 
 const sandbox = await sandboxOfFile()
 

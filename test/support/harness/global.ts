@@ -7,7 +7,7 @@ import { type SqliteTemplate, startTemplates } from './templates.js'
 declare module 'vitest' {
   interface ProvidedContext {
     warehouses: 'sqlite' | 'both'
-    /** For `sized` (test/support/world/size.ts). */
+    /** For `sized` (test/support/harness/size.ts). */
     size: 'some' | 'all'
     /** Of the properties (test/support/world/searched.ts). */
     seed: number

@@ -4,11 +4,11 @@ import { shopsync } from '../harness/call.js'
 import { type Address, configure } from '../harness/place.js'
 import { Program, program } from '../harness/process.js'
 import { sandboxOfFile } from '../harness/sandbox.js'
+import { sample, sized } from '../harness/size.js'
 import { bothWarehouses, contents, type Kind, reopen, sqliteBothWays } from '../harness/warehouse.js'
 import { orderText, workerScript } from '../harness/worker.js'
 import { registersAgree } from '../oracle/registers.js'
 import { randomFrom } from './random.js'
-import { sample, sized } from './size.js'
 
 const resources = ['repair_orders', 'notes', 'customers']
 /** Some pages of each list, of which a change concerns two or three. */

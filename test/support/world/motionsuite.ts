@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { isWhole } from '../harness/size.js'
 import { describeBothWays, warehouses } from '../harness/warehouse.js'
 import { cases, Motion } from './laws/motion.js'
 import { type Amount, holds, Shares, shiftOn } from './lawsuite.js'
 import type { MotionScript } from './motionscript.js'
-import { isWhole } from './size.js'
 
 export interface MotionSuite {
   readonly seed: number

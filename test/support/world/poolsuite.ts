@@ -11,13 +11,13 @@ import { startPostgres, type TestPostgres } from '../harness/postgres.js'
 import { Program, program } from '../harness/process.js'
 import { sandboxOfFile } from '../harness/sandbox.js'
 import { writeJob } from '../harness/scheduler.js'
+import { sized } from '../harness/size.js'
 import { contents, reopen } from '../harness/warehouse.js'
 import { compare, expected } from '../oracle/cells.js'
 import { expectOneWriter, named, recordCommits } from '../oracle/commits.js'
 import { registersAgree } from '../oracle/registers.js'
 import { rowsOf } from '../oracle/rows.js'
 import { randomFrom } from './random.js'
-import { sized } from './size.js'
 
 const resources = ['repair_orders', 'notes', 'customers']
 const tenants = sized([1, 2, 3, 4], [1, 2, 3, 4, 5, 6])
