@@ -280,6 +280,9 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
     attempt(3, 1, null, 30),
     attempt(4, 2, 'declined', 10),
     attempt(5, 2, 'approved', 10),
+    // Tried again in vain.
+    attempt(7, 3, 'declined', 10),
+    attempt(8, 3, 'declined', 20),
   ],
   inventories: [
     record(31, {
