@@ -16,7 +16,7 @@ export function placeOfCopies(): string {
 }
 
 /** Before tests have a temporary folder of their own (leftovers.ts). */
-const onDisk = tmpdir()
+export const onDisk = tmpdir()
 
 const made: string[] = []
 

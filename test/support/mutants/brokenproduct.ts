@@ -10,10 +10,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { scratch } from '../harness/scratch.js'
+import { onDisk, scratch } from '../harness/scratch.js'
 import { root } from '../harness/tree.js'
 import type { Breakage } from './breakage.js'
 
@@ -29,7 +28,7 @@ export interface PlantedBreakage extends Breakage {
 /** The program without changes, in its own folder; returns the folder that replaces `dist/`. */
 export function product(): string {
   // Where its files may be links.
-  const folder = scratch(tmpdir())
+  const folder = scratch(onDisk)
   const dist = join(folder, 'dist')
   for (const part of needed) linked(join(root, 'dist', part), join(dist, part), '.js')
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))

@@ -24,7 +24,7 @@ export type Step = { readonly at: number } & (
   | { readonly kind: 'undelete'; readonly n: number }
   /** Deleted records come back unchanged, whenever they were changed. */
   | { readonly kind: 'bring back'; readonly n: number }
-  /** Changed in the past: their updated_at is this share of the way from the last one to now. */
+  /** Changed in the past: their updated_at is later than the last one, by this share of the way to now. */
   | { readonly kind: 'backdate'; readonly where: Where; readonly share: number }
   /** The list lacks them for that many requests; they are still there by id. */
   | { readonly kind: 'hide'; readonly where: Where; readonly requests: number }

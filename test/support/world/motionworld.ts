@@ -157,8 +157,7 @@ export class MotionWorld {
     const order = this.sandbox.store.collection(moving, resource).newest(0, perPage)
     const [top, low] = [order[0], order.at(-1)]
     if (!top || !low || this.#live.size <= perPage) return false
-    const unit = 10n ** BigInt(6 - this.#script.digits)
-    const ceiling = fromMicros(this.#print(top.micros) * unit)
+    const ceiling = fromMicros(this.#print(top.micros) * this.#unit)
     return fromMicros(low.micros) > floorOf(ceiling, this.#script.overlapMs)
   }
 
@@ -216,9 +215,10 @@ export class MotionWorld {
   }
 
   #backdate(id: number, share: number): void {
-    const before = this.#live.get(id)?.micros ?? start
-    const left = this.clock.micros - before
-    this.#write(id, before + (left * BigInt(Math.floor(share * 1000))) / 1000n + 1n)
+    // With the updated_at that it had, as printed, no list would show the change.
+    const since = (this.#live.get(id)?.micros ?? start) + this.#unit
+    const left = this.clock.micros - since
+    if (left >= 0n) this.#write(id, since + (left * BigInt(Math.floor(share * 1000))) / 1000n)
   }
 
   #hide(id: number, requests: number): void {
@@ -238,7 +238,12 @@ export class MotionWorld {
   }
 
   #print(micros: bigint): bigint {
-    return micros / 10n ** BigInt(6 - this.#script.digits)
+    return micros / this.#unit
+  }
+
+  /** What the last digit of a printed instant stands for. */
+  get #unit(): bigint {
+    return 10n ** BigInt(6 - this.#script.digits)
   }
 
   #times(n: number, work: (i: number) => unknown): void {
