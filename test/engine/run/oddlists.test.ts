@@ -4,7 +4,6 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Places } from '../../../src/engine/list/countmismatch.js'
-import type { Rule } from '../../../src/sandbox/index.js'
 import type { Source } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusLines, statusOf } from '../../support/harness/status.js'
@@ -19,14 +18,13 @@ import {
   OneList,
   proven,
   repaired,
+  total,
+  uncounted,
   unproven,
+  when,
 } from '../../support/world/onelist.js'
 
 const sandbox = await sandboxOfFile()
-const total = (fault: Omit<Extract<Rule['fault'], { kind: 'total' }>, 'kind'>): Rule => ({
-  when: { resource: 'notes', kind: 'list' },
-  fault: { kind: 'total', ...fault },
-})
 
 describe.each(warehouses())('$name', (kind) => {
   const list = new OneList(sandbox, kind, { overlapMs: 60_000 })
@@ -374,8 +372,6 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   describe('a list without a reliable total', () => {
-    const uncounted = { ...asListed, reason: 'no_count' } as const
-
     it.each([
       ['no total at all', 350, { remove: true }, 6],
       ['no total, and the last page is full', 300, { remove: true }, 6],
@@ -390,7 +386,6 @@ describe.each(warehouses())('$name', (kind) => {
     })
 
     it('a total that jumps from response to response while the list does not change: listed, and cheap from then on', async () => {
-      const when = { resource: 'notes', kind: 'list' } as const
       await list.begin(350, [
         { when: { ...when, every: 2 }, fault: { kind: 'total', by: 9 } },
         { when: { ...when, every: 3 }, fault: { kind: 'total', by: -7 } },

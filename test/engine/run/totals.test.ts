@@ -1,19 +1,22 @@
 /** Sources whose totals are wrong, missing, or nonsense, and what they answer past the end of a list. */
 import { describe, expect, it } from 'vitest'
-import type { Fault, Rule } from '../../../src/sandbox/index.js'
+import type { Rule } from '../../../src/sandbox/index.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { sized, someOf } from '../../support/harness/size.js'
 import { warehouses } from '../../support/harness/warehouse.js'
 import { at, atSource, timeOf } from '../../support/world/notes.js'
-import { asListed, atMost, OneList, proven, repaired } from '../../support/world/onelist.js'
-
-type Of<K extends Fault['kind']> = Omit<Extract<Fault, { kind: K }>, 'kind'>
-
-const when = { resource: 'notes', kind: 'list' } as const
-const paging = (fault: Of<'paging'>): Rule => ({ when, fault: { kind: 'paging', ...fault } })
-const total = (fault: Of<'total'>): Rule => ({ when, fault: { kind: 'total', ...fault } })
-const pages = (fault: Of<'pages'>): Rule => ({ when, fault: { kind: 'pages', ...fault } })
-const uncounted = { ...asListed, reason: 'no_count' } as const
+import {
+  asListed,
+  atMost,
+  OneList,
+  pages,
+  paging,
+  proven,
+  repaired,
+  total,
+  uncounted,
+  when,
+} from '../../support/world/onelist.js'
 
 const sandbox = await sandboxOfFile()
 

@@ -18,7 +18,10 @@ describe('a window of 0.29 requests per list and hour', () => {
 
   it('lets no list wait longer than the bound while 40 % are read for the first time', () => {
     const begun = simulate({
-      ...{ tenants: sized(5, 15), days: sized(2, 3), daysBefore: 0, seed: 2 },
+      tenants: sized(5, 15),
+      days: sized(2, 3),
+      daysBefore: 0,
+      seed: 2,
       ...{ window: 0.29, policy: 'by expected delay', neverRead: 0.4 },
     })
     expect(begun.longestWait).toBeLessThanOrEqual(25)

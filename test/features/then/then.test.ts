@@ -536,7 +536,7 @@ describe.each(warehouses())('$name', (kind) => {
       change(detail)
       const env = {
         ...{ PATH, API_SECRET: here.sandbox.secret, CLOCK_AHEAD: String(ahead) },
-        NODE_OPTIONS: `--import=${pathToFileURL(compiledOf('test/support/world/shiftedclock.ts')).href}`,
+        NODE_OPTIONS: `--import=${pathToFileURL(compiledOf('test/support/harness/shiftedclock.ts')).href}`,
       }
       const shifted = (): Promise<Ended> => new Program(program, ['sync'], { cwd: here.folder, env }).ended
       const { code, stderr } = await (ahead === 0 ? here.run('sync') : shifted())

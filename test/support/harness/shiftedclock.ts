@@ -1,31 +1,22 @@
 /**
- * The time of day as a test sets it, for everything that runs in its process: the program, the sandbox, luxon. It goes on
- * as the real one does, so waits end and windows pass; what `performance` measures isn't shifted.
+ * Another time of day for everything that runs in a process: the program, the sandbox, luxon. It goes on as the real one
+ * does, so waits end and windows pass; what `performance` measures isn't shifted. A test sets it here; loaded before a
+ * program in a process of its own, it is CLOCK_AHEAD milliseconds ahead of this machine's.
  */
 const RealDate = Date
-let ahead = 0
+let ahead = Number(process.env.CLOCK_AHEAD ?? 0)
+const now = (): number => RealDate.now() + ahead
 
-class ShiftedDate extends RealDate {
-  // biome-ignore lint/suspicious/noExplicitAny: whatever Date takes
-  constructor(...given: any[]) {
-    if (given.length === 0) super(RealDate.now() + ahead)
-    else super(...(given as [number]))
-  }
-
-  static override now(): number {
-    return RealDate.now() + ahead
-  }
-
-  /** Node makes its own dates, such as those of files, from the real class. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return Object.prototype.toString.call(value) === '[object Date]'
-  }
-}
+const ShiftedDate = new Proxy(RealDate, {
+  construct: (_, given) => Reflect.construct(RealDate, given.length === 0 ? [now()] : given),
+  get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+})
+if (ahead !== 0) globalThis.Date = ShiftedDate
 
 /** From now on it is this instant. */
 export function setTimeOfDay(milliseconds: number): void {
   ahead = milliseconds - RealDate.now()
-  globalThis.Date = ShiftedDate as DateConstructor
+  globalThis.Date = ShiftedDate
 }
 
 export function restoreTimeOfDay(): void {

@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest'
 import { runVerify, type VerifyReport } from '../../../src/features/reconcile/verifywork.js'
-import { type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { type Fault, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { type CursorReport, depsOf, type RunOptions, sync } from '../harness/runs.js'
 import { type Kept, type Kind, kept, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { HandClock } from './clocks.js'
@@ -15,9 +15,18 @@ import { randomFrom } from './random.js'
 export const proven = { status: 'ok', completeness: 'proven', reason: null, error: null } as const
 export const repaired = { status: 'ok', completeness: 'repaired' } as const
 export const asListed = { status: 'ok', completeness: 'listed' } as const
+export const uncounted = { ...asListed, reason: 'no_count' } as const
 export const unproven = { status: 'failed', completeness: 'unproven' } as const
 
 export const day = 86_400_000
+
+type Of<K extends Fault['kind']> = Omit<Extract<Fault, { kind: K }>, 'kind'>
+
+/** What is odd about how the source pages or counts the list. */
+export const when = { resource: 'notes', kind: 'list' } as const
+export const paging = (fault: Of<'paging'>): Rule => ({ when, fault: { kind: 'paging', ...fault } })
+export const total = (fault: Of<'total'>): Rule => ({ when, fault: { kind: 'total', ...fault } })
+export const pages = (fault: Of<'pages'>): Rule => ({ when, fault: { kind: 'pages', ...fault } })
 
 /** For what has to be true of a number. */
 export const atMost = (most: number): unknown => expect.toSatisfy((n: number) => n <= most, `at most ${most}`)

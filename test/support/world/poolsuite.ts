@@ -99,7 +99,7 @@ class Pool {
       env: {
         PATH: process.env.PATH ?? '',
         CLOCK_AHEAD: String(ahead),
-        NODE_OPTIONS: `--import=${pathToFileURL(compiledOf('test/support/world/shiftedclock.ts')).href}`,
+        NODE_OPTIONS: `--import=${pathToFileURL(compiledOf('test/support/harness/shiftedclock.ts')).href}`,
       },
     })
     this.pids.set(name, run.child.pid)
