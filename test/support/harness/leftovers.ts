@@ -47,7 +47,7 @@ export async function refuseLeftovers(): Promise<void> {
   }
   const open = without(opened(), before.opened)
   const counts = [...new Set(open)].map(
-    (kind) => `${open.filter((one) => one === kind).length} ${kinds[kind]}`,
+    (kind) => `${kinds[kind]}: ${open.filter((one) => one === kind).length}`,
   )
   const left = [...counts, ...without(files(), before.files)]
   if (left.length > 0)
