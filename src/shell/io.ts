@@ -9,7 +9,11 @@ import type { Environment } from '../engine/config/expand.js'
 export type SignalName = 'SIGINT' | 'SIGTERM'
 
 /** A stream that may be a terminal, as node:tty's are. */
-type MaybeTerminal<S> = S & { readonly isTTY?: boolean; readonly columns?: number }
+export type MaybeTerminal<S> = S & {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  hasColors?(): boolean
+}
 
 export interface Io {
   readonly environment: Environment

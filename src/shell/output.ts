@@ -1,15 +1,13 @@
 import type { Writable } from 'node:stream'
-import { WriteStream } from 'node:tty'
 import { describeError, isExpected, Stop, wordsOf } from '../engine/base/errors.js'
 import { visible } from '../engine/base/escape.js'
 import { shortRequests } from '../engine/base/format.js'
+import type { MaybeTerminal } from './io.js'
 import { harmless, plainTerminal, type Terminal } from './terminal.js'
 
 /** Colors according to Node: none with NO_COLOR or TERM=dumb, and always some with FORCE_COLOR. */
-const paperOf = (stream: Writable): Terminal =>
-  stream instanceof WriteStream && stream.isTTY
-    ? { columns: stream.columns || 80, colours: stream.hasColors() }
-    : plainTerminal
+const paperOf = (stream: MaybeTerminal<Writable>): Terminal =>
+  stream.isTTY ? { columns: stream.columns || 80, colours: stream.hasColors?.() === true } : plainTerminal
 
 /** Everything that the program prints. With --json, stdout gets one JSON document and nothing else. */
 export class Output {
@@ -23,8 +21,8 @@ export class Output {
     private readonly options: {
       readonly json: boolean
       readonly quiet: boolean
-      readonly stdout: Writable
-      readonly stderr: Writable
+      readonly stdout: MaybeTerminal<Writable>
+      readonly stderr: MaybeTerminal<Writable>
       /** Fits text to a terminal; only needed if there is one. */
       readonly layOut?: ((terminal: Terminal, text: string) => string) | undefined
       /** The commands in a hint that can be typed as they are, for the document. */
@@ -73,7 +71,7 @@ export class Output {
   /** A binary file. `typed`: what to type instead if it would go to a terminal, which such bytes confuse. */
   file(content: Buffer, typed: string): void {
     const { stdout } = this.options
-    if ('isTTY' in stdout && stdout.isTTY === true)
+    if (stdout.isTTY)
       throw new Stop('Found a terminal, expected a file to write the archive to', {
         exitCode: 2,
         hint: `Type ${typed}`,

@@ -24,11 +24,10 @@ const elsewhere: Readonly<Record<string, string>> = {
     'test/features/copy/copycommand.test.ts',
   'shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new':
     'test/features/copy/copycommand.test.ts',
-  'shopsync grant --role main_street --tenant 101': 'test/features/grants/grants.test.ts',
-  'shopsync grant --role main_street --tenant 101 --tenant 102 --personal':
-    'test/features/grants/grants.test.ts',
-  'shopsync revoke --role main_street': 'test/features/grants/grants.test.ts',
-  'shopsync revoke --role main_street --tenant 102': 'test/features/grants/grants.test.ts',
+  'shopsync grant --role main_street --tenant 101': 'test/transcripts/grants.txt',
+  'shopsync grant --role main_street --tenant 101 --tenant 102 --personal': 'test/transcripts/grants.txt',
+  'shopsync revoke --role main_street': 'test/transcripts/grants.txt',
+  'shopsync revoke --role main_street --tenant 102': 'test/transcripts/grants.txt',
   'shopsync run nightly --shard 0/8': 'test/features/jobs/shards.test.ts',
   'shopsync worker --parallel 4': 'test/features/worker/worker.test.ts',
   'shopsync worker --once': 'test/features/worker/worker.test.ts',

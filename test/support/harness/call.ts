@@ -1,6 +1,7 @@
 /** The program called in this process: its output and its exit code, without another process. */
 import { tmpdir } from 'node:os'
-import { Readable, Writable } from 'node:stream'
+import { PassThrough, Readable, Writable } from 'node:stream'
+import { WriteStream } from 'node:tty'
 import { features } from '../../../src/main.js'
 import { call } from '../../../src/shell/call.js'
 import type { Feature } from '../../../src/shell/command.js'
@@ -20,19 +21,32 @@ export interface CallOptions {
   /** Default: a shared folder. */
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
+  /** On a terminal, what is typed at its prompt. */
   readonly stdin?: string
+  /** A terminal as wide as this: all that is written is in `stdout`. Default: pipes. */
+  readonly columns?: number | undefined
   /** Features beside the program's own. */
   readonly more?: readonly Feature[]
   /** Called once it has started. */
   readonly during?: (call: Call) => void
 }
 
-/** Collects what is written, as a pipe would. */
+/** Collects what is written, as a pipe or a terminal would. */
 class Collected extends Writable {
   text = ''
+  readonly isTTY: boolean
 
-  constructor(private readonly written: () => void) {
+  constructor(
+    private readonly written: () => void,
+    readonly columns = 0,
+    private readonly env: Readonly<Record<string, string>> = {},
+  ) {
     super({ decodeStrings: false })
+    this.isTTY = columns > 0
+  }
+
+  hasColors(): boolean {
+    return WriteStream.prototype.getColorDepth({ TERM: 'xterm', ...this.env }) > 1
   }
 
   override _write(chunk: string | Uint8Array, _encoding: string, done: () => void): void {
@@ -42,25 +56,35 @@ class Collected extends Writable {
   }
 }
 
+/** A terminal's keys, in raw mode while somebody reads them one by one. */
+function typed(keys: string): Io['stdin'] {
+  const input = new PassThrough()
+  input.write(keys)
+  return Object.assign(input, { isTTY: true, setRawMode: () => input })
+}
+
 /** One call of the program; it can be sent signals while it runs. */
 export class Call {
-  readonly stdout = new Collected(() => this.#tell())
-  readonly stderr = new Collected(() => this.#tell())
+  readonly stdout: Collected
+  readonly stderr: Collected
   readonly ended: Promise<Ended>
   readonly #listeners = new Set<(name: SignalName) => void>()
   readonly #readers: ((text: string) => void)[] = []
 
   constructor(
     words: readonly string[],
-    { cwd = tmpdir(), env = {}, stdin = '', more = [] }: CallOptions = {},
+    { cwd = tmpdir(), env = {}, stdin = '', columns, more = [] }: CallOptions = {},
   ) {
-    const { stdout, stderr } = this
+    const stdout = new Collected(() => this.#tell(), columns, env)
+    const stderr = columns ? stdout : new Collected(() => this.#tell())
+    this.stdout = stdout
+    this.stderr = stderr
     const { PATH = '' } = process.env
     const code = new Promise<number>((resolve, reject) => {
       const io: Io = {
         environment: { PATH, ...env },
         workingDirectory: cwd,
-        stdin: Readable.from([stdin]),
+        stdin: columns ? typed(stdin) : Readable.from([stdin]),
         stdout,
         stderr,
         onSignal: (listener) => {
@@ -78,7 +102,7 @@ export class Call {
       code: exitCode,
       signal: null,
       stdout: stdout.text,
-      stderr: stderr.text,
+      stderr: columns ? '' : stderr.text,
       json: () => JSON.parse(stdout.text),
     }))
   }
@@ -89,7 +113,8 @@ export class Call {
   }
 
   #tell(): void {
-    for (const reader of this.#readers) reader(this.stdout.text + this.stderr.text)
+    for (const reader of this.#readers)
+      reader(this.stdout.text + (this.stderr === this.stdout ? '' : this.stderr.text))
   }
 
   kill(name: SignalName): void {

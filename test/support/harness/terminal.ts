@@ -1,12 +1,15 @@
-/** The program on a terminal of a given width: a pseudo terminal of util-linux, which combines stdout and stderr. */
+/** The program on a terminal of a given width, where stdout and stderr are the same. */
 import { spawn } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
+import { shopsync } from './call.js'
 import { program } from './process.js'
 
 export interface TerminalOptions {
   readonly cwd: string
   readonly columns: number
   readonly env?: Record<string, string>
+  /** What is typed at its prompt. */
+  readonly stdin?: string
 }
 
 export interface OnTerminal {
@@ -22,6 +25,19 @@ const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
 /** What is left of a line after parts of it were cleared and rewritten. */
 const leftOf = (line: string): string => line.slice(line.lastIndexOf('\r\u001B[2K') + 1)
 
+const linesOf = (raw: string): string[] =>
+  raw
+    .replaceAll('\r\n', '\n')
+    .split('\n')
+    .map((text) => stripVTControlCharacters(leftOf(text)))
+
+/** In this process, on streams that say they are a terminal. */
+export async function atTerminal(words: readonly string[], options: TerminalOptions): Promise<OnTerminal> {
+  const { code, stdout: raw } = await shopsync(words, options)
+  return { code, raw, lines: linesOf(raw) }
+}
+
+/** In a process, on a pseudo terminal of util-linux. */
 export function onTerminal(words: readonly string[], options: TerminalOptions): Promise<OnTerminal> {
   const call = [process.execPath, '--', program, ...words].map(quoted).join(' ')
   const line = `stty cols ${options.columns} rows 40 && exec ${call}`
@@ -38,8 +54,7 @@ export function onTerminal(words: readonly string[], options: TerminalOptions): 
     })
     child.once('error', reject)
     child.once('close', (code) => {
-      const lines = raw.replaceAll('\r\n', '\n').split('\n')
-      resolve({ code, raw, lines: lines.map((text) => stripVTControlCharacters(leftOf(text))) })
+      resolve({ code, raw, lines: linesOf(raw) })
     })
   })
 }

@@ -222,7 +222,7 @@ export const privacy = mutants([
         ),
       'obstacle',
     ),
-    'test/features/grants/attacks.test.ts: is a member of a member of a predefined role',
+    'test/features/grants/attacks.test.ts: a member of a member of a predefined role',
     'postgres',
   ],
   [
@@ -239,7 +239,7 @@ export const privacy = mutants([
     'a reader sees its tenants, and nothing else',
     'overlooks where others look for functions',
     withStatements((text) => text.replace("starts_with(setting, 'search_path=')", 'false'), 'obstacle'),
-    'test/features/grants/attacks.test.ts: may create where others look for names',
+    'test/features/grants/attacks.test.ts: create where others look for names',
     'postgres',
   ],
   [
@@ -259,7 +259,7 @@ export const privacy = mutants([
       const whole = sound(...given)
       return { ...whole, make: (run, to, views) => whole.make(run, { ...to, personal: true }, views) }
     }),
-    'test/features/grants/grants.test.ts: sees no name of a person without --personal, and dashboards keep working',
+    'test/transcripts/transcripts.test.ts: test/transcripts/grants.txt',
     'postgres',
   ],
   [
@@ -269,7 +269,7 @@ export const privacy = mutants([
       ...sound(...given),
       outdated: async () => [],
     })),
-    'test/features/grants/grants.test.ts: its views are made again with ours',
+    'test/transcripts/transcripts.test.ts: test/transcripts/grants.txt',
     'postgres',
   ],
   [
@@ -289,14 +289,14 @@ export const privacy = mutants([
         await run(all.compile(given[0]))
       },
     })),
-    'test/features/grants/grants.test.ts: a schema that somebody put in the place of ours is left alone',
+    'test/transcripts/transcripts.test.ts: test/transcripts/grants.txt',
     'postgres',
   ],
   [
     'a reader sees its tenants, and nothing else',
     'overlooks what everyone may read',
     withStatements((text) => text.replace('grantee = 0 or ', ''), 'obstacle'),
-    'test/features/grants/grants.test.ts: a role that sees everything by other means is refused, with what to revoke',
+    'test/features/grants/attacks.test.ts: read what everyone may of ours',
     'postgres',
   ],
 ])

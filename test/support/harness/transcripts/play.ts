@@ -1,13 +1,15 @@
 /** Plays a transcript: the text as it would be if it were written now. */
 import { shopsync } from '../call.js'
 import { inLines, Stabilizer } from '../documents/stable.js'
+import { atTerminal } from '../terminal.js'
 import { type Entry, entriesOf, linesOf, type Printed, wordsOf, written } from './script.js'
 import { retold } from './tables.js'
 import { changeWorld, lookAt } from './vocabulary.js'
 import { World } from './world.js'
 
-const stabilizerOf = ({ names, time }: World): Stabilizer =>
-  new Stabilizer(names, { told: (text) => time.told(text), instants: false })
+/** A warehouse on Postgres has its names only once there is one. */
+const stabilizerOf = (world: World): Stabilizer =>
+  new Stabilizer([], { told: (text) => world.time.told(world.named(text)), instants: false })
 
 /** Log lines: what they are about differs between machines, so only warnings and errors are told, by their message. */
 function withoutLog(stderr: string): string {
@@ -47,13 +49,13 @@ async function printedBy(
   if (kind === 'change') await changeWorld(world, text)
   if (kind !== 'command') return []
   if (!text.startsWith('shopsync')) {
-    const stdout = lookAt(world, text)
-    return linesOf(told(stable, [], { stdout, stderr: '', code: 0 }))
+    return linesOf(told(stable, [], await lookAt(world, text)))
   }
   const words = wordsOf(world.meant(text)).slice(1)
-  const { folder, env, stdin } = world
-  world.keep()
-  const ended = await shopsync(words, { cwd: folder, env, stdin })
+  const { folder: cwd, env, stdin, columns } = world
+  await world.keep()
   world.stdin = ''
-  return linesOf(told(stable, words, ended))
+  if (columns === undefined) return linesOf(told(stable, words, await shopsync(words, { cwd, env, stdin })))
+  const { code, lines } = await atTerminal(words, { cwd, env, stdin, columns })
+  return linesOf(told(stable, words, { stdout: lines.join('\n'), stderr: '', code }))
 }

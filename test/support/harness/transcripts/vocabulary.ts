@@ -1,6 +1,7 @@
 /** The lines that change the world of a transcript, and the commands that look at it. There are no others. */
 import { chmodSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Printed } from './script.js'
 import type { World } from './world.js'
 
 type Found = readonly string[]
@@ -90,7 +91,14 @@ export const vocabulary: readonly Line[] = [
       world.held = Number(minutes)
     },
   ),
-  line('sql: STATEMENT', /^sql: (.+)$/, (world, statement = '') => void world.sql(statement)),
+  line('the terminal: N columns', /^the terminal: (\d+) columns$/, (world, columns) => {
+    world.columns = Number(columns)
+  }),
+  line('the terminal: a pipe', /^the terminal: a pipe$/, (world) => {
+    world.columns = undefined
+  }),
+  line('the warehouse: Postgres', /^the warehouse: Postgres$/, (world) => world.usePostgres()),
+  line('sql: STATEMENT', /^sql: (.+)$/, async (world, statement = '') => void (await world.sql(statement))),
 ]
 
 export async function changeWorld(world: World, text: string): Promise<void> {
@@ -103,17 +111,27 @@ export async function changeWorld(world: World, text: string): Promise<void> {
 }
 
 /** What these print, beside what the program prints. */
-const looks: Readonly<Record<string, (world: World, given: string) => readonly string[]>> = {
+const looks: Readonly<
+  Record<string, (world: World, given: string) => readonly string[] | Promise<string[]>>
+> = {
   ls: ({ folder }, given) => readdirSync(join(folder, given)).toSorted(),
   cat: ({ folder }, given) => [readFileSync(join(folder, given), 'utf8')],
-  sql: (world, given) => world.sql(given).map((row) => row.join(' | ')),
+  // `as ROLE: STATEMENT` on Postgres, in the session of a role.
+  sql: async (world, given) => {
+    const [, role, statement = given] = /^as (\w+): (.*)$/.exec(given) ?? []
+    return (await world.sql(statement, role)).map((row) => row.join(' | '))
+  },
 }
 
-/** What a command that isn't the program's prints. */
-export function lookAt(world: World, text: string): string {
+/** What a command that isn't the program's prints, or the error that it meets. */
+export async function lookAt(world: World, text: string): Promise<Printed> {
   const [name = '', ...given] = text.split(' ')
   const look = looks[name]
   if (!look)
     throw new Error(`Found "$ ${text}" in a transcript, expected shopsync, ${Object.keys(looks).join(', ')}`)
-  return look(world, given.join(' ')).join('\n')
+  try {
+    return { stdout: (await look(world, given.join(' '))).join('\n'), stderr: '', code: 0 }
+  } catch (error) {
+    return { stdout: '', stderr: (error as Error).message, code: 1 }
+  }
 }

@@ -4,7 +4,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import Database from 'better-sqlite3'
+import pg from 'pg'
 import { createSandbox, type Rule, type Sandbox } from '../../../../src/sandbox/index.js'
+import { clonePostgres } from '../clones.js'
+import { templateSchema } from '../databases.js'
 import type { Replacement } from '../documents/stable.js'
 import { scratch } from '../scratch.js'
 import { root } from '../tree.js'
@@ -21,6 +24,10 @@ export class World {
   readonly folder = scratch()
   readonly env: Record<string, string>
   stdin = ''
+  /** The width of the terminal; undefined for a pipe. */
+  columns: number | undefined
+  readonly #postgres = new Map<string, pg.Client>()
+  #url: string | undefined
   /** How long another run has held the lock, in minutes; it goes on holding it. */
   held: number | undefined
   #rules: Rule[] = []
@@ -75,7 +82,7 @@ export class World {
         concurrency: 1,
         retry: { attempts: 1, base: 'PT0.01S', max: 'PT0.02S' },
       },
-      warehouse: { url: 'sqlite:./warehouse.db' },
+      warehouse: this.#url ? { url: this.#url, schema: templateSchema } : { url: 'sqlite:./warehouse.db' },
       sync: { resources: ['notes', 'customers', 'shops'] },
     }
     this.#write()
@@ -102,8 +109,21 @@ export class World {
     this.sandbox.script([])
   }
 
-  /** The rows of a query, or none. */
-  sql(statement: string): readonly (readonly unknown[])[] {
+  /** From now on the warehouse is an empty one with views, in a database of its own. */
+  async usePostgres(): Promise<void> {
+    this.#url = await clonePostgres('viewed')
+    this.configure()
+  }
+
+  /** The rows of a statement, or none; on Postgres as a role, which has one session. */
+  async sql(statement: string, role = ''): Promise<readonly (readonly unknown[])[]> {
+    if (this.#url) {
+      const client = this.#postgres.get(role) ?? new pg.Client(as(this.#url, role))
+      if (!this.#postgres.has(role)) await client.connect()
+      this.#postgres.set(role, client)
+      const found: pg.QueryArrayResult = await client.query({ text: statement, rowMode: 'array' })
+      return found.rows ?? []
+    }
     const db = new Database(this.warehouse)
     try {
       const prepared = db.prepare(statement)
@@ -116,11 +136,11 @@ export class World {
   }
 
   /** What is true as long as a command doesn't change it. */
-  keep(): void {
+  async keep(): Promise<void> {
     if (this.held === undefined) return
     const at = (time: number): string => new Date(time).toISOString().replace('Z', '000Z')
     const [claimed, expires] = [at(this.time.begun - this.held * 60_000), at(Date.now() + 50_000)]
-    this.sql(
+    await this.sql(
       `update sync_lease set owner = 'r', host = 'elsewhere', pid = 1, claimed_at = '${claimed}', expires_at = '${expires}'`,
     )
   }
@@ -130,6 +150,7 @@ export class World {
     const { url, secret } = this.sandbox
     const elsewhere = url.replace('127.0.0.1', 'localhost')
     return [
+      ...namesOf(this.#url),
       [relative(this.folder, root), '<program>'],
       [this.folder, '<folder>'],
       [root, '<program>'],
@@ -141,6 +162,11 @@ export class World {
     ]
   }
 
+  /** What was printed, as a transcript has it. */
+  named(text: string): string {
+    return this.names.reduce((line, [real, name]) => line.replaceAll(real, name), text)
+  }
+
   /** A line of a transcript as this machine would have it. */
   meant(text: string): string {
     return this.names.reduce((line, [real, name]) => line.replaceAll(name, real), text)
@@ -148,6 +174,25 @@ export class World {
 
   async close(): Promise<void> {
     this.time.end()
+    for (const client of this.#postgres.values()) await client.end()
     await this.sandbox.close()
   }
+}
+
+/** The same database as another role; every role that a transcript makes has no password. */
+function as(url: string, role: string): string {
+  const address = new URL(url)
+  if (role !== '') address.username = role
+  return address.href
+}
+
+function namesOf(url: string | undefined): readonly Replacement[] {
+  if (url === undefined) return []
+  const { host, pathname } = new URL(url)
+  return [
+    [url, '<warehouse>'],
+    [`postgres://${host}${pathname} (schema ${templateSchema})`, '<warehouse>'],
+    [pathname.slice(1), '<database>'],
+    [host, '<server>'],
+  ]
 }

@@ -1,0 +1,32 @@
+/** Programs that stay up, in this process: for tests in which none is killed. */
+import { Call, type Ended } from './call.js'
+
+export interface Up {
+  readonly call: Call
+  readonly url: string
+  /** SIGTERM. */
+  readonly end: () => Promise<Ended>
+}
+
+const addresses: Readonly<Record<string, RegExp>> = { listen: /https?:\/\/\S+\/webhooks/ }
+
+/** Starts one in a folder with a configuration; resolves when it has told its address. */
+export async function upHere(
+  words: readonly string[],
+  options: { readonly cwd: string; readonly env?: Record<string, string> },
+): Promise<Up> {
+  const call = new Call(words, options)
+  const address = addresses[words[0] ?? ''] ?? /http:\/\/[^\s"]+/
+  const url = await new Promise<string>((resolve, reject) => {
+    call.onText((text) => {
+      const found = address.exec(text)?.[0]
+      if (found) resolve(found)
+    })
+    void call.ended.then(({ stderr }) => reject(new Error(stderr)))
+  })
+  const end = (): Promise<Ended> => {
+    call.kill('SIGTERM')
+    return call.ended
+  }
+  return { call, url, end }
+}
