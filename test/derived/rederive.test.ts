@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'
 import totals from '../../schema/derived/repair_order_totals.js'
 import { systemClock } from '../../src/engine/base/clock.js'
-import { readHealth } from '../../src/features/health/readhealth.js'
 import { known, sync } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { statusOf } from '../support/harness/status.js'
 import {
   bothWarehouses,
   countRecords,
@@ -253,9 +253,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
     }))
     const ids = tenants.map(({ tenant_id }) => tenant_id)
     expect(await countRecords(warehouse, resource, ids)).toBe(30)
-    const rule = { runningMs: null, staleAfterMs: 0, deletesUncheckedAfterMs: 0, nowMicros: 0n }
-    const asked = { tenants, resources: [resource.name], missing: new Set(['sync_registers']) }
-    const states = await readHealth(warehouse.db, asked, rule)
-    expect(states.reduce((sum, { rows }) => sum + Number(rows), 0)).toBe(30)
+    const { cursors } = await statusOf(sandbox, warehouse, {
+      ...{ resources: [resource.name], nowMicros: systemClock.nowMicros() },
+    })
+    expect(cursors.reduce((sum, { rows }) => sum + Number(rows), 0)).toBe(30)
   })
 })

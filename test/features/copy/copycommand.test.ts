@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type
-/** `shopsync copy` as a shell runs it: addresses, a kill, a signal, and the commands on the copy. */
+/** `shopsync copy` as a shell runs it: a kill, a signal, and the commands on the copy. Its sentences are in test/transcripts/copy.txt. */
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -112,58 +112,4 @@ test('SIGTERM ends it with 143, and it prints what to type', async () => {
   const again = await run(['copy', '--to', 'sqlite:./term.db'])
   expect(again.code, again.stderr).toBe(0)
   expect(again.stdout).toContain('every value compared')
-})
-
-const secret = 'postgres://me:${PGPASSWORD}@db/x'
-test.each([
-  [[], 'Found no --to, expected the address of the copy', '--to sqlite:./copy.db'],
-  [
-    ['--to', 'copy.db'],
-    'as --to, expected "sqlite:PATH" or "postgres://USER@HOST/DATABASE"',
-    '--to sqlite:./copy.db',
-  ],
-  [['--to', 'sqlite:${NOWHERE}'], 'the environment variable NOWHERE is not set', 'export NOWHERE'],
-  [['--to', 'postgres://me:${EMPTY}@db/x'], 'the environment variable EMPTY is empty', 'export EMPTY'],
-  [['--to', `${secret}?sslmode=prefer`], 'Found sslmode=prefer as --to', 'sslmode=verify-full'],
-  [
-    ['--to', 'sqlite:./copy.db', '--to-schema', 'x'],
-    'Found a schema as --to-schema, expected none, because SQLite has no schemas',
-    '',
-  ],
-  [['--to', 'postgres://db/x', '--to-schema', 'No'], 'Found "No" as --to-schema', '--to-schema shopsync'],
-  [
-    ['--to', secret, '--to-schema', 'shopsync_analytics'],
-    'Found shopsync_analytics, the schema of the views',
-    '--to-schema shopsync_copy',
-  ],
-  [
-    ['--to', 'jdbc:postgresql:x'],
-    'begins with "jdbc:"',
-    "--to 'postgres://USER:PASSWORD@HOST:PORT/DATABASE'",
-  ],
-  [['--to', 'sqlite:./data/warehouse.db'], 'Both sides are', ''],
-])('%j: exit 2, nothing made, what to type, and no secret', async (words, message, hint) => {
-  const ended = await run(['copy', ...words], { PGPASSWORD: 'geheim', EMPTY: '' })
-  expect(ended.code).toBe(2)
-  expect(ended.stderr).toContain(message)
-  expect(ended.stderr).toContain(hint)
-  expect(ended.stderr).not.toContain('geheim')
-  expect(existsSync(join(here.folder, 'copy.db'))).toBe(false)
-})
-
-test('without a warehouse: exit 2, and none is made', async () => {
-  here.configure({ warehouse: { url: 'sqlite:./none.db' } })
-  const ended = await run(['copy', '--to', 'sqlite:./copy.db'])
-  here.configure({ status: { staleAfter: 'P3650D' } })
-  expect(ended.code).toBe(2)
-  expect(ended.stderr).toContain('There is no warehouse yet: there is no file')
-  expect(['none.db', 'copy.db'].filter((file) => existsSync(join(here.folder, file)))).toEqual([])
-})
-
-test('to a server that does not answer: exit 3, and a hint about --to', async () => {
-  const { code, stderr } = await run(['--quiet', 'copy', '--to', 'postgres://me@127.0.0.1:1/none'])
-  expect(code).toBe(3)
-  expect(stderr).toContain(
-    'does not answer: the connection was refused (ECONNREFUSED). Expected a warehouse that can be reached: check --to,',
-  )
 })

@@ -516,7 +516,7 @@ export const premises = mutants([
     'forgotten tenants stay away',
     "doesn't know who was forgotten",
     tenants.function('readForgotten', () => async () => new Set()),
-    'test/features/forget/staysaway.test.ts: runs of every kind leave it out, and status counts it',
+    'test/features/forget/tenant.test.ts: runs of every kind leave it out, and status counts it',
     'daily',
   ],
   [
