@@ -3,20 +3,8 @@
  * says at its top what it measures, and with which flags.
  */
 const names = [
-  ...[
-    'accept',
-    'contest',
-    'due',
-    'follow',
-    'freshness',
-    'idle',
-    'latency',
-    'page',
-    'pairs',
-    'rate',
-    'readers',
-  ],
-  ...['reconcile', 'rooms', 'status', 'throttle', 'views', 'without', 'workers'],
+  ...['accept', 'contest', 'due', 'follow', 'freshness', 'idle', 'latency', 'pairs', 'rooms', 'status'],
+  ...['throttle', 'views', 'without', 'workers'],
 ]
 const [first = ''] = process.argv.slice(2)
 const isNamed = first !== '' && !first.startsWith('--')

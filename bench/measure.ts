@@ -1,6 +1,6 @@
 /**
  * One measured load in its own process: a task as JSON in its argument, the measurement as the last line of its output.
- * run.ts and pairs.ts start it. pairs.ts also starts another checkout's, so the fields of a task and a measurement may
+ * contest.ts and pairs.ts start it. pairs.ts also starts another checkout's, so the fields of a task and a measurement may
  * only be added to.
  */
 import { migrate } from '../src/engine/warehouse/migrate.js'

@@ -1,4 +1,4 @@
-/** Tables of run.ts's measurements, for the terminal and for docs/performance.md. */
+/** Tables of what was measured, for the terminal and for docs/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { row } from './kit.js'

@@ -3,7 +3,7 @@
  *
  * The rate governor in virtual time: which share of each window it uses while work remains, and how many requests the
  * server refuses. Without --all, only the rows that miss the goal are printed. --shared: several processes share the
- * window by a row of the warehouse (docs/scale.md), as rate.ts does with real ones.
+ * window by a row of the warehouse (docs/scale.md).
  */
 import { type Scenario, sendable, simulate } from '../test/support/world/simulation.js'
 import { options, percent, print, say } from './kit.js'

@@ -1,5 +1,6 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { shipped } from './support/harness/compiled.js'
+import { LongestFirst, LongReporter, playedParts } from './support/harness/long.js'
 import { filesIn, targetsOf } from './support/harness/tree.js'
 
 /** Suites of which `npm test` plays a part (test/support/harness/size.ts): directly, or by a suite that several files share. */
@@ -11,15 +12,22 @@ const sized = filesIn('test', '.test.ts').filter((file) =>
   ),
 )
 
-/** The long suites, run by `npm run test:long`: the same laws over many more cases, and what takes minutes. */
+/**
+ * The long suites, run by `npm run test:long`: the same laws over many more cases, and what takes minutes. A run that was cut
+ * off goes on; remove dist/long.json to play everything again.
+ */
 export default mergeConfig(
   shipped,
   defineConfig({
     test: {
       include: ['test/long/**/*.test.ts', ...sized],
+      exclude: [...playedParts],
+      passWithNoTests: true,
+      reporters: ['default', new LongReporter()],
+      sequence: { sequencer: LongestFirst },
       testTimeout: 3_600_000,
       hookTimeout: 120_000,
-      provide: { warehouses: 'both', size: 'all' },
+      provide: { warehouses: 'both', size: 'all', played: playedParts },
     },
   }),
 )

@@ -3,7 +3,7 @@
  * every warehouse concerned. `npm run test:long -- promises`; PROMISES='lease|waits' selects those whose promise, or
  * broken part, matches.
  */
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { postgresUrl } from '../support/harness/warehouse.js'
 import { promises } from '../support/mutants/all.js'
 import { type Played, unnoticedOn } from '../support/mutants/play.js'
@@ -15,7 +15,10 @@ const how = { postgresUrl: postgresUrl(), warehouses: 'both' } as const
 const chosen = promises
   .map((one, at) => ({ ...one, at, title: `${one.promise}: a program that ${one.broken}` }))
   .filter(({ title }) => new RegExp(PROMISES).test(title))
-const files = [...new Set(chosen.map(({ test }) => test))]
+const before = inject('played')
+const files = [...new Set(chosen.map(({ test }) => test))].filter(
+  (file) => !before.includes(`test/long/promises.test.ts > ${file}`),
+)
 
 describe.each(files)('%s', (file) => {
   const mutants = chosen.filter(({ test }) => test === file)

@@ -1,4 +1,4 @@
-/** The cost of counting, on simulated cursors of any size (bench/reconcile.ts prints the whole table). */
+/** The cost of counting, on simulated cursors of any size (bench/reconcile/simulated.ts; docs/reconcile.md has more of them). */
 import { describe, expect, it } from 'vitest'
 import { SimulatedCursor } from '../../../bench/reconcile/simulated.js'
 import { fullCost } from '../../../src/engine/compare/comparisoncost.js'

@@ -9,6 +9,8 @@ declare module 'vitest' {
     warehouses: 'sqlite' | 'both'
     /** For `sized` (test/support/harness/size.ts). */
     size: 'some' | 'all'
+    /** By runs before this one: only in `npm run test:long`. */
+    played: readonly string[]
     /** Of the properties (test/support/world/searched.ts). */
     seed: number
     /** Only in `npm run test:search`. */
