@@ -98,7 +98,7 @@ async function checkAddresses(urls: readonly string[]): Promise<void> {
 }
 
 /** In the working directory. */
-export const anchorFile = 'shopsync-sandbox.json'
+const anchorFile = 'shopsync-sandbox.json'
 
 const usualCount = 3
 const usualSeed = 1

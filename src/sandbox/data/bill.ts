@@ -26,7 +26,7 @@ export function nearest(dividend: bigint, divisor: bigint): bigint {
 const times = (quantity: number, cents: number | null): bigint =>
   nearest(billionths(quantity) * BigInt(cents ?? 0), BILLION)
 
-export interface Billed {
+interface Billed {
   readonly taxable: boolean
   readonly part_tax_rate: number
   readonly labor_tax_rate: number
