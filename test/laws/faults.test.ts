@@ -2,14 +2,12 @@
  * Whatever goes wrong between the API and us: a sync either succeeds with the right rows, or fails only where the fault
  * is. Once the fault is over, one more sync makes everything equal.
  */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { Book } from '../../src/engine/list/books.js'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Fault, template } from '../../src/sandbox/index.js'
-import { known, type Page, type RunOptions, type Source, syncInOrder } from '../support/harness/runs.js'
+import { known, type RunOptions, syncInOrder } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { someOf } from '../support/harness/size.js'
 import { contents, open, rowsOf, type Warehouse, warehouses } from '../support/harness/warehouse.js'
-import { Between } from '../support/world/between.js'
 import { HandClock } from '../support/world/clocks.js'
 import { wipe } from '../support/world/through.js'
 
@@ -95,28 +93,6 @@ describe.each(warehouses())('$name', (kind) => {
   it.each(someOf(4, faults))('once %s', (_name, fault) => law(fault, 1, options))
   it.each(someOf(2, faults))('for good %s', (_name, fault) => law(fault, Number.POSITIVE_INFINITY, options))
 
-  it('would notice a cut-off response that counts as complete', async () => {
-    // Whatever is in between: an unreadable page is assumed to be empty, and the books are ignored.
-    const around = (source: Source): Source => {
-      let last: Page | undefined
-      return new Between(source, async (_request, ask) => {
-        try {
-          last = await ask()
-          return last
-        } catch (error) {
-          if (!last) throw error
-          return { ...last, records: [] }
-        }
-      })
-    }
-    const balance = { first: 0, last: 0, distinct: 0, entered: 0, fallen: 0 }
-    const doubts = { isDoubtful: false, hasVanished: false, isLate: false, hasTies: false }
-    vi.spyOn(Book.prototype, 'counted', 'get').mockReturnValue({ balance, ...doubts })
-    const cut: Fault = { kind: 'cut', fraction: 0.7 }
-    await expect(law(cut, Number.POSITIVE_INFINITY, { ...options, around })).rejects.toThrow()
-    vi.restoreAllMocks()
-  })
-
   /** A fault strikes: all is well, or only what it struck has failed. Once it is over, all is well. */
   async function law(fault: Fault, times: number, how: RunOptions): Promise<void> {
     await wipe(warehouse)
@@ -161,54 +137,41 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it.each([7n, -7n])(
-    'our clock being %i hours off, and corrected during a run, rolls nothing back',
-    async (hours) => {
+  describe('a clock that was hours off', () => {
+    const only: RunOptions = { ...options, resources: ['notes'] }
+    /** The same updated_at each time, like a source that prints whole seconds: the later request has to win. */
+    async function stores(description: string): Promise<void> {
+      sandbox.store.put(1, 'notes', { ...template('notes', 350, time(350)), description })
+      await syncInOrder(sandbox, warehouse, only)
+      const rows = await rowsOf(warehouse, 'notes')
+      expect(rows.find((row) => row.tenant_id === 1 && row.id === 350)).toMatchObject({ description })
+    }
+    beforeEach(async () => {
       await wipe(warehouse)
       fill()
-      const only: RunOptions = { ...options, resources: ['notes'] }
-      const put = (description: string): void =>
-        sandbox.store.put(1, 'notes', { ...template('notes', 350, time(350)), description })
+    })
+
+    it.each([7n, -7n])('by %i, and is corrected during a run, rolls nothing back', async (hours) => {
       clock.skew = hours * 3_600_000_000n
-      // The same updated_at each time, like a source that prints whole seconds: the later request has to win.
-      put('first')
-      await syncInOrder(sandbox, warehouse, only)
-      put('second')
+      await stores('first')
       let requests = 0
       const off = sandbox.onRequest(() => {
         if (++requests === 2) clock.skew = 0n
       })
-      await syncInOrder(sandbox, warehouse, only)
+      await stores('second')
       off()
-      put('third')
-      await syncInOrder(sandbox, warehouse, only)
-      const rows = await rowsOf(warehouse, 'notes')
-      expect(rows.find((row) => row.tenant_id === 1 && row.id === 350)).toMatchObject({
-        description: 'third',
-      })
-    },
-  )
+      await stores('third')
+    })
 
-  it('a clock that is set back after the run was killed rolls nothing back', async () => {
-    await wipe(warehouse)
-    fill()
-    const only: RunOptions = { ...options, resources: ['notes'] }
-    const put = (description: string): void =>
-      sandbox.store.put(1, 'notes', { ...template('notes', 350, time(350)), description })
-    clock.skew = 7n * 3_600_000_000n
-    put('first')
-    await syncInOrder(sandbox, warehouse, only)
-    // What a killed process leaves behind: rows, and a run that hasn't ended.
-    const killed = warehouse.db.updateTable('sync_runs').set({ status: 'running', finished_at: null })
-    const unsaid = warehouse.db.updateTable('sync_cursors').set({ last_success_at: null })
-    await warehouse.write([killed.compile(), unsaid.compile()])
-    clock.skew = 0n
-    // The same updated_at, like a source that prints whole seconds: the later request has to win.
-    put('second')
-    await syncInOrder(sandbox, warehouse, only)
-    const rows = await rowsOf(warehouse, 'notes')
-    expect(rows.find((row) => row.tenant_id === 1 && row.id === 350)).toMatchObject({
-      description: 'second',
+    it('and is set back after the run was killed, rolls nothing back', async () => {
+      clock.skew = 7n * 3_600_000_000n
+      await stores('first')
+      // What a killed process leaves behind: rows, and a run that hasn't ended.
+      const killed = warehouse.db.updateTable('sync_runs').set({ status: 'running', finished_at: null })
+      const unsaid = warehouse.db.updateTable('sync_cursors').set({ last_success_at: null })
+      await warehouse.write([killed.compile(), unsaid.compile()])
+      clock.skew = 0n
+      await stores('second')
     })
   })
 })

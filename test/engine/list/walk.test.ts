@@ -29,6 +29,7 @@ function port(
 ): [List<Live[]>, Store<Live[]>] {
   let requests = 0
   const look = async <T>(see: () => T): Promise<T> => {
+    world.requests++
     if (++requests === diesAt) throw dies
     for (let ticks = Math.floor(world.next() * 6); ticks > 0; ticks--) await Promise.resolve()
     while (world.next() < setting.motion) world.move()
@@ -83,6 +84,7 @@ interface Tally {
   beyond: number
   /** A swap in the late zone left no trace in any response; the next walk reads the zone again. */
   traceless: number
+  requests: number
   wrong: string[]
 }
 
@@ -122,7 +124,16 @@ async function campaign(
     Kind?: typeof World
   } = {},
 ): Promise<Tally> {
-  const tally: Tally = { proven: 0, repaired: 0, listed: 0, unproven: 0, beyond: 0, traceless: 0, wrong: [] }
+  const tally: Tally = {
+    proven: 0,
+    repaired: 0,
+    listed: 0,
+    unproven: 0,
+    beyond: 0,
+    traceless: 0,
+    requests: 0,
+    wrong: [],
+  }
   for (let seed = firstSeed; seed < firstSeed + walks; seed++) {
     const next = randomFrom(seed * 7919)
     const setting = settingOf(next)
@@ -137,6 +148,7 @@ async function campaign(
         if (text(record.updated) <= floor) world.stored.set(record.id, text(record.updated))
     const outcome = await walk(world, floor, setting, die)
     tally[outcome.verdict]++
+    tally.requests += world.requests
     const isWrong = outcome.verdict !== 'unproven' && world.missing(outcome.ceiling, floor) > 0
     if (isWrong && isBeyond(world, outcome, floor)) tally.beyond++
     else if (isWrong && (await isHealed(world, outcome, setting))) tally.traceless++
@@ -164,6 +176,8 @@ describe('a walk of a list in memory', () => {
     expect(tally.wrong).toEqual([])
     expect(tally.proven).toBeGreaterThan(walks / 10)
     expect(tally.repaired).toBeGreaterThan(walks / 100)
+    // A walk of such a list takes 25.
+    expect(tally.requests / walks).toBeLessThan(30)
   })
 
   it('never claims more than it has when it was killed and resumed', async () => {

@@ -1,17 +1,14 @@
 /** A job is one run: one lease, one row in sync_runs, and one row in sync_run_cursors per cursor and step. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { verifyStep } from '../../../src/features/reconcile/verifywork.js'
-import { tellWhy } from '../../../src/features/why/work.js'
 import { template } from '../../../src/sandbox/index.js'
+import { carryOut, verifyStep, why } from '../../support/harness/commands.js'
 import {
-  depsOf,
   type JobPlan,
   type JobWork,
-  known,
   type Mode,
   type RunOptions,
   type RunReport,
@@ -23,9 +20,8 @@ import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { refusal } from '../../support/harness/server.js'
 import {
   claimLease,
-  type Lease,
+  kept,
   lastTurns,
-  open,
   rowsOf,
   type Warehouse,
   warehouses,
@@ -36,77 +32,58 @@ import { SkippingClock } from '../../support/world/clocks.js'
 const resources = ['categories', 'notes']
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
-for (const resource of resources)
-  sandbox.store.put(1, resource, template(resource, 1, '2026-01-01T00:00:00Z'))
+const put = (id: number): void => {
+  for (const resource of resources)
+    sandbox.store.put(1, resource, template(resource, id, `2026-01-0${id}T00:00:00Z`))
+}
+put(1)
 
 const choice = { tenants: null, resources }
-const does = (mode: Mode): JobWork => ({
-  asksSource: true,
-  carryOut: ({ step, ...run }) => runStep(run, begun({ mode, job: 'mine', ...choice }), step),
-})
-const compares: JobWork = {
-  asksSource: true,
-  carryOut: async (given) => (await verifyStep(given, 'mine', choice, { full: false, sample: 0 })).report,
-}
+const asking = (carryOut: JobWork['carryOut']): JobWork => ({ asksSource: true, carryOut })
+const does = (mode: Mode): JobWork =>
+  asking(({ step, ...run }) => runStep(run, begun({ mode, job: 'mine', ...choice }), step))
+const compares = asking(
+  async (given) => (await verifyStep(given, 'mine', choice, { full: false, sample: 0 })).report,
+)
+const fails = (error: unknown): JobWork => asking(() => Promise.reject(error))
 const nothing = (given: StepGiven, more: Partial<RunReport> = {}): RunReport => ({
-  ...{
-    run_id: given.runId,
-    job: 'mine',
-    mode: 'snapshot',
-    status: 'ok',
-    reason: null,
-    cursors: [],
-  },
+  ...{ run_id: given.runId, job: 'mine', mode: 'snapshot', status: 'ok', reason: null, cursors: [] },
   ...{ started_at: '', finished_at: '', requests: 0, rate_limited: 0, retries: 0 },
   ...{ rows_upserted: 0, rows_deleted: 0, quarantined: 0 },
   ...more,
 })
-/** A step that doesn't query the source and notes that it had its turn. */
-const quiet = (turns: string[], more: Partial<RunReport> = {}): JobWork => ({
-  asksSource: false,
-  carryOut: async (given) => {
-    turns.push('quiet')
-    return nothing(given, more)
-  },
-})
-const fails = (error: unknown): JobWork => ({
-  asksSource: true,
-  carryOut: () => Promise.reject(error),
-})
-
-let before = new Set<string>()
-
-async function run(
-  warehouse: Warehouse,
-  steps: readonly JobWork[],
-  { options, ...plan }: Partial<JobPlan> & { options?: RunOptions } = {},
-): Promise<RunReport> {
-  const { deps, close } = await depsOf(sandbox, warehouse, options)
-  before = new Set((await rowsOf(warehouse, 'sync_runs')).map(({ run_id }) => String(run_id)))
-  const usual = { name: 'mine', timeLimit: undefined, wait: 0, onFailure: 'continue' } as const
-  try {
-    return await runJob(deps, { ...usual, ...plan, steps })
-  } finally {
-    await close()
-  }
-}
 
 describe.each(warehouses())('$name', (kind) => {
+  const place = kept(kind)
   let warehouse: Warehouse
-  beforeAll(async () => {
-    warehouse = await open(kind)
+  /** How many steps that don't query the source had their turn. */
+  let turns = 0
+  beforeEach(async () => {
+    warehouse = await place.open()
+    turns = 0
   })
-  afterAll(() => warehouse.close())
-  /** The most recent run's row. */
-  const lastRun = async () =>
-    (await rowsOf(warehouse, 'sync_runs')).find(({ run_id }) => !before.has(String(run_id)))
+
+  const quiet = (more: Partial<RunReport> = {}): JobWork => ({
+    asksSource: false,
+    carryOut: async (given) => {
+      turns++
+      return nothing(given, more)
+    },
+  })
+  type Planned = Partial<JobPlan> & { readonly options?: RunOptions }
+  const run = (steps: readonly JobWork[], { options = {}, ...plan }: Planned = {}): Promise<RunReport> => {
+    const usual = { name: 'mine', timeLimit: undefined, wait: 0, onFailure: 'continue' } as const
+    return carryOut(sandbox, warehouse, (deps) => runJob(deps, { ...usual, ...plan, steps }), options)
+  }
+  const lastRun = async () => (await rowsOf(warehouse, 'sync_runs')).at(-1)
+  const others = { exitCode: 4, message: expect.stringContaining('Another program already ran mine') }
 
   it('records one run, and each cursor in each step', async () => {
-    const report = await run(warehouse, [does('sync'), does('reconcile'), compares])
+    const report = await run([does('sync'), does('reconcile'), compares])
     expect(report).toMatchObject({ job: 'mine', mode: 'job', status: 'ok', reason: null })
-    expect(await rowsOf(warehouse, 'sync_runs')).toMatchObject([
-      { run_id: report.run_id, job: 'mine', mode: 'job', status: 'ok', requests: report.requests },
-    ])
+    const { run_id, requests } = report
+    const row = { run_id, job: 'mine', mode: 'job', status: 'ok', requests }
+    expect(await rowsOf(warehouse, 'sync_runs')).toMatchObject([row])
     const wanted = resources.flatMap((resource) =>
       ['sync', 'reconcile', 'verify'].map((mode, i) => ({ resource, step: i + 1, mode, status: 'ok' })),
     )
@@ -116,79 +93,61 @@ describe.each(warehouses())('$name', (kind) => {
     // Each step has its own turns: a limit that ends the syncs doesn't count those of the comparison.
     expect((await lastTurns(warehouse, 'reconcile')).has('1 notes')).toBe(true)
     expect((await lastTurns(warehouse, 'backfill')).size).toBe(0)
-    const { deps, close } = await depsOf(sandbox, warehouse)
-    const why = await tellWhy({ ...deps, model: known }, { table: 'notes', id: '1', tenants: null })
-    expect(why.rows[0]?.brought).toMatchObject({ run_id: report.run_id, mode: 'sync' })
-    await close()
+    const told = await why(sandbox, warehouse, { id: 1 })
+    expect(told.rows[0]?.brought).toMatchObject({ run_id, mode: 'sync' })
   })
 
-  it('continues after a failed step, or stops there, as configured', async () => {
-    for (const onFailure of ['continue', 'stop'] as const) {
-      const turns: string[] = []
-      const steps = [quiet(turns, { status: 'partial' }), quiet(turns)]
-      const report = await run(warehouse, steps, { onFailure })
-      expect([report.status, turns.length]).toEqual(['partial', onFailure === 'stop' ? 1 : 2])
-    }
+  it.each([
+    ['continue', 2],
+    ['stop', 1],
+  ] as const)('after a failed step: %s', async (onFailure, taken) => {
+    const report = await run([quiet({ status: 'partial' }), quiet()], { onFailure })
+    expect([report.status, turns]).toEqual(['partial', taken])
   })
 
   it('does nothing for an instant that another program has covered, and everything if that run was cut short', async () => {
-    const turns: string[] = []
     const plannedAt = fromMicros(systemClock.nowMicros())
-    await run(warehouse, [quiet(turns)], { plannedAt })
-    const again = await refusal(run(warehouse, [quiet(turns)], { plannedAt }))
-    expect(again).toMatchObject({
-      exitCode: 4,
-      message: expect.stringContaining('Another program already ran mine'),
-    })
-    expect([turns.length, await lastRun()]).toEqual([1, undefined])
-    const runs = warehouse.db.updateTable('sync_runs').where('job', '=', 'mine')
-    await warehouse.write([runs.set({ status: 'interrupted' }).compile()])
-    await run(warehouse, [quiet(turns)], { plannedAt })
-    const later = fromMicros(systemClock.nowMicros() + 1_000_000n)
-    await run(warehouse, [quiet(turns)], { plannedAt: later })
-    expect(turns.length).toBe(3)
+    await run([quiet()], { plannedAt })
+    expect(await refusal(run([quiet()], { plannedAt }))).toMatchObject(others)
+    expect([turns, (await rowsOf(warehouse, 'sync_runs')).length]).toEqual([1, 1])
+    const runs = warehouse.db.updateTable('sync_runs').set({ status: 'interrupted' })
+    await warehouse.write([runs.compile()])
+    await run([quiet()], { plannedAt })
+    await run([quiet()], { plannedAt: fromMicros(systemClock.nowMicros() + 1_000_000n) })
+    expect(turns).toBe(3)
   })
 
   it.each([-1, 0, 1])(
     'makes each planned round once on machines whose clocks are %s hours ahead',
     async (hours) => {
-      const turns: string[] = []
-      const clock = {
-        ...systemClock,
-        nowMicros: () => systemClock.nowMicros() + BigInt(hours) * 3_600_000_000n,
-      }
-      const round = (minutes: number) => ({
-        options: { clock },
+      const nowMicros = () => systemClock.nowMicros() + BigInt(hours) * 3_600_000_000n
+      const rounds = [-60, 0, 30].map((minutes) => ({
+        options: { clock: { ...systemClock, nowMicros } },
         plannedAt: fromMicros(systemClock.nowMicros() + BigInt(minutes) * 60_000_000n),
-      })
-      const rounds = [round(-60), round(0), round(30)]
-      for (const one of rounds) await run(warehouse, [quiet(turns)], one)
-      expect(turns.length).toBe(3)
-      for (const one of rounds)
-        expect(await refusal(run(warehouse, [quiet(turns)], one))).toMatchObject({ exitCode: 4 })
-      expect(turns.length).toBe(3)
+      }))
+      for (const one of rounds) await run([quiet()], one)
+      for (const one of rounds) expect(await refusal(run([quiet()], one))).toMatchObject(others)
+      expect(turns).toBe(3)
     },
   )
 
   it('runs a step that does not query the source even when the source is away, and fails as the source does', async () => {
     const away = new Stop('away', { exitCode: 3 })
-    await run(warehouse, [does('sync')])
-    const turns: string[] = []
-    const steps = [does('sync'), fails(away), does('sync'), quiet(turns, { rows_upserted: 7 })]
-    expect(await refusal(run(warehouse, steps))).toBe(away)
-    expect(turns).toEqual(['quiet'])
+    await run([does('sync')])
+    const steps = [does('sync'), fails(away), does('sync'), quiet({ rows_upserted: 7 })]
+    expect(await refusal(run(steps))).toBe(away)
+    expect(turns).toBe(1)
     expect(await lastRun()).toMatchObject({ status: 'failed', error: 'away', rows_upserted: 7 })
-    const taken = turns.length
-    await refusal(run(warehouse, [fails(away), quiet(turns)], { onFailure: 'stop' }))
-    expect(turns.length).toBe(taken)
+    await refusal(run([fails(away), quiet()], { onFailure: 'stop' }))
+    expect(turns).toBe(1)
   })
 
   it('has on record what a step had stored before it failed, and the steps after it', async () => {
-    for (const resource of resources)
-      sandbox.store.put(1, resource, template(resource, 2, '2026-01-02T00:00:00Z'))
+    await run([does('sync')])
+    put(2)
     sandbox.script([{ when: { resource: 'notes', nth: 1 }, fault: { kind: 'status', status: 401 } }])
-    const options = { concurrency: 1 }
-    const error = await refusal(run(warehouse, [does('sync'), quiet([], { rows_upserted: 7 })], { options }))
+    const steps = [does('sync'), quiet({ rows_upserted: 7 })]
+    const error = await refusal(run(steps, { options: { concurrency: 1 } }))
     sandbox.script([])
     expect(error).toMatchObject({ exitCode: 3 })
     // One category in the first step.
@@ -196,72 +155,48 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('ends at its time limit, except for steps that do not query the source', async () => {
-    const clock = new SkippingClock()
-    const turns: string[] = []
-    const slow: JobWork = {
-      asksSource: true,
-      carryOut: async (given) => {
-        await new Promise<void>((resolve) => {
-          given.signal.addEventListener('abort', () => resolve())
-        })
-        return nothing(given)
-      },
-    }
-    const report = await run(warehouse, [slow, does('sync'), quiet(turns)], {
-      timeLimit: 60_000,
-      options: { clock },
+    const slow = asking(async (given) => {
+      await new Promise((resolve) => given.signal.addEventListener('abort', resolve))
+      return nothing(given)
     })
+    const options = { clock: new SkippingClock() }
+    const report = await run([slow, does('sync'), quiet()], { timeLimit: 60_000, options })
     expect(report).toMatchObject({ status: 'partial', reason: 'time_limit', cursors: [] })
-    expect(turns).toEqual(['quiet'])
+    expect(turns).toBe(1)
     expect(await lastRun()).toMatchObject({ status: 'partial', reason: 'time_limit' })
   })
 
   it('waits for the run that holds the warehouse as long as configured, but no longer', async () => {
-    const hold = (): Promise<Lease> =>
-      claimLease(warehouse, { runId: 'other', command: 'sync', leaseMs: 60_000 })
+    const hold = () => claimLease(warehouse, { runId: 'other', command: 'sync', leaseMs: 60_000 })
     const clock = new SkippingClock()
-    let lease = await hold()
-    const turns: string[] = []
-    expect(await refusal(run(warehouse, [quiet(turns)], { options: { clock } }))).toMatchObject({
-      exitCode: 4,
-    })
+    const lease = await hold()
+    expect(await refusal(run([quiet()], { options: { clock } }))).toMatchObject({ exitCode: 4 })
     expect(clock.slept).toEqual([])
-    await refusal(run(warehouse, [quiet(turns)], { wait: 12_000, options: { clock } }))
-    expect(clock.slept).toHaveLength(3)
-    expect(turns).toEqual([])
+    await refusal(run([quiet()], { wait: 12_000, options: { clock } }))
+    expect([clock.slept.length, turns]).toEqual([3, 0])
     const freeing = new SkippingClock()
     const sleep = freeing.sleep.bind(freeing)
     freeing.sleep = async (milliseconds, signal) => {
       await lease.release()
       await sleep(milliseconds, signal)
     }
-    expect(await run(warehouse, [quiet(turns)], { wait: 60_000, options: { clock: freeing } })).toMatchObject(
-      {
-        status: 'ok',
-      },
-    )
+    const waited = await run([quiet()], { wait: 60_000, options: { clock: freeing } })
+    expect([waited.status, turns]).toEqual(['ok', 1])
     // A job that has started and loses the warehouse isn't started again.
-    lease = await hold()
-    await lease.release()
     const lost = new Stop('lost', { exitCode: 4 })
-    const slept = clock.slept.length
-    expect(await refusal(run(warehouse, [fails(lost)], { wait: 60_000, options: { clock } }))).toBe(lost)
-    expect(clock.slept).toHaveLength(slept)
+    expect(await refusal(run([fails(lost)], { wait: 60_000, options: { clock } }))).toBe(lost)
+    expect(clock.slept).toHaveLength(3)
   })
 
   it('ends after the current step when a signal comes, and reports it', async () => {
-    const turns: string[] = []
     const control = new AbortController()
-    const told: JobWork = {
-      asksSource: true,
-      carryOut: async (given) => {
-        control.abort()
-        return nothing(given)
-      },
-    }
-    const report = await run(warehouse, [told, quiet(turns)], { options: { signal: control.signal } })
+    const told = asking(async (given) => {
+      control.abort()
+      return nothing(given)
+    })
+    const report = await run([told, quiet()], { options: { signal: control.signal } })
     expect(report).toMatchObject({ status: 'partial', reason: 'interrupted' })
-    expect(turns).toEqual([])
+    expect(turns).toBe(0)
     expect(await lastRun()).toMatchObject({ status: 'interrupted' })
   })
 })

@@ -2,8 +2,7 @@
  * Lists that break a premise of the books (docs/guarantees.md, Premises). Each ends with its reason and its verdict,
  * everything shown is stored, and the next run costs as much as without the anomaly.
  */
-import { afterEach, describe, expect, it, vi } from 'vitest'
-import { Places } from '../../../src/engine/list/countmismatch.js'
+import { describe, expect, it } from 'vitest'
 import type { Source } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusLines, statusOf } from '../../support/harness/status.js'
@@ -14,14 +13,11 @@ import {
   asListed,
   atMost,
   day,
-  moreThan,
   OneList,
   proven,
   repaired,
   total,
-  uncounted,
   unproven,
-  when,
 } from '../../support/world/onelist.js'
 
 const sandbox = await sandboxOfFile()
@@ -368,74 +364,6 @@ describe.each(warehouses())('$name', (kind) => {
       await list.remembers(null)
       sandbox.script([])
       await list.sync({ status: 'ok' })
-    })
-  })
-
-  describe('a list without a reliable total', () => {
-    it.each([
-      ['no total at all', 350, { remove: true }, 6],
-      ['no total, and the last page is full', 300, { remove: true }, 6],
-      ['a total that ends at 300', 350, { most: 300 }, 7],
-      ['a total that is too low', 350, { by: -30 }, 10],
-      ['a total that is too low, of one page', 50, { by: -30 }, 3],
-    ] as const)('%s: all of it is stored, the verdict is listed', async (_, count, fault, most) => {
-      await list.begin(count, [total(fault)])
-      await list.sync({ ...uncounted, requests: atMost(most), watermark: timeOf(count) })
-      list.add(5, count + 1)
-      await list.sync(uncounted)
-    })
-
-    it('a total that jumps from response to response while the list does not change: listed, and cheap from then on', async () => {
-      await list.begin(350, [
-        { when: { ...when, every: 2 }, fault: { kind: 'total', by: 9 } },
-        { when: { ...when, every: 3 }, fault: { kind: 'total', by: -7 } },
-      ])
-      await list.sync({ ...uncounted, watermark: timeOf(350), requests: atMost(30) })
-      list.add(150, 351)
-      await list.sync({ ...asListed, watermark: timeOf(500), requests: atMost(3) })
-      // Whole again: a load of everything finds the totals correct, and forgets.
-      sandbox.script([])
-      await list.full({ completeness: 'proven' })
-      await list.remembers(null)
-    })
-
-    it('a total that changes because the list does is trusted', async () => {
-      await list.begin(350)
-      let deleted = 0
-      // In each reading, a record is deleted from the pages that were already read.
-      list.onList((_, page) => page === 3 && list.remove(300 + ++deleted))
-      await list.sync({ reason: expect.not.stringContaining('no_count') }, { lacks: null })
-      await list.remembers(null)
-    })
-
-    it.each([1, 3])('one response without a total is a slip, even if it is number %i', async (nth) => {
-      await list.begin(350, [{ when: { resource: 'notes', nth }, fault: { kind: 'total', remove: true } }])
-      await list.sync({ completeness: 'proven', requests: 6 })
-    })
-  })
-
-  // Mutants: the cases above must be able to fail.
-  describe('would notice', () => {
-    afterEach(() => vi.restoreAllMocks())
-
-    it('a walk that takes every count mismatch for a record listed twice', async () => {
-      const still = Places.prototype.still
-      vi.spyOn(Places.prototype, 'still').mockImplementation(function (this: Places, book) {
-        const found = still.call(this, book)
-        return found && { ...found, twice: found.twice + found.hidden, hidden: 0 }
-      })
-      await list.begin(350)
-      list.odd.hidden.add(120)
-      // A missing record would go unnoticed in a success.
-      await list.sync({ status: 'ok', reason: 'listed_twice' }, { lacks: [120] })
-    })
-
-    it('a walk that has no numbers of the list: the books never close, run after run', async () => {
-      vi.spyOn(Places.prototype, 'still').mockReturnValue(undefined)
-      await list.begin(150)
-      list.odd.hidden.add(120)
-      for (let n = 0; n < 2; n++)
-        await list.sync({ status: 'failed', watermark: null, requests: moreThan(20) }, { lacks: [120] })
     })
   })
 })

@@ -1,208 +1,153 @@
 /** Each walk keeps what polls find: how many new and changed records, in how many hours. */
 import { describe, expect, it } from 'vitest'
-import { addMicros } from '../../../src/engine/base/timestamp.js'
-import { countDelays } from '../../../src/features/targets/delays.js'
-import { withDelays } from '../../../src/features/targets/tables.js'
-import { template } from '../../../src/sandbox/index.js'
-import { polled, type RunOptions, sync } from '../../support/harness/runs.js'
+import { polled, type RunOptions } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { kept, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { warehouses } from '../../support/harness/warehouse.js'
 import { HandClock } from '../../support/world/clocks.js'
-import { only } from '../../support/world/notes.js'
+import { begin, later, TimedList } from '../../support/world/timedlist.js'
 
-const begin = '2026-03-01T00:00:00.000000Z'
 const clock = new HandClock(begin)
 const sandbox = await sandboxOfFile({ data: 'none', clock })
-const options: RunOptions = { resources: ['notes'], clock: clock.skewed }
-
-const later = (seconds: number): string => addMicros(begin, BigInt(seconds) * 1_000_000n)
-const wait = (hours: number): void => clock.pass(hours * 3_600_000)
-const put = (id: number, time: string): void => sandbox.store.put(1, 'notes', template('notes', id, time))
-
-function prepare(count: number): void {
-  clock.micros = BigInt(Date.parse(begin)) * 1000n
-  clock.skew = 0n
-  sandbox.reset()
-  sandbox.store.addTenant({ id: 1 })
-  for (let id = 1; id <= count; id++) put(id, later(-3600 * (count + 1 - id)))
-}
-
-async function polls(warehouse: Warehouse, resource = 'notes') {
-  const row = (await rowsOf(warehouse, 'sync_cursors')).find((one) => one.resource === resource)
-  const number = (value: unknown): number | null => (value === null ? null : Number(value))
-  return {
-    polledAt: row?.polled_at,
-    news: number(row?.news),
-    unannounced: number(row?.news_unannounced),
-    hours: number(row?.news_hours),
-  }
-}
-
-async function quiet(warehouse: Warehouse) {
-  const [row] = await rowsOf(warehouse, 'sync_cursors')
-  return { since: row?.quiet_since, polls: Number(row?.quiet_polls), usual: Number(row?.usual_news) }
-}
-
 const weight = (hours: number): number => Math.exp(-hours / 168)
+const hour = 3600
 
 describe.each(warehouses())('$name', (kind) => {
-  const place = kept(kind)
+  const list = new TimedList(sandbox, kind, clock)
+
+  /** What the cursor has, with numbers as such. */
+  async function expectPolls(at: number, found: Readonly<Record<string, unknown>>): Promise<void> {
+    const row = await list.cursor()
+    const number = (value: unknown): unknown => (value === null ? null : Number(value))
+    const { polled_at } = row
+    const kept = Object.fromEntries(Object.keys(found).map((name) => [name, number(row[name])]))
+    expect({ polled_at, ...kept }).toEqual({ polled_at: later(at), ...found })
+  }
+  const nothing = { news: null, news_unannounced: null, news_hours: null }
+  async function followed(): Promise<void> {
+    await list.begin(5)
+    await list.sync({})
+  }
+
   it('a poll adds what it found and the hours since the last one; older data weighs less', async () => {
-    prepare(5)
-    const warehouse = await place.open()
-    await sync(sandbox, warehouse, options)
-    expect(await polls(warehouse)).toEqual({ polledAt: begin, news: null, unannounced: null, hours: null })
-    wait(2)
-    for (const id of [2, 3, 6]) put(id, later(3600 + id))
-    await sync(sandbox, warehouse, options)
-    expect(await polls(warehouse)).toEqual({ polledAt: later(7200), news: 3, unannounced: 3, hours: 2 })
-    wait(168)
-    expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ requests: 1, rows_upserted: 0 })
-    const { news, hours } = await polls(warehouse)
-    expect(news).toBeCloseTo(3 * weight(168), 5)
-    expect(hours).toBeCloseTo(2 * weight(168) + 168, 5)
-  })
-
-  it('one import counts as 20; several pages are one poll', async () => {
-    prepare(5)
-    const warehouse = await place.open()
-    await sync(sandbox, warehouse, options)
-    wait(1)
-    for (let id = 10; id < 260; id++) put(id, later(1800 + id))
-    await sync(sandbox, warehouse, options)
-    expect(await polls(warehouse)).toMatchObject({ news: 20, hours: 1 })
-  })
-
-  it('first loads, --full and lists that are read again do not count', async () => {
-    prepare(5)
-    const warehouse = await place.open()
-    await sync(sandbox, warehouse, options)
-    wait(3)
-    put(7, later(3600))
-    await sync(sandbox, warehouse, { ...options, mode: 'full' })
-    expect(await polls(warehouse)).toEqual({
-      polledAt: later(3 * 3600),
-      news: null,
-      unannounced: null,
-      hours: null,
+    await followed()
+    await expectPolls(0, nothing)
+    list.wait(2 * hour)
+    for (const id of [2, 3, 6]) list.put(id, later(hour + id))
+    await list.sync({})
+    await expectPolls(2 * hour, { news: 3, news_unannounced: 3, news_hours: 2 })
+    list.wait(168 * hour)
+    await list.sync({ requests: 1, rows_upserted: 0 })
+    const close = (value: number): unknown => expect.closeTo(value, 5)
+    await expectPolls(170 * hour, {
+      news: close(3 * weight(168)),
+      news_hours: close(2 * weight(168) + 168),
     })
+  })
+
+  it('one import counts as 20, of several pages; a list that is read again does not count', async () => {
+    await followed()
+    list.wait(hour)
+    for (let id = 10; id < 260; id++) list.put(id, later(1800 + id))
+    await list.sync({})
+    await expectPolls(hour, { news: 20, news_hours: 1 })
+    await followed()
+    list.wait(3 * hour)
+    list.put(7, later(hour))
+    await list.full({})
+    await expectPolls(3 * hour, nothing)
   })
 
   it('a clock that jumps ahead by years, and back again, leaves an estimate that recovers', async () => {
-    prepare(5)
-    const warehouse = await place.open()
-    await sync(sandbox, warehouse, options)
+    await followed()
     clock.skew = 3_000_000_000_000_000n
-    await sync(sandbox, warehouse, options)
+    await list.sync({})
     clock.skew = 0n
-    wait(1)
-    await sync(sandbox, warehouse, options)
-    const { polledAt, hours } = await polls(warehouse)
-    expect(polledAt).toBe(later(3600))
-    expect(hours).toBeLessThanOrEqual(720)
+    list.wait(hour)
+    await list.sync({})
+    await expectPolls(hour, { news_hours: expect.toSatisfy((hours) => Number(hours) <= 720) })
   })
 
   it('a poll after one whose clock was ahead counts nothing, since its interval is unknown', async () => {
-    prepare(5)
-    const warehouse = await place.open()
-    await sync(sandbox, warehouse, options)
-    wait(2)
+    await followed()
+    list.wait(2 * hour)
     clock.skew = 86_400_000_000n
-    await sync(sandbox, warehouse, options)
-    const ahead = await polls(warehouse)
-    expect(ahead).toMatchObject({ polledAt: later(26 * 3600), news: 0, hours: 26 })
+    await list.sync({})
+    await expectPolls(26 * hour, { news: 0, news_hours: 26 })
     clock.skew = 0n
-    wait(1)
-    for (const id of [6, 7, 8]) put(id, later(2.5 * 3600 + id))
-    await sync(sandbox, warehouse, options)
-    expect(await polls(warehouse)).toEqual({ ...ahead, polledAt: later(3 * 3600) })
-    wait(1)
-    put(9, later(3.5 * 3600))
-    await sync(sandbox, warehouse, options)
-    const { news, hours } = await polls(warehouse)
-    expect(news).toBe(1)
-    expect(hours).toBeCloseTo(26 * weight(1) + 1, 5)
+    list.wait(hour)
+    for (const id of [6, 7, 8]) list.put(id, later(2.5 * hour + id))
+    await list.sync({})
+    await expectPolls(3 * hour, { news: 0, news_hours: 26 })
+    list.wait(hour)
+    list.put(9, later(3.5 * hour))
+    await list.sync({})
+    await expectPolls(4 * hour, { news: 1, news_hours: expect.closeTo(26 * weight(1) + 1, 5) })
   })
 
   it('complete polls that find nothing count since the last one that found something', async () => {
-    prepare(5)
-    const warehouse = await place.open()
-    const round = async (): Promise<string> => {
-      wait(1)
-      return String(only(await sync(sandbox, warehouse, options))?.completeness)
+    const round = async (expected: Readonly<Record<string, unknown>> = {}): Promise<void> => {
+      list.wait(hour)
+      await list.sync(expected)
     }
-    await sync(sandbox, warehouse, options)
-    put(6, later(3000))
+    const expectQuiet = async (since: number, polls: number): Promise<void> => {
+      const { quiet_since, quiet_polls } = await list.cursor()
+      // Retries of a list that fails move the clock by milliseconds.
+      expect(String(quiet_since).slice(0, 19)).toBe(later(since).slice(0, 19))
+      expect(Number(quiet_polls)).toBe(polls)
+    }
+    await followed()
+    list.put(6, later(3000))
     await round()
+    for (const id of [7, 8]) list.put(id, later(hour + id))
+    await round()
+    await expectQuiet(2 * hour, 0)
+    await round()
+    await expectQuiet(2 * hour, 1)
     // In an hour, three of them; but in a week no more.
-    const usual = (24 * 3) / 168
-    for (const id of [7, 8]) put(id, later(3600 + id))
-    await round()
-    const since = later(2 * 3600)
-    expect(await quiet(warehouse)).toMatchObject({ since, polls: 0, usual: expect.closeTo(usual, 2) })
-    await round()
-    expect(await quiet(warehouse)).toMatchObject({ since, polls: 1, usual: expect.closeTo(usual, 2) })
+    expect(Number((await list.cursor()).usual_news)).toBeCloseTo((24 * 3) / 168, 2)
     sandbox.script([{ when: { tenant: 1, resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+    await round({ status: 'failed' })
+    sandbox.script([])
+    list.odd.poisoned.add(8)
+    await round({ completeness: 'unproven' })
+    await expectQuiet(2 * hour, 1)
+    list.odd.heal()
     await round()
-    sandbox.script([{ when: { nth: 1 }, before: { kind: 'poison', tenant: 1, resource: 'notes', ids: [8] } }])
-    expect(await round()).toBe('unproven')
-    expect(await quiet(warehouse)).toMatchObject({ since, polls: 1 })
-    sandbox.script([{ when: { nth: 1 }, before: { kind: 'heal', tenant: 1, resource: 'notes' } }])
+    await expectQuiet(2 * hour, 2)
+    list.wait(hour)
+    await list.full({})
+    await expectQuiet(2 * hour, 2)
+    list.put(9, later(7 * hour + 60))
     await round()
-    expect(await quiet(warehouse)).toMatchObject({ since, polls: 2 })
-    wait(1)
-    await sync(sandbox, warehouse, { ...options, mode: 'full' })
-    expect(await quiet(warehouse)).toMatchObject({ since, polls: 2 })
-    put(9, later(7 * 3600 + 60))
-    await round()
-    expect(await quiet(warehouse)).toMatchObject({
-      since: expect.stringMatching(/^2026-03-01T08:00/),
-      polls: 0,
-    })
+    await expectQuiet(8 * hour, 0)
   })
 
-  it('a list of names counts its new names', async () => {
-    prepare(1)
-    sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash'])
-    const names = { ...options, resources: ['customer_payment_types'] }
-    const warehouse = await place.open()
-    await sync(sandbox, warehouse, names)
-    wait(1)
-    sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash', 'card', 'check'])
-    await sync(sandbox, warehouse, names)
-    expect(await polls(warehouse, 'customer_payment_types')).toMatchObject({ news: 2, hours: 1 })
-  })
-
-  it("with targets, each change counts as met or missed by the source's clock", async () => {
-    prepare(5)
-    const warehouse = await place.open()
-    const arrived = countDelays({ targetOf: () => 1_800_000 })
-    const counted = { ...options, arrived }
-    await sync(sandbox, warehouse, counted)
-    wait(1)
-    // Our clock runs two hours ahead, so it doesn't show how long a change took.
+  it('how long each change took is told by the source’s clock, even if ours runs hours ahead', async () => {
+    const took: number[] = []
+    const arrived: RunOptions['arrived'] = async (_cursor, { delays, first }) => {
+      took.push(...delays.map((ms) => ms / 1000))
+      return { unannounced: first.length, statements: [] }
+    }
+    await followed()
+    list.wait(hour)
     clock.skew = 7_200_000_000n
-    put(6, later(600))
-    put(7, later(3000))
-    put(8, later(3590))
-    await sync(sandbox, warehouse, counted)
-    const rows = () => warehouse.read((db) => withDelays(db).selectFrom('sync_delays').selectAll().execute())
-    const row = { resource: 'notes', hour: later(3 * 3600) }
-    expect(await rows()).toEqual([{ ...row, met: 2, missed: 1 }])
-    put(9, later(3600))
-    await sync(sandbox, warehouse, counted)
-    expect(await rows()).toEqual([{ ...row, met: 3, missed: 1 }])
+    for (const [id, at] of [600, 3000, 3590].entries()) list.put(id + 6, later(at))
+    await list.sync({}, { arrived })
+    expect(took.toSorted((a, b) => a - b)).toEqual([10, 600, 3000])
   })
 
-  it('without targets, nothing is counted by target', async () => {
-    prepare(2)
-    const warehouse = await place.open()
-    await sync(sandbox, warehouse, options)
-    put(3, later(60))
-    wait(1)
-    await sync(sandbox, warehouse, options)
-    const rows = await warehouse.read((db) => withDelays(db).selectFrom('sync_delays').selectAll().execute())
-    expect(rows).toEqual([])
+  it('a list of names counts its new names, and is complete through its request, including deletions', async () => {
+    await list.begin(0)
+    const names = async (...all: string[]) => {
+      sandbox.store.tenant(1).strings.set('customer_payment_types', all)
+      await list.cut({ resources: ['customer_payment_types'] })
+      return list.cursor()
+    }
+    const complete = { complete_through: later(-1), deletes_checked_at: later(0) }
+    expect(await names('cash')).toMatchObject(complete)
+    list.wait(hour)
+    const { news, news_hours } = await names('cash', 'card', 'check')
+    expect([news, news_hours].map(Number)).toEqual([2, 1])
   })
 })
 

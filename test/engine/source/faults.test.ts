@@ -210,24 +210,6 @@ describe('waiting', () => {
       expect(clock.slept).toEqual([7000])
     }
   })
-
-  it('gives up immediately if Retry-After is unreasonable', async () => {
-    for (const code of [503, 429]) {
-      const { url, seen } = await status(code, { 'retry-after': '999999' })(() => false)
-      const error = await refusal(client(url).source.list(request()))
-      expect(error.message).toMatch(/asks to wait .* would have to wait 11 d 13 h/)
-      expect(seen).toHaveLength(1)
-    }
-  })
-
-  it('holds everybody after a 429', async () => {
-    const { url, seen } = await status(429, { 'retry-after': '9' })((number) => number > 1)
-    const { source, clock } = client(url)
-    await Promise.all([source.list(request()), source.list(request({ tenantId: 8 }))])
-    expect(clock.slept.some((ms) => ms > 8000)).toBe(true)
-    expect(seen).toHaveLength(3)
-    expect(source.stats().rateLimited).toBe(1)
-  })
 })
 
 it('keeps the server’s text from breaking a log line or revealing the secret', async () => {

@@ -4,7 +4,6 @@
  */
 import { describe, expect, it } from 'vitest'
 import { Concurrency } from '../../../src/engine/source/rate/concurrency.js'
-import { Headroom, poissonQuantile } from '../../../src/engine/source/rate/othersusage.js'
 import { Skew } from '../../../src/engine/source/rate/skew.js'
 import { sized } from '../../support/harness/size.js'
 import { randomFrom } from '../../support/world/random.js'
@@ -113,30 +112,6 @@ describe('against a simulated server the throttle', () => {
   })
 })
 
-describe('headroom', () => {
-  it('halves a refused burst at the start of a window, and lets it grow again one by one', () => {
-    const headroom = new Headroom()
-    expect(headroom.opening).toBe(Number.POSITIVE_INFINITY)
-    for (let index = 0; index < 16; index++) headroom.refused(16)
-    headroom.close()
-    expect(headroom.opening).toBe(8)
-    headroom.close()
-    expect(headroom.opening).toBe(9)
-  })
-
-  it('spares at most a tenth of the limit, and forgets', () => {
-    const headroom = new Headroom()
-    for (let index = 0; index < 9; index++) {
-      headroom.refused(undefined)
-      headroom.close()
-    }
-    expect(headroom.spare(100)).toBe(10)
-    expect(headroom.spare(10)).toBe(1)
-    for (let index = 0; index < 200; index++) headroom.close()
-    expect(headroom.spare(100)).toBe(0)
-  })
-})
-
 describe('the bounds of the server’s clock', () => {
   it('contain the truth and close in on it', () => {
     const random = randomFrom(3)
@@ -196,12 +171,4 @@ describe('concurrency', () => {
     expect(concurrency.level).toBe(4)
     expect(run(concurrency, 300, () => 50)).toBe(16)
   })
-})
-
-it('leaves room for as many requests of others as may come', () => {
-  expect(poissonQuantile(0, 0.01)).toBe(0)
-  expect(poissonQuantile(0.001, 0.01)).toBe(0)
-  expect(poissonQuantile(1, 0.01)).toBe(4)
-  expect(poissonQuantile(10, 0.01)).toBe(18)
-  expect(poissonQuantile(1000, 0.01)).toBeGreaterThan(1073)
 })

@@ -10,105 +10,78 @@ import {
   request,
   sendJson,
 } from '../../support/harness/server.js'
-import { settled, VirtualClock } from '../../support/world/clocks.js'
-import { closeThrottles, ok, start, work } from '../../support/world/throttle.js'
+import { settled } from '../../support/world/clocks.js'
+import { Stand, work } from '../../support/world/throttle.js'
 
-afterEach(() => {
-  closeThrottles()
-  return closeAll()
-})
+afterEach(closeAll)
 
 const hour = 3_600_000
-const second = (from: number): string => String(Math.floor((Date.now() + from) / 1000))
 const rate = (remaining: number, resetIn = 60_000): Record<string, string> => ({
   'x-ratelimit-limit': '100',
   'x-ratelimit-remaining': String(remaining),
-  'x-ratelimit-reset': second(resetIn),
+  'x-ratelimit-reset': String(Math.floor((Date.now() + resetIn) / 1000)),
 })
-
-/** A server that refuses tenant 7 once, with these headers, and answers everybody else. */
-const refusing = (headers: Record<string, string>) => {
-  let refused = false
-  return httpServer(({ url = '' }, response) => {
-    if (url.includes('/tenants/7/') && !refused) {
-      refused = true
-      return void response.writeHead(429, headers).end()
-    }
-    sendJson(response, envelope([{ id: 1 }]), rate(90))
+/** A server that refuses the first requests with these headers, and answers the others; and its client. */
+async function refusing(
+  headers: Record<string, string>,
+  { refusals = 1, maxWait = hour, status = 429 } = {},
+) {
+  const { url, seen } = await httpServer((_request, response, number) => {
+    if (number <= refusals) response.writeHead(status, headers).end()
+    else sendJson(response, envelope([{ id: 1 }]), rate(90))
   })
+  const waits: WaitNotice[] = []
+  const { source, clock } = client(url, { onWait: (wait) => waits.push(wait), maxWait })
+  return { source, clock, seen, waits, list: (tenantId = 7) => source.list(request({ tenantId })) }
 }
 
-describe('a Retry-After of half an hour', () => {
-  it('next to free requests only makes that request wait, and is reported', async () => {
-    const { url } = await refusing({ ...rate(90), 'retry-after': '1800' })
-    const waits: WaitNotice[] = []
-    const { source, clock } = client(url, { onWait: (wait) => waits.push(wait) })
-    await source.list(request())
-    expect(clock.slept.filter((ms) => ms > 60_000)).toEqual([1_800_000])
-    expect(waits).toMatchObject([{ who: 'tenant 7, customers', milliseconds: 1_800_000 }])
-    expect(waits[0]?.why).toMatch(/answered 429/)
-  })
+it('a Retry-After of half an hour next to free requests only makes that request wait, and is reported', async () => {
+  const { clock, waits, list } = await refusing({ ...rate(90), 'retry-after': '1800' })
+  await list()
+  expect(clock.slept.filter((ms) => ms > 60_000)).toEqual([1_800_000])
+  expect(waits).toMatchObject([{ who: 'tenant 7, customers', milliseconds: 1_800_000 }])
+  expect(waits[0]?.why).toMatch(/answered 429/)
+})
 
-  it('without any limit headers holds everybody', async () => {
-    const { url, seen } = await refusing({ 'retry-after': '1800' })
-    const waits: WaitNotice[] = []
-    const { source } = client(url, { onWait: (wait) => waits.push(wait) })
-    await Promise.all([source.list(request()), source.list(request({ tenantId: 8 }))])
-    expect(waits).toMatchObject([{ who: 'every request' }])
-    expect(seen).toHaveLength(3)
-  })
+it('without any limit headers it holds everybody', async () => {
+  const { source, waits, seen, list } = await refusing({ 'retry-after': '1800' })
+  await Promise.all([list(), list(8)])
+  expect(waits).toMatchObject([{ who: 'every request' }])
+  expect([seen.length, source.stats().rateLimited]).toEqual([3, 1])
 })
 
 describe('a Retry-After beyond api.maxWait', () => {
   it('is accepted if the configuration allows it', async () => {
-    const { url } = await refusing({ ...rate(90), 'retry-after': '7200' })
-    const { source, clock } = client(url, { maxWait: 3 * hour })
-    await source.list(request())
+    const { clock, list } = await refusing({ ...rate(90), 'retry-after': '7200' }, { maxWait: 3 * hour })
+    await list()
     expect(clock.slept).toContain(7_200_000)
   })
 
-  it('ends only that request if the window has room or is not reported', async () => {
-    for (const headers of [rate(90), {}]) {
-      const { url, seen } = await refusing({ ...headers, 'retry-after': '315360000' })
-      const { source, clock } = client(url)
-      const error = await refusal(source.list(request()))
-      expect(error).toMatchObject({
-        reason: 'failed',
-        details: { code: 'told_to_wait', tenantId: 7, status: 429 },
-      })
-      expect((await source.list(request({ tenantId: 8 }))).records).toHaveLength(1)
-      expect(clock.slept).toEqual([])
-      expect(seen).toHaveLength(2)
-    }
+  it.each([
+    ['has room', rate(90), 429],
+    ['is not reported', {}, 429],
+    ['has nothing to do with it', {}, 503],
+  ])('ends only that request if the window %s', async (_, headers, status) => {
+    const { clock, seen, list } = await refusing({ ...headers, 'retry-after': '315360000' }, { status })
+    const error = await refusal(list())
+    expect(error).toMatchObject({ reason: 'failed', details: { tenantId: 7, status } })
+    expect(error.message).toMatch(/asks to wait .* would have to wait 3650 d/)
+    expect((await list(8)).records).toHaveLength(1)
+    expect([clock.slept, seen.length]).toEqual([[], 2])
   })
 
   it('ends everybody without another request if nothing remains until then', async () => {
-    const { url, seen } = await refusing({ ...rate(0, 10 * hour), 'retry-after': '36000' })
-    const { source } = client(url)
+    const { seen, list } = await refusing({ ...rate(0, 10 * hour), 'retry-after': '36000' })
     for (const tenantId of [7, 8, 9])
-      expect(await refusal(source.list(request({ tenantId })))).toMatchObject({
-        details: { code: 'told_to_wait' },
-      })
+      expect(await refusal(list(tenantId))).toMatchObject({ details: { code: 'told_to_wait' } })
     expect(seen).toHaveLength(1)
   })
 })
 
 describe('a window that others used up before the first request', () => {
-  /** A server whose window is used up for the first few requests, as long as its headers say. */
-  const spentAtFirst = (refusals: number) => {
-    let asked = 0
-    return httpServer((_request, response) => {
-      asked++
-      if (asked <= refusals) return void response.writeHead(429, rate(0, 30_000)).end()
-      sendJson(response, envelope([{ id: 1 }]), rate(90))
-    })
-  }
-
   it('is waited for by all requests, after one request, and is reported', async () => {
-    const { url, seen } = await spentAtFirst(1)
-    const waits: WaitNotice[] = []
-    const { source, clock } = client(url, { onWait: (wait) => waits.push(wait) })
-    await Promise.all([7, 8, 9].map((tenantId) => source.list(request({ tenantId }))))
+    const { clock, seen, waits, list } = await refusing(rate(0, 30_000))
+    await Promise.all([7, 8, 9].map(list))
     expect(seen).toHaveLength(4)
     const [waited = 0, ...more] = clock.slept
     expect(more).toEqual([])
@@ -118,44 +91,34 @@ describe('a window that others used up before the first request', () => {
   })
 
   it('ends with a message about the rate limit if it never ends', async () => {
-    const { url, seen } = await spentAtFirst(99)
-    const { source } = client(url)
-    const error = await refusal(source.list(request()))
-    expect(error).toMatchObject({ reason: 'failed', details: { status: 429 } })
-    expect(error).toMatchObject({ hint: expect.stringContaining('rate limit is used up') })
+    const { seen, list } = await refusing(rate(0, 30_000), { refusals: 99 })
+    const hint = expect.stringContaining('rate limit is used up')
+    expect(await refusal(list())).toMatchObject({ reason: 'failed', details: { status: 429 }, hint })
     expect(seen).toHaveLength(3)
   })
 })
 
 it('a window that is used up for longer than api.maxWait refuses waiting and new requests', async () => {
-  const clock = new VirtualClock(1_700_000_000_000)
-  const waits: WaitNotice[] = []
-  const throttle = start(clock, 4, 0, (wait) => waits.push(wait))
+  const stand = new Stand({ connections: 4 })
+  const { throttle } = stand
   const permit = await throttle.acquire(work())
   const waiting = refusal(throttle.acquire(work(2)))
-  permit.release(ok(clock, { remaining: 0, reset: clock.now + 24 * hour }))
+  permit.release(stand.said({ remaining: 0, endsIn: 24 * hour }))
   for (const refused of [waiting, refusal(throttle.acquire(work(3)))])
     expect(await refused).toMatchObject({ name: 'Skip', details: { code: 'told_to_wait' } })
-  expect(waits).toEqual([])
+  expect(stand.waits).toEqual([])
   // The day after, it is a different window.
-  await clock.pass(24 * hour + 2000)
-  const next = throttle.acquire(work())
-  await settled()
-  ;(await next).release(ok(clock))
+  await stand.clock.pass(24 * hour + 2000)
+  await stand.ask(1)
+  expect(stand.granted).toHaveLength(1)
 })
 
 it('a wait of the whole program is reported once, however often it is checked', async () => {
-  const clock = new VirtualClock(1_700_000_000_000)
-  const waits: WaitNotice[] = []
-  const throttle = start(clock, 4, 0, (wait) => waits.push(wait))
-  const permit = await throttle.acquire(work())
-  permit.release(ok(clock, { remaining: 0, reset: clock.now + 600_000 }))
-  const waiting = [1, 2, 3].map((tenant) => throttle.acquire(work(tenant)))
-  await clock.pass(601_000)
-  ;(await Promise.race(waiting)).release(ok(clock))
-  expect(waits).toMatchObject([
-    { who: 'every request', why: expect.stringContaining('100 requests is used up') },
-  ])
-  for (const one of waiting) one.then((given) => given.release(ok(clock))).catch(() => {})
+  const stand = new Stand({ connections: 4 })
+  await stand.learn({ remaining: 0, endsIn: 600_000 })
+  await stand.ask(3)
+  expect(await stand.after(601_000)).toBeGreaterThan(0)
   await settled()
+  const why = expect.stringContaining('100 requests is used up')
+  expect(stand.waits).toMatchObject([{ who: 'every request', why }])
 })

@@ -1,9 +1,8 @@
 /** Records that leave their list and its total and can still be read by id: archived ones. */
 import { describe, expect, it } from 'vitest'
-import { adopt } from '../../../src/features/adopt/work.js'
-import { makePlan } from '../../../src/features/plan/work.js'
 import { template } from '../../../src/sandbox/index.js'
-import { depsOf, known } from '../../support/harness/runs.js'
+import { adoptBy, plan } from '../../support/harness/commands.js'
+import { known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { sized } from '../../support/harness/size.js'
 import { reopen, rowsOf, warehouses } from '../../support/harness/warehouse.js'
@@ -43,17 +42,12 @@ describe.each(warehouses())('$name', (kind) => {
       await list.loaded(count)
       archive(20, 30, count - 5)
       nextDay()
+      const counts = { left_the_list: 3, source: count - 3, warehouse: count - 3 }
       await list.reconcile({
         ...unproven,
         reason: 'left_the_list',
         error: expect.stringContaining('3 records (20, 30,'),
-        reconciled: {
-          left_the_list: 3,
-          left_ids: [20, 30, count - 5],
-          deleted: 0,
-          source: count - 3,
-          warehouse: count - 3,
-        },
+        reconciled: { ...counts, left_ids: [20, 30, count - 5], deleted: 0 },
       })
       await expectUnlisted(20, 30, count - 5)
       // Everything that the list shows was compared, so deletions are known.
@@ -83,9 +77,7 @@ describe.each(warehouses())('$name', (kind) => {
     const without = await requests()
     archive(20, last)
     await list.reconcile(left, { full: true })
-    const { deps, close } = await depsOf(sandbox, list.warehouse, { clock: list.clock, readAhead: 1 })
-    const request = { mode: 'reconcile' as const, job: null, tenants: null, resources: ['notes'] }
-    const planned = await makePlan(deps, request, 0).finally(close)
+    const planned = await plan(sandbox, list.warehouse, { mode: 'reconcile', clock: list.clock })
     expect([await requests(), planned.requests]).toEqual([without + 2, without + 2])
     list.odd.heal()
     await list.reconcile(proven, { full: true })
@@ -100,6 +92,11 @@ describe.each(warehouses())('$name', (kind) => {
     await list.reconcile({ ...left, reconciled })
     expect((await list.live()).get(last)).toBe(at(last * 7 + 3))
     await expectUnlisted(20, last)
+    // Being gone ends it: the row is marked deleted.
+    list.remove(last)
+    await list.verify({ gone: 1, left_the_list: 1 })
+    await list.reconcile({ status: 'ok', reconciled: { deleted: 1, left_the_list: 1 } })
+    await expectUnlisted(20)
   })
 
   it.each([false, true])('verify compares without them, and names them (full: %s)', async (full) => {
@@ -149,23 +146,13 @@ describe.each(warehouses())('$name', (kind) => {
     await list.loaded(350)
     archive(20, 30)
     await list.reconcile(left, { full: true })
-    const { deps, close } = await depsOf(sandbox, list.warehouse, { clock: list.clock })
-    await adopt(deps, { ...deps.source.address, partnerId: '43' }, false)
+    await adoptBy(sandbox, list.warehouse, { partnerId: '43' })
     await expectUnlisted()
     expect(await list.cursor()).toBeUndefined()
-    await adopt(deps, deps.source.address, false)
-    await close()
+    await adoptBy(sandbox, list.warehouse)
     await list.sync({})
     const reconciled = { left_ids: [20, 30], deleted: 0 }
     await list.reconcile({ status: 'failed', reason: 'left_the_list', reconciled })
-  })
-
-  it('being gone ends it: the row is marked deleted', async () => {
-    await confirmed()
-    list.remove(last)
-    await list.verify({ gone: 1, left_the_list: 1 })
-    await list.reconcile({ status: 'ok', reconciled: { deleted: 1, left_the_list: 1 } })
-    await expectUnlisted(20)
   })
 
   it('is found beside deleted, missing and changed records, and a row that vanished is fetched again', async () => {

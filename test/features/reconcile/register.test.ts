@@ -60,13 +60,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     for (const id of neverStored) list.put(id, timeOf(id - 1_000_000))
   }
 
-  async function isEqual(): Promise<boolean> {
-    const rows = await list.live()
-    const ids = atSource(sandbox)
-    const isSame = (id: number): boolean => rows.get(id) === sandbox.store.stored(1, 'notes', id)?.updated_at
-    return rows.size === ids.length && ids.every(isSame)
-  }
-
   /** How many of so many random sets of differences one reconcile fixes; a listing fixes the others. */
   async function trials(size: number, rounds: number, options: { late?: boolean; blind?: boolean } = {}) {
     await list.loaded(size)
@@ -76,9 +69,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
       await make(random, draw(random, atSource(sandbox), size > 2000 ? 25 : 8, options.late === true))
       if (options.blind) await list.write({ live_rows: null }, undefined, 'sync_registers')
       await list.reconcile({ status: 'ok' }, { random, lacks: null })
-      if (await isEqual()) equal++
+      if (await list.isEqual()) equal++
       else await list.reconcile({}, { full: true })
-      expect(await isEqual(), `seed ${seed}`).toBe(true)
+      expect(await list.isEqual(), `seed ${seed}`).toBe(true)
       await kept()
     }
     return equal
@@ -134,7 +127,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await list.lose(700)
     await list.write({ _deleted_at: null }, 300)
     await list.reconcile({ status: 'ok' })
-    expect(await isEqual()).toBe(true)
+    expect(await list.isEqual()).toBe(true)
     await kept()
   })
 
@@ -147,7 +140,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await list.lose(501)
     sandbox.script([{ when: { kind: 'item' }, fault: { kind: 'status', status: 404 } }])
     await list.reconcile({ status: 'ok', reconciled: { method: 'listing', deleted: 1, stored: 1 } })
-    expect(await isEqual()).toBe(true)
+    expect(await list.isEqual()).toBe(true)
   })
 
   test('a warehouse without one gets it when a reconcile has closed, and keeps it from then on', async () => {
@@ -162,7 +155,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     list.remove(500)
     await list.lose(501)
     await list.reconcile({})
-    expect(await isEqual()).toBe(true)
+    expect(await list.isEqual()).toBe(true)
   })
 
   test('tags, which also come inside other records, have none', async () => {

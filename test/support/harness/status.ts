@@ -7,6 +7,8 @@ import {
 import { statusText } from '../../../src/features/health/words.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
 
+export { statusText }
+
 const day = 86_400_000
 
 /** The status of the notes in a sandbox's warehouse, with the usual limits. */

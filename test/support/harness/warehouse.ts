@@ -15,6 +15,7 @@ import { scratch } from './scratch.js'
 import { pagesToThreads } from './thread.js'
 
 // What tests of components reach of the engine: a room that is rebuilt is followed here, and in no test.
+export { Backlog } from '../../../src/engine/warehouse/backlog.js'
 export { changesThrough } from '../../../src/engine/warehouse/changesthrough.js'
 export { ofStatement } from '../../../src/engine/warehouse/classify.js'
 export { readCursors } from '../../../src/engine/warehouse/cursors.js'

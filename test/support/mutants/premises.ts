@@ -552,7 +552,7 @@ export const premises = mutants([
     'totals are correct',
     'reads nothing beyond the end that the total gives',
     closebooks.function('lookPast', () => async () => undefined),
-    'test/engine/run/oddlists.test.ts: a total that ends at 300',
+    'test/engine/run/totals.test.ts: a total that ends at 300',
     'daily',
   ],
   [

@@ -28,19 +28,18 @@ interface Order {
   readonly services: readonly Service[]
 }
 
+interface Pair {
+  readonly from: number
+  readonly to: number
+}
+
 /** `of`, `from`, `to` are positions among the existing orders, from 0, modulo their number. */
 export type Step =
-  | {
-      readonly do: 'move'
-      readonly from: number
-      readonly to: number
-      readonly n: number
-      readonly stamps: 'both' | 'to'
-    }
-  | { readonly do: 'merge'; readonly from: number; readonly to: number; readonly deletes: boolean }
+  | ({ readonly do: 'move'; readonly n: number; readonly stamps: 'both' | 'to' } & Pair)
+  | ({ readonly do: 'merge'; readonly deletes: boolean } & Pair)
   | { readonly do: 'give up' | 'empty' | 'edit' | 'ahead' | 'delete'; readonly of: number }
   | { readonly do: 'twice'; readonly of: number; readonly equal: boolean }
-  | { readonly do: 'share'; readonly from: number; readonly to: number; readonly equal: boolean }
+  | ({ readonly do: 'share'; readonly equal: boolean } & Pair)
   | { readonly do: 'undelete'; readonly stamp: boolean }
   /** Without a backup before it, a rewind goes back to when there was only half of the orders. */
   | { readonly do: 'backup' | 'rewind' }
@@ -299,65 +298,57 @@ export class Living {
 }
 
 const place = fc.nat({ max: 200 })
-const minutes = fc.constantFrom(0, 1, 10, 90)
-const run = fc.record({
-  do: fc.constant('run' as const),
-  mode: fc.constantFrom('sync', 'sync', 'sync', 'reconcile', 'full', 'backfill'),
-})
-const step = (isStamped: boolean): fc.Arbitrary<Step> =>
-  fc.oneof(
-    {
-      weight: 6,
-      arbitrary: fc.record({
-        do: fc.constant('move' as const),
-        from: place,
-        to: place,
-        n: fc.integer({ min: 1, max: 3 }),
-        stamps: isStamped ? fc.constant('both' as const) : fc.constantFrom('both', 'to', 'to'),
-      }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        do: fc.constant('merge' as const),
-        from: place,
-        to: place,
-        deletes: fc.boolean(),
-      }),
-    },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        do: fc.constantFrom(
-          'give up' as const,
-          'empty' as const,
-          'edit' as const,
-          'ahead' as const,
-          'delete' as const,
-        ),
-        of: place,
-      }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({ do: fc.constant('twice' as const), of: place, equal: fc.boolean() }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        do: fc.constant('share' as const),
-        from: place,
-        to: place,
-        equal: fc.boolean(),
-      }),
-    },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('undelete' as const), stamp: fc.boolean() }) },
-    ...(isStamped
-      ? [{ weight: 2, arbitrary: fc.record({ do: fc.constantFrom('backup' as const, 'rewind' as const) }) }]
-      : []),
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('pass' as const), minutes }) },
-    { weight: 5, arbitrary: run },
+const flag = fc.boolean()
+const pair = { from: place, to: place }
+const modes = ['sync', 'sync', 'sync', 'reconcile', 'full', 'backfill'] as const
+/** Steps of these kinds, so many among the others. */
+const some = <const K extends Step['do'], T extends object>(
+  weight: number,
+  kinds: readonly K[],
+  fields: { [N in keyof T]: fc.Arbitrary<T[N]> },
+) => ({ weight, arbitrary: fc.record({ do: fc.constantFrom(...kinds), ...fields }) as fc.Arbitrary<Step> })
+
+const step = (isStamped: boolean): fc.Arbitrary<Step> => {
+  const stamps = fc.constantFrom<('both' | 'to')[]>(
+    ...(isStamped ? ['both' as const] : ['both' as const, 'to' as const, 'to' as const]),
   )
+  return fc.oneof(
+    some(6, ['move'], { ...pair, n: fc.integer({ min: 1, max: 3 }), stamps }),
+    some(2, ['merge'], { ...pair, deletes: flag }),
+    some(4, ['give up', 'empty', 'edit', 'ahead', 'delete'], { of: place }),
+    some(1, ['twice'], { of: place, equal: flag }),
+    some(1, ['share'], { ...pair, equal: flag }),
+    some(2, ['undelete'], { stamp: flag }),
+    ...(isStamped ? [some(2, ['backup', 'rewind'], {})] : []),
+    some(2, ['pass'], { minutes: fc.constantFrom(0, 1, 10, 90) }),
+    some(5, ['run'], { mode: fc.constantFrom(...modes) }),
+  )
+}
+
+/**
+ * A life in words. `pass` is 90 minutes, `move 2 3 x3` moves three services, `to` stamps the receiving order only, and
+ * `delete 1 @4` happens before the fourth request of the next run is answered.
+ */
+export const lifeOf = (text: string): LifeStep[] => text.split(', ').map(stepOf)
+
+function stepOf(text: string): LifeStep {
+  const [what = '', ...given] = text.split(' ')
+  const [from = 0, to = 0] = given.filter((word) => /^\d+$/.test(word)).map(Number)
+  const number = (sign: string): number | undefined => {
+    const word = given.find((one) => one.startsWith(sign) && /\d$/.test(one))
+    return word === undefined ? undefined : Number(word.slice(1))
+  }
+  const is = (word: string): boolean => given.includes(word)
+  if (what === 'sync' || what === 'reconcile') return { do: 'run', mode: what }
+  if (what === 'pass') return { do: 'pass', minutes: from || 90 }
+  const request = number('@')
+  const fields = {
+    ...{ from, to, of: from, n: number('x') ?? 1, stamps: is('to') ? 'to' : 'both' },
+    ...{ deletes: is('deletes'), equal: is('equal'), stamp: is('stamp') },
+    ...(request !== undefined && { request }),
+  }
+  return { do: what.replace('-', ' '), ...fields } as LifeStep
+}
 
 /**
  * Random lives. If every order that loses a service gets a new stamp, backups may be restored. If some don't, they may

@@ -52,6 +52,8 @@ export class World {
   #ids = 0
   /** Whether records moved at all; an unchanged world must be proven. */
   moved = false
+  /** How many responses it has been asked for. */
+  requests = 0
   /** By how much a record may be late, and whether that happens. */
   readonly overlap: number
   readonly isLate: boolean

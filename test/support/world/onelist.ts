@@ -3,9 +3,10 @@
  * to report; afterwards the warehouse shows every record of the source, but for those that the test says it lacks.
  */
 import { expect } from 'vitest'
-import { runVerify, type VerifyReport } from '../../../src/features/reconcile/verifywork.js'
+import type { VerifyReport } from '../../../src/features/reconcile/verifywork.js'
 import { type Fault, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { type CursorReport, depsOf, type RunOptions, sync } from '../harness/runs.js'
+import { type VerifyOptions, verify } from '../harness/commands.js'
+import { type CursorReport, type RunOptions, sync } from '../harness/runs.js'
 import { type Kept, type Kind, kept, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { HandClock } from './clocks.js'
 import { atSource, fill, listed, live, lose } from './notes.js'
@@ -40,17 +41,11 @@ export interface Ran extends RunOptions {
   readonly lacks?: readonly number[] | null
 }
 
-export interface Verified {
-  readonly full?: boolean
-  readonly sample?: number
-  readonly overlapMs?: number
-}
-
 export class OneList {
   warehouse!: Warehouse
   /** Of the last run. */
   notices: [string, Record<string, unknown>][] = []
-  clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+  clock: HandClock
   readonly #kept: Kept
 
   constructor(
@@ -60,6 +55,11 @@ export class OneList {
     readonly resource = 'notes',
   ) {
     this.#kept = kept(kind)
+    this.clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+  }
+
+  protected startClock(): HandClock {
+    return new HandClock('2026-03-01T12:00:00Z', 10n)
   }
 
   /** A list of so many records, and an empty warehouse. */
@@ -67,9 +67,9 @@ export class OneList {
     this.sandbox.reset()
     this.sandbox.store.shuffleTies = false
     this.sandbox.store.addTenant({ id: 1 })
+    this.clock = this.startClock()
     this.add(count)
     this.sandbox.script(script)
-    this.clock = new HandClock('2026-03-01T12:00:00Z', 10n)
     this.warehouse = await this.#kept.open()
   }
 
@@ -157,14 +157,8 @@ export class OneList {
     return this.sync(expected, { ...options, mode: 'reconcile' })
   }
 
-  async verify(
-    expected: Reported,
-    { full = false, sample = 0, ...options }: Verified = {},
-  ): Promise<VerifyReport> {
-    const { deps, close } = await depsOf(this.sandbox, this.warehouse, this.#options(options))
-    const choice = { tenants: null, resources: [this.resource] }
-    const report = await runVerify({ ...deps, random: randomFrom(3) }, choice, { full, sample })
-    await close()
+  async verify(expected: Reported, options: VerifyOptions = {}): Promise<VerifyReport> {
+    const report = await verify(this.sandbox, this.warehouse, this.#options(options))
     expect(report.cursors[0]).toMatchObject(expected)
     const { status } = report.cursors[0]!
     expect(report.status).toBe(status === 'skipped' ? 'failed' : status)
@@ -179,6 +173,14 @@ export class OneList {
 
   live(): Promise<Map<number, string>> {
     return live(this.warehouse, this.resource)
+  }
+
+  /** Whether the warehouse has every record of the source, in its version, and no other. */
+  async isEqual(): Promise<boolean> {
+    const rows = await this.live()
+    const ids = atSource(this.sandbox, this.resource)
+    const versionOf = (id: number): unknown => this.sandbox.store.stored(1, this.resource, id)?.updated_at
+    return rows.size === ids.length && ids.every((id) => rows.get(id) === versionOf(id))
   }
 
   async row(id: number): Promise<Record<string, unknown> | undefined> {

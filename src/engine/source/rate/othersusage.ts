@@ -84,7 +84,7 @@ export class OthersUsage {
  * The smallest k for which more than k events are less likely than `risk`, if `mean` are expected. Used to leave room
  * for the requests of others.
  */
-export function poissonQuantile(mean: number, risk: number): number {
+function poissonQuantile(mean: number, risk: number): number {
   if (mean <= 0) return 0
   if (mean > 60) return Math.ceil(mean + 2.7 * Math.sqrt(mean) + 1)
   let term = Math.exp(-mean)
