@@ -3,35 +3,18 @@
  * at most two more to close the books.
  */
 import { describe, expect, it } from 'vitest'
-import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { type RunReport, sync } from '../../support/harness/runs.js'
+import { systemClock } from '../../../src/engine/base/clock.js'
+import { createSandbox } from '../../../src/sandbox/index.js'
+import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { open, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
-
-const base = 1_767_225_600_000_000n
-const second = 1_000_000n
-const at = (n: number): string => fromMicros(base + BigInt(n) * second)
-
-function fill(sandbox: Sandbox, count: number, from = 1): void {
-  for (let id = from; id < from + count; id++) sandbox.store.put(1, 'notes', template('notes', id, at(id)))
-}
-
-const listed = (sandbox: Sandbox): number =>
-  sandbox.requests.filter((line) => line.resource === 'notes').length
-const only = (report: RunReport) => report.cursors.find((cursor) => cursor.resource === 'notes')
+import { warehouses } from '../../support/harness/warehouse.js'
+import { at } from '../../support/world/notes.js'
+import { OneList, proven } from '../../support/world/onelist.js'
 
 const sandbox = await sandboxOfFile()
 
 describe.each(warehouses())('$name', (kind) => {
-  async function prepared(count: number): Promise<Warehouse> {
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, count)
-    const warehouse = await open(kind)
-    await sync(sandbox, warehouse, { resources: ['notes'] })
-    return warehouse
-  }
+  const list = new OneList(sandbox, kind, { overlapMs: 0, clock: systemClock })
 
   it.each([
     [0, 1],
@@ -45,9 +28,8 @@ describe.each(warehouses())('$name', (kind) => {
     [200, 4],
     [250, 4],
   ])('a first load of %i records costs %i requests when nothing moves', async (count, requests) => {
-    const warehouse = await prepared(count)
-    expect(listed(sandbox)).toBe(requests)
-    await warehouse.close()
+    await list.begin(count)
+    await list.sync({ ...proven, requests })
   })
 
   it.each([
@@ -61,46 +43,31 @@ describe.each(warehouses())('$name', (kind) => {
     [199, 4],
     [250, 4],
   ])('%i changed records cost %i requests', async (changed, requests) => {
-    const warehouse = await prepared(1000)
-    for (let id = 1; id <= changed; id++)
-      sandbox.store.put(1, 'notes', template('notes', id, at(100_000 + id)))
-    sandbox.resetRequests()
-    const report = await sync(sandbox, warehouse, { resources: ['notes'], overlapMs: 0 })
-    expect(only(report)).toMatchObject({ status: 'ok', completeness: 'proven', requests })
-    expect(listed(sandbox)).toBe(requests)
-    sandbox.resetRequests()
-    const idle = await sync(sandbox, warehouse, { resources: ['notes'], overlapMs: 0 })
-    expect(only(idle)).toMatchObject({ requests: 1, rows_upserted: 0 })
-    await warehouse.close()
+    await list.loaded(300)
+    for (let id = 1; id <= changed; id++) list.put(id, at(100_000 + id))
+    await list.sync({ ...proven, requests })
+    await list.sync({ requests: 1, rows_upserted: 0 })
   })
 
   it.each([
     ['costs one more request, not more, when something changes while several pages are read', 0, 6],
     ['reads a late zone of four pages once more then, its first page not', 300_000, 9],
   ])('%s', async (_, overlapMs, requests) => {
-    const warehouse = await prepared(0)
-    fill(sandbox, 350)
-    let lists = 0
-    const off = sandbox.onRequest(({ resource }) => {
-      if (resource === 'notes' && ++lists === 3)
-        sandbox.store.change(1, 'notes', 9, { description: 'changed' })
-    })
-    sandbox.resetRequests()
-    const report = await sync(sandbox, warehouse, { resources: ['notes'], overlapMs })
+    await list.begin(0)
+    for (let id = 1; id <= 350; id++) list.put(id, at(id))
+    const off = list.onList(
+      (asked) => asked === 3 && sandbox.store.change(1, 'notes', 9, { description: 'changed' }),
+    )
+    await list.sync({ status: 'ok', requests }, { overlapMs })
     off()
-    expect(only(report)).toMatchObject({ status: 'ok', requests })
-    await warehouse.close()
   })
 
   it('requests every cursor of an idle warehouse exactly once, and the authorizations once', async () => {
-    const shops = await createSandbox({ tenants: 2, scale: 0.05 })
-    const warehouse = await open(kind)
-    const first = await sync(shops, warehouse)
-    const second = await sync(shops, warehouse)
-    expect(first.status).toBe('ok')
-    expect(second.requests).toBe(second.cursors.length + 1)
-    expect(second.rows_upserted).toBe(0)
-    await warehouse.close()
+    await list.begin(0)
+    const shops = await createSandbox({ tenants: 2, repairOrders: 6, seed: 3 })
+    expect((await sync(shops, list.warehouse)).status).toBe('ok')
+    const idle = await sync(shops, list.warehouse)
+    expect(idle).toMatchObject({ requests: idle.cursors.length + 1, rows_upserted: 0 })
     await shops.close()
   })
 })

@@ -75,7 +75,9 @@ describe.each(warehouses())('$name', (kind) => {
     const usual = { name: 'mine', timeLimit: undefined, wait: 0, onFailure: 'continue' } as const
     return carryOut(sandbox, warehouse, (deps) => runJob(deps, { ...usual, ...plan, steps }), options)
   }
-  const lastRun = async () => (await rowsOf(warehouse, 'sync_runs')).at(-1)
+  /** Ids of runs within one second are in no order. */
+  const lastRun = async () =>
+    (await rowsOf(warehouse, 'sync_runs')).toSorted((a, b) => Number(a.seq) - Number(b.seq)).at(-1)
   const others = { exitCode: 4, message: expect.stringContaining('Another program already ran mine') }
 
   it('records one run, and each cursor in each step', async () => {
@@ -95,14 +97,6 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await lastTurns(warehouse, 'backfill')).size).toBe(0)
     const told = await why(sandbox, warehouse, { id: 1 })
     expect(told.rows[0]?.brought).toMatchObject({ run_id, mode: 'sync' })
-  })
-
-  it.each([
-    ['continue', 2],
-    ['stop', 1],
-  ] as const)('after a failed step: %s', async (onFailure, taken) => {
-    const report = await run([quiet({ status: 'partial' }), quiet()], { onFailure })
-    expect([report.status, turns]).toEqual(['partial', taken])
   })
 
   it('does nothing for an instant that another program has covered, and everything if that run was cut short', async () => {
@@ -143,11 +137,12 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('has on record what a step had stored before it failed, and the steps after it', async () => {
-    await run([does('sync')])
+    const options = { concurrency: 1 }
+    await run([does('sync')], { options })
     put(2)
     sandbox.script([{ when: { resource: 'notes', nth: 1 }, fault: { kind: 'status', status: 401 } }])
     const steps = [does('sync'), quiet({ rows_upserted: 7 })]
-    const error = await refusal(run(steps, { options: { concurrency: 1 } }))
+    const error = await refusal(run(steps, { options }))
     sandbox.script([])
     expect(error).toMatchObject({ exitCode: 3 })
     // One category in the first step.

@@ -2,9 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { SimulatedCursor } from '../../../bench/reconcile/simulated.js'
 import { fullCost } from '../../../src/engine/compare/comparisoncost.js'
-import { cellsOf, RowHistogram } from '../../../src/engine/compare/histogram.js'
+import { cellsOf } from '../../../src/engine/compare/histogram.js'
 import { lastPage } from '../../../src/engine/list/count.js'
-import { forever } from '../../../src/engine/list/cutpoint.js'
 import { isWhole } from '../../support/harness/size.js'
 import { at } from '../../support/world/notes.js'
 import { randomFrom } from '../../support/world/random.js'
@@ -75,54 +74,21 @@ describe('counting', () => {
   })
 })
 
-describe('a ledger', () => {
+it('cells of a ledger split no second', () => {
   const times = Array.from({ length: 5000 }, (_, i) => at(Math.floor(i ** 1.3 / 40), i % 1_000_000)).sort()
-  const truth = (list: readonly string[], t: string): number => list.filter((time) => time > t).length
-
-  it('counts what is newer than any of its cut points, even after moves and in finer cells', () => {
-    const ledger = new RowHistogram(cellsOf(times, 64))
-    const moved = [...times]
-    for (const [i, after] of [
-      [17, at(9_999_999)],
-      [4000, null],
-    ] as const) {
-      ledger.move({ before: moved[i] ?? null, after })
-      moved.splice(i, 1, ...(after === null ? [] : [after]))
-    }
-    let [lo, hi] = ['1970-01-01T00:00:00.000000Z', forever]
-    for (let depth = 0; depth < 9; depth++) {
-      const middle = ledger.middle(lo, hi)
-      if (middle === undefined) {
-        ledger.refine(
-          lo,
-          hi,
-          cellsOf(moved.filter((time) => time > lo && (hi === forever || time <= hi)).sort(), 8),
-        )
-        continue
-      }
-      expect(ledger.after(middle)).toBe(truth(moved, middle))
-      if (depth % 2 === 0) lo = middle
-      else hi = middle
-    }
-  })
-
-  it('splits no second', () => {
-    for (const { end } of cellsOf(times, 16)) expect(end).toMatch(/\.999999Z$/)
-    expect(cellsOf([at(1), at(1, 5), at(1, 9), at(2)], 1).map(({ count }) => count)).toEqual([3, 1])
-  })
+  for (const { end } of cellsOf(times, 16)) expect(end).toMatch(/\.999999Z$/)
+  expect(cellsOf([at(1), at(1, 5), at(1, 9), at(2)], 1).map(({ count }) => count)).toEqual([3, 1])
 })
 
-describe('the last page', () => {
-  it('shows the end of a list completely, with some page size', () => {
-    for (let total = 1; total < 3000; total += 7)
-      for (const records of [1, 10, 40, 61]) {
-        const place = lastPage(total, records)
-        if (!place) continue
-        const shown = total - (place.page - 1) * place.perPage
-        expect(shown).toBeLessThanOrEqual(place.perPage)
-        expect(place.page === 1 || shown >= records).toBe(true)
-      }
-    const missing = Array.from({ length: 3000 }, (_, i) => lastPage(5000 + i, 61)).filter((place) => !place)
-    expect(missing.length).toBeLessThan(60)
-  })
+it('the last page shows the end of a list completely, with some page size', () => {
+  for (let total = 1; total < 3000; total += 7)
+    for (const records of [1, 10, 40, 61]) {
+      const place = lastPage(total, records)
+      if (!place) continue
+      const shown = total - (place.page - 1) * place.perPage
+      expect(shown).toBeLessThanOrEqual(place.perPage)
+      expect(place.page === 1 || shown >= records).toBe(true)
+    }
+  const missing = Array.from({ length: 3000 }, (_, i) => lastPage(5000 + i, 61)).filter((place) => !place)
+  expect(missing.length).toBeLessThan(60)
 })

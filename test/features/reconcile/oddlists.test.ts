@@ -21,6 +21,7 @@ const countsAndWays = sample(
   ] as const,
   2,
 )
+const noItems: Rule = { when: { kind: 'item' }, fault: { kind: 'status', status: 404 } }
 const capped: Rule = { when: { resource: 'notes', kind: 'list' }, fault: { kind: 'total', most: 300 } }
 
 describe.each(warehouses())('$name', (kind) => {
@@ -141,17 +142,16 @@ describe.each(warehouses())('$name', (kind) => {
       await list.full(proven)
     })
 
-    it('of a small cursor are believed if each is confirmed by id', async () => {
-      await list.loaded(49)
-      removed(30)
-      await list.reconcile({ status: 'ok', rows_deleted: 30 })
-      await list.loaded(49)
-      removed(30)
-      sandbox.script([{ when: { resource: 'notes', kind: 'item' }, fault: { kind: 'status', status: 404 } }])
-      await list.reconcile({ status: 'failed', reason: 'breaker' }, { lacks: null })
-    })
-
-    it('and a list that is suddenly empty mark nothing', async () => {
+    it('of a small cursor are believed if each is confirmed by id; a list that is suddenly empty marks nothing', async () => {
+      for (const script of [[], [noItems]]) {
+        await list.loaded(49)
+        removed(30)
+        sandbox.script(script)
+        const believed = script.length === 0
+        const found = believed ? { status: 'ok', rows_deleted: 30 } : { status: 'failed', reason: 'breaker' }
+        await list.reconcile(found, { lacks: null })
+        expect((await list.live()).size).toBe(believed ? 19 : 49)
+      }
       await list.loaded(350)
       sandbox.script([{ when: { resource: 'notes', kind: 'list' }, fault: { kind: 'empty' } }])
       await list.reconcile({ status: 'failed' })
@@ -159,8 +159,6 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   describe('a source that does not answer by id, or answers 404 for other reasons', () => {
-    const noItems: Rule = { when: { kind: 'item' }, fault: { kind: 'status', status: 404 } }
-
     /** Lists lack a certain record, wherever it is. */
     const hiding =
       (id: number) =>
@@ -180,14 +178,11 @@ describe.each(warehouses())('$name', (kind) => {
       expect(list.notices.map(([message]) => message).join()).toContain('does not answer by id')
     })
 
-    it('a record that the list counts but does not show is not marked deleted', async () => {
+    it("a record that the list doesn't show is not marked deleted if it is counted, or answers by id", async () => {
       await list.loaded(300)
       list.odd.hidden.add(50)
       sandbox.script([noItems])
       await list.reconcile({ rows_deleted: 0 }, { full: true })
-    })
-
-    it("one that the list hides but that answers by id isn't either, and nothing is called equal", async () => {
       await list.loaded(many)
       await list.reconcile({ ...unproven, rows_deleted: 0 }, { around: hiding(many / 2) })
     })

@@ -58,7 +58,7 @@ export const unlisted = mutants([
       ),
       lowered: 0,
     })),
-    'test/features/reconcile/shownislive.test.ts: the next walk stores what the source shows',
+    'test/features/reconcile/shownislive.test.ts: stores what the source shows',
     'daily',
   ],
   [

@@ -1,9 +1,8 @@
 /** A tenant with uniform notes, which the tests of reconcile fill, lose and look for. */
 
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { runVerify, type VerifyReport } from '../../../src/features/reconcile/verifywork.js'
 import { type Sandbox, template } from '../../../src/sandbox/index.js'
-import { depsOf, type RunOptions, type RunReport, sync } from '../harness/runs.js'
+import { type RunOptions, type RunReport, sync } from '../harness/runs.js'
 import { rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { SkippingClock } from './clocks.js'
 import { randomFrom } from './random.js'
@@ -39,25 +38,6 @@ export const reconcile = (
     ...options,
     mode: 'reconcile',
   })
-
-/** The report of `verify` for the notes. */
-export async function verifyNotes(
-  sandbox: Sandbox,
-  warehouse: Warehouse,
-  {
-    clock: own = clock,
-    full = false,
-    sample = 0,
-  }: Pick<RunOptions, 'clock'> & { full?: boolean; sample?: number },
-): Promise<VerifyReport> {
-  const { deps, close } = await depsOf(sandbox, warehouse, { clock: own })
-  const choice = { tenants: null, resources: ['notes'] }
-  try {
-    return await runVerify({ ...deps, random: randomFrom(3) }, choice, { full, sample })
-  } finally {
-    await close()
-  }
-}
 
 export const only = (report: RunReport, resource = 'notes') =>
   report.cursors.find((cursor) => cursor.resource === resource && cursor.tenant_id === 1)
