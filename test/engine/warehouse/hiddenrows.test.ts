@@ -7,8 +7,10 @@ import type { Privacy } from '../../../src/engine/config/treatment.js'
 import type { Settings } from '../../../src/engine/model/registry.js'
 import { model } from '../../support/harness/model.js'
 import type { Address } from '../../support/harness/place.js'
+import { sized } from '../../support/harness/size.js'
 import {
   bothWarehouses,
+  type Dialect,
   hideStored,
   type Kind,
   migrate,
@@ -16,9 +18,10 @@ import {
   reopen,
   rewriteRows,
   rowsOf,
-  type Session,
   type Warehouse,
 } from '../../support/harness/warehouse.js'
+import { everything } from '../../support/world/hidden.js'
+import { watched } from '../../support/world/through.js'
 
 const resources = { customers, vehicles }
 const unending = new AbortController().signal
@@ -104,24 +107,20 @@ async function shown(warehouse: Warehouse): Promise<string> {
   return all.join('\n')
 }
 
-/** Fails at the nth statement, as a kill would. */
-const dying = (session: Session, n: { left: number }): Session =>
-  new Proxy(session, {
-    get: (target, name: keyof Session) => {
-      const member = target[name] as (...given: unknown[]) => unknown
-      return (...given: unknown[]) => {
-        n.left -= 1
-        if (n.left < 0) throw new Error('killed')
-        return member.apply(target, given)
-      }
-    },
-  })
-
-const rewrite = (warehouse: Warehouse, dies = Number.POSITIVE_INFINITY) => {
-  const n = { left: dies }
+/** `erase`: what becomes of the rows' traces in the files. */
+const rewrite = (
+  warehouse: Warehouse,
+  dies = Number.POSITIVE_INFINITY,
+  { erase }: Pick<Dialect, 'erase'> = warehouse.dialect,
+) => {
+  let moments = 0
+  // As a kill would, before a statement or after it.
+  const moment = (): void => {
+    if (++moments > dies) throw new Error('killed')
+  }
   return hideStored({
-    dialect: warehouse.dialect,
-    transact: (work) => warehouse.transaction((session) => work(dying(session, n))),
+    dialect: { ...warehouse.dialect, erase },
+    transact: (work) => warehouse.transaction((session) => work(watched(session, moment))),
     hides: warehouse.model,
     interfered: warehouse.interfered,
     at: '2026-03-01T00:00:00.000000Z',
@@ -129,8 +128,7 @@ const rewrite = (warehouse: Warehouse, dies = Number.POSITIVE_INFINITY) => {
   })
 }
 
-async function hidden(kind: Kind): Promise<Warehouse> {
-  const address = kind.address()
+async function hidden(kind: Kind, address = kind.address()): Promise<Warehouse> {
   await load(address)
   const warehouse = await reopen(address, hiding)
   await migrate(warehouse)
@@ -139,7 +137,8 @@ async function hidden(kind: Kind): Promise<Warehouse> {
 
 describe.each(bothWarehouses())('$name', (kind) => {
   it('killed at any statement and begun again, it ends as undisturbed, and nothing hidden is left', async () => {
-    const [undisturbed, killed] = [await hidden(kind), await hidden(kind)]
+    const address = kind.address()
+    const [undisturbed, killed] = [await hidden(kind), await hidden(kind, address)]
     expect(await shown(undisturbed)).toContain('secret')
     expect((await rewrite(undisturbed)).done.map(({ table }) => table).sort()).toEqual([
       ...[
@@ -153,16 +152,25 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ])
     const wanted = await shown(undisturbed)
     expect(wanted).not.toContain('secret')
-    for (let dies = 1; ; dies++) {
-      const end = await rewrite(killed, dies).catch((error: Error) => error.message)
+    const unerased: Dialect['erase'] = async (_, work) => {
+      await work()
+      throw new Error('killed')
+    }
+    for (let dies = 1, isErasing = true; ; dies += sized(3, 1)) {
+      const end = await rewrite(killed, dies, isErasing ? { erase: unerased } : undefined).catch(
+        (error: Error) => error.message,
+      )
       if (typeof end !== 'string') break
+      // The rows are hidden: the next one has only their traces to erase.
+      if (isErasing && !(await shown(killed)).includes('secret')) isErasing = false
       expect(end).toContain('killed')
-      expect(dies).toBeLessThan(200)
+      expect(dies).toBeLessThan(400)
     }
     expect(await shown(killed)).toEqual(wanted)
     // What comes next finds nothing to rewrite, and nothing to hide.
     await rewriteRows(killed, unending)
     expect((await rewrite(killed)).done).toEqual([])
+    expect(await everything(address)).not.toContain('secret')
     await Promise.all([undisturbed.close(), killed.close()])
   })
 

@@ -5,13 +5,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { type Sandbox, template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { configure } from '../../support/harness/place.js'
-import { type Pooler, startImpatient } from '../../support/harness/pooler.js'
+import { startImpatient } from '../../support/harness/pooler.js'
 import type { RunReport } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { someOf } from '../../support/harness/size.js'
 import {
   bothWarehouses,
   contents,
@@ -22,10 +24,12 @@ import {
   reopen,
   rowsOf,
   type Warehouse,
+  warehouses,
 } from '../../support/harness/warehouse.js'
 import { writePrivacy } from '../../support/world/hidden.js'
 import { fillAsThen, keptWarehouse } from '../../support/world/upgrades.js'
 
+const ofFile = await sandboxOfFile()
 const key = Buffer.alloc(32, 3).toString('base64')
 const lists = ['customers', 'notes']
 const at = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
@@ -62,17 +66,26 @@ const idle = (look: Warehouse, statement: string, work: () => Promise<void>): Pr
     await sql.raw('rollback').execute(held)
   })
 
-const sandboxes: Sandbox[] = []
-afterAll(() => Promise.all(sandboxes.map((sandbox) => sandbox.close())))
-async function emptySandbox(): Promise<Sandbox> {
-  const sandbox = await createSandbox({ data: 'none' })
-  sandboxes.push(sandbox)
-  return sandbox
+/** A way to the server on which nothing waits long for a lock. */
+async function impatient(url: string): Promise<string> {
+  const pooler = await startImpatient(url)
+  onTestFinished(() => pooler.close())
+  return pooler.url
+}
+
+interface Begun {
+  readonly names?: readonly string[]
+  /** The way to its server. */
+  readonly to?: (url: string) => unknown
+  readonly in?: Promise<Sandbox>
 }
 
 /** Of customers, whatever a test changes, and of lists beside it. */
-async function begun(kind: Kind, names: readonly string[] = lists, to = async (url: string) => url) {
-  const sandbox = await emptySandbox()
+async function begun(
+  kind: Kind,
+  { names = lists, to = (url: string): unknown => url, in: given = sandboxOfFile() }: Begun = {},
+) {
+  const sandbox = await given
   sandbox.store.addTenant({ id: 1 })
   const put = (name: string, id: number): void =>
     void sandbox.store.put(1, name, {
@@ -82,7 +95,7 @@ async function begun(kind: Kind, names: readonly string[] = lists, to = async (u
   sandbox.store.tenant(1).strings.set('customer_payment_types', ['Cash'])
   for (const name of names) if (name !== 'customer_payment_types') for (const id of [1, 2]) put(name, id)
   const address = await kind.viewed()
-  const reached = { ...address, url: await to(address.url) }
+  const reached = { ...address, url: String(await to(address.url)) }
   const call = async (words: readonly string[], more: object = {}, privacy?: object) => {
     const config = configure(sandbox, reached, names, more)
     if (privacy) writePrivacy(config, privacy)
@@ -110,7 +123,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   const names = [...lists, 'repair_orders', 'customer_payment_types']
   let world: Awaited<ReturnType<typeof begun>>
   beforeAll(async () => {
-    world = await begun(kind, names)
+    ofFile.reset()
+    world = await begun(kind, { names, in: Promise.resolve(ofFile) })
   })
   afterAll(() => world.look.close())
 
@@ -159,12 +173,14 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('a column that somebody made another keeps back its lists alone', async () => {
     const { call, look } = world
-    for (const [table, column, kept] of [
+    const changed: [table: string, column: string, kept: string[]][] = [
       ['customers', 'city', ['customers']],
       ['repair_order_parts', 'brand', ['repair_orders']],
       ['repair_order_totals', 'customer_source', ['repair_orders']],
       ['integrator_tags', 'value', ['customers', 'notes', 'repair_orders']],
-    ] as const) {
+    ]
+    // Whose lists a table has doesn't depend on the database.
+    for (const [table, column, kept] of warehouses().includes(kind) ? changed : someOf(3, changed)) {
       const place = tableOf(look, table)
       const kindOfIt = kind.name === 'sqlite' ? 'BLOB' : 'bytea'
       await dropViews(look)
@@ -172,9 +188,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
       await type(look, `alter table ${place} add column ${column} ${kindOfIt}`)
       const run = await call(['sync'])
       expect([table, run.code]).toEqual([table, 1])
-      const isKept = (one: string): boolean => kept.some((other) => other === one)
-      for (const one of names) expect(of(run, one)).toMatchObject(isKept(one) ? keptBack : { status: 'ok' })
-      const told = of(run, kept[0])?.error ?? ''
+      for (const one of names)
+        expect(of(run, one)).toMatchObject(kept.includes(one) ? keptBack : { status: 'ok' })
+      const told = of(run, kept[0] ?? '')?.error ?? ''
       await dropViews(look)
       await type(look, /type: (alter table [^;.]*(?:\.[^;.]*)?)\. Then/.exec(told)?.[1] ?? '')
       expect([table, (await call(['sync'])).code]).toEqual([table, 0])
@@ -216,12 +232,14 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await call(['migrate'])).code).toBe(0)
     const stored = await emails()
     let id = 2
-    for (const [what, more, privacy] of [
+    const changes: [what: string, more: object, privacy?: object][] = [
       ['a promoted column', ofCustomers(nick)],
       ['a history', ofCustomers(nickAndHistory)],
       ['other names', { ...ofCustomers(nickAndHistory), report: { names: { customers: ['email'] } } }],
       ['stricter privacy', ofCustomers(nickAndHistory), pseudonymous],
-    ] as [string, object, object?][]) {
+    ]
+    // What a change would write doesn't depend on the database; below, a lock keeps it back on Postgres.
+    for (const [what, more, privacy] of warehouses().includes(kind) ? changes : someOf(3, changes)) {
       // Their names and what is hidden of them is in the view.
       const isShaped = what === 'other names' || privacy !== undefined
       id++
@@ -236,24 +254,21 @@ describe.each(bothWarehouses())('$name', (kind) => {
       expect(await structure()).toEqual(before)
       put('notes', id)
       put('customers', id)
-      for (const brought of [1, 0]) {
-        const kept = await call(['sync'], more, privacy)
-        expect([what, kept.code]).toEqual([what, 1])
-        expect(of(kept, 'notes')).toMatchObject({ status: 'ok', rows_upserted: brought })
-        // The column can be added: its list is read, and can't be stored.
-        const failed = { status: 'failed', completeness: 'unproven', reason: 'warehouse' }
-        expect(of(kept, 'customers')).toMatchObject({
-          ...(what === 'a promoted column' ? failed : keptBack),
-          error: expect.stringContaining('guard'),
-        })
-        expect(await made(), what).toEqual(isShaped ? ['purchases'] : expect.arrayContaining(['purchases']))
-      }
+      const kept = await call(['sync'], more, privacy)
+      expect([what, kept.code]).toEqual([what, 1])
+      expect(of(kept, 'notes')).toMatchObject({ status: 'ok', rows_upserted: 1 })
+      // The column can be added: its list is read, and can't be stored.
+      const failed = { status: 'failed', completeness: 'unproven', reason: 'warehouse' }
+      expect(of(kept, 'customers')).toMatchObject({
+        ...(what === 'a promoted column' ? failed : keptBack),
+        error: expect.stringContaining('guard'),
+      })
+      expect(await made(), what).toEqual(isShaped ? ['purchases'] : expect.arrayContaining(['purchases']))
       expect(await rowsOf(look, 'customers')).toHaveLength(id - 1)
       await remove()
-      expect(found(await call(['check'], more, privacy))).toEqual([])
       expect(await call(['sync'], more, privacy)).toMatchObject({ code: 0, report: { status: 'ok' } })
       expect(await rowsOf(look, 'customers')).toHaveLength(id)
-      expect((await call(['migrate'], more, privacy)).code).toBe(0)
+      if (isShaped) expect((await call(['migrate'], more, privacy)).code).toBe(0)
       expect(await made(), what).toEqual(views)
       // What was kept back is made up for.
       for (const email of stored) expect((await emails()).includes(email)).toBe(privacy === undefined)
@@ -261,7 +276,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('a warehouse of 0.2.0 is upgraded but for one table, whose lists wait', async () => {
-    const sandbox = await emptySandbox()
+    const sandbox = await sandboxOfFile()
     fillAsThen(sandbox)
     const address = await keptWarehouse(kind)
     const look = await reopen(address)
@@ -286,22 +301,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
 describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name', (kind) => {
   it('a change on a table that an idle transaction holds keeps back its lists alone, and stores no row in the former form', async () => {
-    const poolers: Pooler[] = []
-    const impatient = async (url: string): Promise<string> => {
-      const pooler = await startImpatient(url)
-      poolers.push(pooler)
-      return pooler.url
-    }
-    const { call, look, put } = await begun(kind, lists, impatient)
+    const { call, look, put } = await begun(kind, { to: impatient })
     let id = 2
     for (const [what, name, more, privacy] of [
       ['a history', 'customers', ofCustomers({ history: true })],
       ['a promoted column of ended versions', 'customers_history', ofCustomers(nickAndHistory)],
-      [
-        'a promoted column',
-        'customers',
-        ofCustomers({ ...nickAndHistory, columns: { nick: 'text', name: 'text' } }),
-      ],
       ['stricter privacy', 'customers', ofCustomers(nickAndHistory), pseudonymous],
     ] as [string, string, object, object?][]) {
       id++
@@ -323,7 +327,6 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
       expect((await contents(look))['customers']).toHaveLength(id)
     }
     await look.close()
-    for (const pooler of poolers) await pooler.close()
   })
 
   it('what was refused to a shard lets the others work, and is made once it can be', async () => {
@@ -351,7 +354,7 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
 
   it('a change of a table lets readers pass, and names the one that holds it, without what it reads', async () => {
     const address = await kind.migrated()
-    const warehouse = await reopen(address)
+    const warehouse = await reopen({ ...address, url: await impatient(address.url) })
     const reader = (application_name: string) =>
       new pg.Client({ connectionString: address.url, application_name })
     const [holding, other] = [reader('metabase'), reader('grafana')]
@@ -370,7 +373,7 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
     })
     while (!isOver) {
       await other.query(`select count(*) from ${notes}`)
-      await sleep(50)
+      await sleep(5)
     }
     expect(await failed).toEqual([])
     const [error] = warehouse.interfered.allUnchanged()

@@ -1,12 +1,16 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { resources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Stop } from '../../../src/engine/base/errors.js'
+import type { Privacy } from '../../../src/engine/config/treatment.js'
+import { model } from '../../support/harness/model.js'
 import { known } from '../../support/harness/runs.js'
 import {
   bothWarehouses,
   isDead,
+  kept,
   listenCommand,
   lockHolder,
   migrate,
@@ -134,18 +138,6 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
   })
 
-  it('writes nothing once another run has taken over', async () => {
-    const work = async (lease: WriterLease): Promise<unknown> => {
-      const taken = warehouse.db.updateTable('sync_lease').set((eb) => ({ token: eb('token', '+', 1) }))
-      await warehouse.write([taken.compile()])
-      const meta = warehouse.db.insertInto('sync_meta').values({ name: 'fenced', value: 'x' })
-      return lease.warehouse.write([meta.compile()])
-    }
-    await expect(held(work)).rejects.toMatchObject({ name: 'Stop', exitCode: 4 })
-    expect((await rowsOf(warehouse, 'sync_meta')).map(({ name }) => name)).not.toContain('fenced')
-    await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
-  })
-
   it('aborts the signal of the work when the given one aborts', async () => {
     const given = new AbortController()
     const work = async ({ signal }: WriterLease): Promise<void> => {
@@ -159,20 +151,20 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
   describe('and one configuration', () => {
     const utc = '{"program":"1","report.timeZone":"utc"}'
     const berlin = '{"program":"1","report.timeZone":"berlin"}'
+    const place = kept(kind)
+    let opened: Warehouse[] = []
+    beforeEach(async () => {
+      // Of a version that stored no settings so far.
+      opened = [await place.open()]
+    })
+    afterEach(() => Promise.all(opened.slice(1).map((one) => one.close())))
 
-    /** Processes of one warehouse, of a version that stored no settings so far. */
-    async function processes() {
-      const address = await kind.migrated()
-      const opened: Warehouse[] = []
-      return {
-        start: async (text: string): Promise<Warehouse> => {
-          const one = await openWarehouse({ ...address, model: known, rowSettings: new RowSettings(text) })
-          await migrate(one)
-          opened.push(one)
-          return one
-        },
-        close: () => Promise.all(opened.map((one) => one.close())),
-      }
+    /** Another process of the warehouse. */
+    async function start(text: string, model = known): Promise<Warehouse> {
+      const one = await openWarehouse({ ...place.address, model, rowSettings: new RowSettings(text) })
+      await migrate(one)
+      opened.push(one)
+      return one
     }
 
     async function claim(one: Warehouse, needs: { readonly shapesRows?: boolean } = {}): Promise<unknown> {
@@ -181,7 +173,6 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     }
 
     it('an older process with other settings is refused, until it reads its configuration again', async () => {
-      const { start, close } = await processes()
       const older = await start(utc)
       expect(await claim(older)).toBe(utc)
       const newer = await start(berlin)
@@ -198,45 +189,49 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
       const again = await start(utc)
       expect(await claim(again)).toBe(utc)
       await expect(claim(newer)).rejects.toMatchObject({ exitCode: 2 })
-      await close()
     })
 
     it('is not brought back by a process that has changed it, once somebody has changed it back', async () => {
-      const { start, close } = await processes()
       await claim(await start(utc))
       const older = await start(berlin)
       expect(await claim(older)).toBe(berlin)
       expect(await claim(await start(utc))).toBe(utc)
       await expect(claim(older)).rejects.toMatchObject({ exitCode: 2 })
-      await close()
     })
 
     it('of two that start with different settings, the first to write wins', async () => {
-      const { start, close } = await processes()
       const [one, other] = [await start(utc), await start(berlin)]
       expect(await claim(other)).toBe(berlin)
       await expect(claim(one)).rejects.toMatchObject({ exitCode: 2 })
-      await close()
     })
 
     it('work that shapes no row neither fails nor decides', async () => {
-      const { start, close } = await processes()
       const [one, other] = [await start(utc), await start(berlin)]
       expect(await claim(one, { shapesRows: false })).toBeUndefined()
       expect(await claim(other)).toBe(berlin)
       expect(await claim(one, { shapesRows: false })).toBe(berlin)
-      await close()
     })
 
     it('an older version of the program is refused with 1, so that a supervisor starts the new one', async () => {
-      const { start, close } = await processes()
       const older = await start(utc)
       expect(await claim(await start('{"program":"2","report.timeZone":"utc"}'))).toContain('"2"')
       await expect(claim(older)).rejects.toMatchObject({
         exitCode: 1,
         message: expect.stringMatching(/^Another version of shopsync/),
       })
-      await close()
+    })
+
+    it('a program that goes on with the policy of before is refused by its next claim', async () => {
+      const policy: Privacy = { preset: 'pseudonymous', columns: {}, key: Buffer.alloc(32, 7), keyVersion: 1 }
+      const older = await start('{}')
+      await claim(older)
+      const newer = await start('{}', model(resources, {}, policy))
+      await claim(newer)
+      await expect(claim(older)).rejects.toMatchObject({
+        ...{ name: 'Stop', exitCode: 2 },
+        message: expect.stringContaining('and this configuration does not, or less'),
+      })
+      await claim(newer)
     })
   })
 })

@@ -31,6 +31,7 @@ export function configure(
     readonly targets?: object
     readonly polling?: object
     readonly workers?: object
+    readonly privacy?: object
   } = {},
 ): string {
   const { url: baseUrl, partnerId, secret } = sandbox
@@ -48,6 +49,7 @@ export function configure(
     ...(more.targets && { targets: more.targets }),
     ...(more.polling && { polling: more.polling }),
     ...(more.workers && { workers: more.workers }),
+    ...(more.privacy && { privacy: more.privacy }),
   }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })

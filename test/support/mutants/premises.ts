@@ -332,13 +332,13 @@ export const premises = mutants([
     'columns follow the configuration',
     'reads no list again when a column left the configuration',
     trackedcolumns.function('trackedChanges', () => () => []),
-    'test/engine/warehouse/trackedcolumns.test.ts: promoting has the list read again',
+    'test/engine/warehouse/forms.test.ts: a column is filled by reading its list again',
   ],
   [
     'columns follow the configuration',
     'knows no column that an earlier configuration left',
     trackedcolumns.function('leftColumns', () => () => ({})),
-    'test/engine/warehouse/trackedcolumns.test.ts: what no list shows keeps its form',
+    'test/engine/warehouse/forms.test.ts: what no list shows keeps its form',
   ],
   [
     'one configuration shapes the rows',

@@ -64,7 +64,7 @@ export const privacy = mutants([
           return this.hides(entry.path) ? sound.call(this, entry) : entry
         },
     ),
-    'test/engine/warehouse/hiding.test.ts: a warehouse loaded with the preset contains no hidden text, verifies, and no command prints one',
+    'test/engine/warehouse/hiding.test.ts: what is read then contains no hidden text, and no command prints one',
   ],
   [
     'what privacy hides is nowhere',
@@ -125,26 +125,26 @@ export const privacy = mutants([
     'what privacy hides is nowhere',
     "doesn't erase what was left in the files",
     ofHiding.function('eraseTraces', () => async () => null),
-    'test/engine/warehouse/hidingagain.test.ts: traces that a reading program keeps in the files are told',
+    'test/engine/warehouse/hiding.test.ts: traces that a reading program keeps in the files are told',
     'sqlite',
   ],
   [
     'what privacy hides is nowhere',
     'lets a program go on that would store more',
     ofState.function('loosened', () => () => []),
-    'test/engine/warehouse/hidingagain.test.ts: a program that goes on with the policy of before is refused by its next claim',
+    'test/engine/warehouse/lease.test.ts: a program that goes on with the policy of before is refused by its next claim',
   ],
   [
     'what privacy hides is nowhere',
     'is stopped by its own default, which has become looser',
     ofState.function('heldColumns', () => () => new Set<string>()),
-    'test/engine/warehouse/hidingagain.test.ts: what the preset of an earlier version hid stays hidden until it is loosened, and the preset keeps it from then on',
+    'test/engine/warehouse/forms.test.ts: what the preset of an earlier version hid stays hidden until it is loosened',
   ],
   [
     'what privacy hides is nowhere',
     'accepts another key under the same version',
     ofValues.function('keyCheck', () => () => 'the same'),
-    'test/engine/warehouse/hiding.test.ts: another key is refused under the same version',
+    'test/engine/warehouse/forms.test.ts: another key under the same version, is refused',
   ],
   [
     'what privacy hides is nowhere',
@@ -155,7 +155,7 @@ export const privacy = mutants([
         (db, { table, column, ...row }) =>
           sound(db, { ...row, table, column, key_version: 1 }),
     ),
-    'test/engine/warehouse/hiding.test.ts: another key is refused under the same version, and replaces all pseudonyms under the next',
+    'test/engine/warehouse/forms.test.ts: a new version replaces all pseudonyms',
   ],
   [
     'a reader sees its tenants, and nothing else',

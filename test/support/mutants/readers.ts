@@ -28,6 +28,6 @@ export const readers = mutants([
     'other tools can read the warehouse',
     'leaves names as they were when report.names changes',
     recordnames.function('remakeNames', () => async () => 0),
-    'test/engine/warehouse/trackedcolumns.test.ts: names follow the configuration, without a request',
+    'test/engine/warehouse/forms.test.ts: names follow the configuration, without a request',
   ],
 ])

@@ -21,7 +21,7 @@ export async function everything({ url, schema }: Address): Promise<string> {
     const read = async (text: ReturnType<typeof sql<{ row: string }>>): Promise<void> => {
       all += (await text.execute(warehouse.db)).rows.map(({ row }) => row).join('\n')
     }
-    for (const { name } of warehouse.tables)
+    for (const name of new Set((await warehouse.dialect.catalog.liveColumns()).map(({ table }) => table)))
       await read(sql`select t::text as row from ${sql.id(schema, name)} as t`)
     for (const stats of ['pg_stats', 'pg_stats_ext_exprs'])
       await read(sql`select s::text as row from ${sql.id(stats)} as s where schemaname = ${schema}`)
