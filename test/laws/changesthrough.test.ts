@@ -10,8 +10,8 @@ import {
   bothWarehouses,
   changesThrough,
   endRun,
+  kept,
   type Lease,
-  open,
   startRun,
   takeLease,
   thisMachine,
@@ -46,8 +46,10 @@ interface Holder {
 const tenants = [0, 1, 2, 5]
 
 describe.each(bothWarehouses())('$name', (kind) => {
+  const place = kept(kind)
+
   it('of a tenant waits for the holder of its shard and of the whole warehouse, dead or alive, and for no other', async () => {
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const { db } = warehouse
     const [early, late] = ['2026-01-01T00:00:00.000000Z', '2026-01-02T00:00:00.000000Z']
     const ids = [0, 1, 8, 1008, 1009, 1010, -1, -2, -1009, -1010, 1234567890123456789n, -9223372036854775808n]
@@ -86,11 +88,10 @@ describe.each(bothWarehouses())('$name', (kind) => {
           isHeldBy(name, id),
         )
     }
-    await warehouse.close()
   })
 
   it.each([1, 2, 3])('never falls, and nothing is stamped below it, in sequence %i', async (seed) => {
-    const warehouse = await open(kind)
+    const warehouse = await place.open()
     const { db, dialect } = warehouse
     const random = randomFrom(seed)
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
@@ -164,6 +165,5 @@ describe.each(bothWarehouses())('$name', (kind) => {
       }
     }
     for (const { lease } of holders.values()) await lease.release()
-    await warehouse.close()
   })
 })

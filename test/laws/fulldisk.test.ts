@@ -1,11 +1,13 @@
 /**
  * A warehouse that can't grow any more: a real write fails in the middle of a run. What is committed is complete, rows
  * and watermark stay together, and once there is room, the next run ends equal to the source. The room is limited by a
- * maximum file size, which needs no permissions; in `npm run test:long`, test/laws/outage.test.ts fills a small disk if it may
- * make one.
+ * maximum file size, which needs no permissions; in `npm run test:long`, a small disk is filled, too, if one may be made.
  */
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import { shopsync } from '../support/harness/call.js'
 import { type Address, configure } from '../support/harness/place.js'
@@ -14,18 +16,18 @@ import { Program, type ProgramOptions, program } from '../support/harness/proces
 import { syncInOrder } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { scratch } from '../support/harness/scratch.js'
+import { isWhole } from '../support/harness/size.js'
 import { contents, migrate, reopen, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
-import { randomFrom } from '../support/world/random.js'
 
 const resources = ['notes', 'customers']
 const records = 950
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
-/** Sixteen kilobytes that can't be compressed: the notes outgrow every other table, including the calendar, and what waits beside the file to be moved into it. */
-function noise(seed: number): string {
-  const random = randomFrom(seed)
-  return Array.from({ length: 16_000 }, () => String.fromCharCode(48 + Math.floor(random() * 75))).join('')
-}
+/**
+ * Sixteen kilobytes that can't be compressed: the notes outgrow every other table, including the calendar, and what waits
+ * beside the file to be moved into it.
+ */
+const noise = (): string => randomBytes(12_000).toString('base64')
 
 const sandbox = await sandboxOfFile()
 let wanted: unknown
@@ -34,7 +36,7 @@ beforeAll(async () => {
   for (const resource of resources)
     for (let id = 1; id <= records; id++) {
       const record = template(resource, id, time(id))
-      sandbox.store.put(1, resource, resource === 'notes' ? { ...record, description: noise(id) } : record)
+      sandbox.store.put(1, resource, resource === 'notes' ? { ...record, description: noise() } : record)
     }
   const undisturbed = await reopen({ url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: '' })
   await migrate(undisturbed)
@@ -86,5 +88,36 @@ describe.skipIf(process.platform === 'win32')('a file that cannot grow', () => {
     await judge(warehouse)
     await goOn(address, warehouse)
     await postgres.stop()
+  })
+})
+
+/** A file system of this many kilobytes. undefined if we aren't allowed to make one. */
+function smallDisk(kilobytes: number): { path: string; grow: () => void; close: () => void } | undefined {
+  const path = join(scratch(), 'disk')
+  mkdirSync(path)
+  const mount = (...options: string[]): void =>
+    void execFileSync('mount', ['-t', 'tmpfs', ...options, 'tmpfs', path], { stdio: 'ignore' })
+  try {
+    mount('-o', `size=${kilobytes}k`)
+  } catch {
+    return undefined
+  }
+  const close = (): void => void execFileSync('umount', [path])
+  return { path, grow: () => mount('-o', 'remount,size=200m'), close }
+}
+
+describe('a full disk', () => {
+  const disk = isWhole() ? smallDisk(16_000) : undefined
+  afterAll(() => disk?.close())
+
+  it.runIf(disk)('ends the run with a hint, and the next one continues', async () => {
+    const address = { url: `sqlite:${join(disk!.path, 'warehouse.db')}`, schema: '' }
+    const full = await sync(address).ended
+    expect(full.code, full.stderr).toBe(1)
+    expect(full.stdout).toContain('Free some space')
+    disk!.grow()
+    const warehouse = await reopen(address)
+    await judge(warehouse)
+    await goOn(address, warehouse)
   })
 })

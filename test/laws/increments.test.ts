@@ -6,8 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { type Clock, Stamps, systemClock } from '../../src/engine/base/clock.js'
-import type { Shard } from '../../src/engine/base/shard.js'
+import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import { Call, shopsync } from '../support/harness/call.js'
@@ -20,19 +19,17 @@ import {
   bothWarehouses,
   changesThrough,
   type Kind,
-  type Lease,
   open,
   openLease,
   reopen,
   rowsOf,
-  takeLease,
-  type Warehouse,
+  warehouses,
 } from '../support/harness/warehouse.js'
+import { EventBench } from '../support/world/events.js'
 import { CopyReader } from '../support/world/increments.js'
 import { randomFrom } from '../support/world/random.js'
 
 const lists = ['repair_orders', 'customers', 'notes', 'shops', 'vehicles', 'customer_payment_types']
-const hour = 3_600_000_000n
 
 const run = async (config: string, ...words: string[]): Promise<void> => {
   const { code, stderr } = await shopsync([...words, '--config', config])
@@ -63,7 +60,7 @@ class Played {
   }
 
   static async play(kind: Kind, seed: number, names: readonly Work[]): Promise<void> {
-    const sandbox = await createSandbox({ tenants: 2, repairOrders: 8, seed })
+    const sandbox = await createSandbox({ tenants: 2, repairOrders: 5, seed })
     const address = await kind.viewed()
     const played = new Played(sandbox, kind, address, randomFrom(seed))
     let reader: CopyReader | undefined
@@ -134,7 +131,7 @@ class Played {
 
   async killed(): Promise<void> {
     const { ended, child } = new Program(program, ['sync', '--full', '--quiet', '--config', this.#config])
-    await this.#wait(1500).then(() => sleep(500))
+    await this.#wait(1000).then(() => sleep(300))
     child.kill('SIGKILL')
     await ended
   }
@@ -221,8 +218,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
   )
 
   // Alone: a reconcile stamps the rows that this rewrites, and the rebuild that it demands would hide what others lost.
-  it('a copy ends equal to the warehouse whose history is switched off', () =>
-    Played.play(kind, 1, ['history removed']))
+  // What it rewrites, it rewrites by the same statement on each database.
+  it.runIf(warehouses().includes(kind))(
+    'a copy ends equal to the warehouse whose history is switched off',
+    () => Played.play(kind, 1, ['history removed']),
+  )
 
   it('a row that was asked for first and stored last is taken; by the newest stamp, it is lost', async () => {
     const sandbox = await sandboxOfStale()
@@ -293,11 +293,47 @@ describe.each(bothWarehouses())('$name', (kind) => {
     for (const each of [reader, warehouse, sandbox]) await each.close()
   })
 
-  it('through never falls, and nothing is stored below it', { timeout: 120_000 }, async () => {
-    const warehouse = await open(kind)
-    for (let seed = 1; seed <= sized(kind.name === 'sqlite' ? 3 : 8, 50); seed++)
-      await claims(warehouse, kind, randomFrom(seed))
-    await warehouse.close()
+  it('a copy that is continued beside rings, whose walks end in another order than they began, ends equal to the warehouse', async () => {
+    const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 4, seed: 7 })
+    const address = await kind.viewed()
+    const config = configure(sandbox, address, ['notes', 'repair_orders'])
+    await run(config, 'sync')
+    const warehouse = await reopen(address)
+    await (await EventBench.open(sandbox, warehouse)).inbox.close()
+    const reader = await CopyReader.open(address, ['notes', 'repair_orders'])
+    await reader.poll()
+    for (const tenant of sandbox.tenantIds) {
+      const [note = 0] = sandbox.store.ids(tenant, 'notes')
+      sandbox.store.change(tenant, 'notes', note, { description: 'rung' })
+      const [order = 0] = sandbox.store.ids(tenant, 'repair_orders')
+      sandbox.store.change(tenant, 'repair_orders', order, { services: [] })
+    }
+    // The first request is answered, because others wait for it. Then one tenant's walk ends after the other's.
+    let isFirst = true
+    let held: number | undefined
+    let isHeld = true
+    sandbox.onRequest(async ({ tenant, resource }) => {
+      const passes = isFirst || resource !== 'notes'
+      isFirst = false
+      if (passes) return
+      held ??= tenant ?? undefined
+      while (isHeld && tenant === held) await sleep(10)
+    })
+    const ringing = run(config, 'events', 'ring')
+    const rung = async (): Promise<string[]> =>
+      (await rowsOf(warehouse, 'notes')).flatMap(({ description, _synced_at }) =>
+        description === 'rung' ? [String(_synced_at)] : [],
+      )
+    while ((await rung()).length === 0) await sleep(20)
+    const [stored = ''] = await rung()
+    expect((await changesThrough(warehouse)) <= stored).toBe(true)
+    await reader.poll()
+    isHeld = false
+    await ringing
+    await reader.poll()
+    expect(await rung()).toHaveLength(2)
+    expect(await reader.differences()).toEqual({})
+    for (const each of [reader, warehouse]) await each.close()
   })
 
   it('while it holds the lease, work without requests counts as under way', async () => {
@@ -319,47 +355,4 @@ const sandboxOfStale = async (): Promise<Sandbox> => {
   sandbox.reset()
   sandbox.store.addTenant({ id: 1 })
   return sandbox
-}
-
-/** Claims of all names under wrong clocks, that end, are killed, or sleep past their leases and are fenced off. */
-async function claims(warehouse: Warehouse, kind: Kind, random: () => number): Promise<void> {
-  const pick = <T>(some: readonly T[]): T => some[Math.floor(random() * some.length)] as T
-  const held = new Map<string, { lease: Lease; stamps: Stamps | undefined }>()
-  let last = await changesThrough(warehouse)
-  for (let step = 0; step < 40; step++) {
-    const name = pick(kind.name === 'sqlite' ? ['run'] : ['run', '0/2', '1/2', '0/3', '2/3'])
-    const mine = held.get(name)
-    const what = pick(['claim', 'claim', 'release', 'kill', 'stamp', 'sleep'])
-    if (what === 'claim') {
-      const by = pick([-hour, 0n, 0n, hour])
-      const clock: Clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + by }
-      const stamps = new Stamps(clock)
-      const [index = 0, of] = name.split('/').map(Number)
-      const shard: Shard | undefined = of === undefined ? undefined : { index, of }
-      const command = pick(['sync', 'forget'])
-      const request = { runId: `${step}`, command, clock, leaseMs: 60_000, shard }
-      const lease = await takeLease(warehouse.dialect, {
-        ...request,
-        ...(command === 'sync' && { stamps }),
-      }).catch(() => undefined)
-      if (lease) held.set(name, { lease, stamps: command === 'sync' ? stamps : undefined })
-    } else if (mine && what === 'release') {
-      await mine.lease.release()
-      held.delete(name)
-    } else if (mine?.stamps && what === 'stamp') {
-      const stamp = fromMicros(mine.stamps.next())
-      const isOwn = (await rowsOf(warehouse, 'sync_lease')).some(
-        (row) => row['name'] === name && row['token'] === mine.lease.fence.token,
-      )
-      if (isOwn) expect(stamp >= last, `${stamp} below ${last}`).toBe(true)
-    } else if (mine && (what === 'kill' || what === 'sleep')) {
-      const past = { host: 'elsewhere', expires_at: '2020-01-01T00:00:00.000000Z' }
-      const expired = warehouse.db.updateTable('sync_lease').set(past).where('name', '=', name)
-      await warehouse.write([expired.where('owner', 'is not', null).compile()])
-    }
-    const through = await changesThrough(warehouse)
-    expect(through >= last, `${what} ${name}: ${through} after ${last}`).toBe(true)
-    last = through
-  }
-  for (const { lease } of held.values()) await lease.release()
 }

@@ -1,32 +1,21 @@
-/** The warehouse goes away, or runs out of room, in the middle of a run. */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+/** The warehouse goes away in the middle of a run. */
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
-import { configure } from '../support/harness/place.js'
 import { startPostgres, type TestPostgres } from '../support/harness/postgres.js'
-import { Program, program } from '../support/harness/process.js'
 import { known, syncInOrder } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { scratch } from '../support/harness/scratch.js'
-import { isWhole } from '../support/harness/size.js'
-import {
-  type Applied,
-  contents,
-  migrate,
-  openWarehouse,
-  reopen,
-  rowsOf,
-  Warehouse,
-} from '../support/harness/warehouse.js'
+import { contents, migrate, openWarehouse, rowsOf, Warehouse } from '../support/harness/warehouse.js'
 import { Between } from '../support/world/between.js'
-import { interposed } from '../support/world/interposed.js'
 
 const resources = ['notes', 'customers']
+const records = 110
+/** Six pages of each list. */
+const pageSizes = [20]
 const retryWaits = [0, 20, 100, 200, 500, 1000, 2000, 4000]
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
@@ -43,9 +32,9 @@ async function opened(url: string): Promise<Warehouse> {
 beforeAll(async () => {
   sandbox.store.addTenant({ id: 1 })
   for (const resource of resources)
-    for (let id = 1; id <= 550; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
+    for (let id = 1; id <= records; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
   const undisturbed = await opened(sqliteUrl())
-  await syncInOrder(sandbox, undisturbed, { resources })
+  await syncInOrder(sandbox, undisturbed, { resources, pageSizes })
   wanted = await contents(undisturbed)
   await undisturbed.close()
 })
@@ -58,7 +47,7 @@ const harassed = (warehouse: Warehouse, harass: (n: number) => Promise<void>) =>
       await harass(++n)
       return ask()
     })
-  return syncInOrder(sandbox, warehouse, { resources, around, concurrency: 2 })
+  return syncInOrder(sandbox, warehouse, { resources, pageSizes, around, concurrency: 2 })
 }
 
 describe('postgres', () => {
@@ -77,51 +66,18 @@ describe('postgres', () => {
     return opened(postgres.url)
   }
 
+  /**
+   * Every second transaction loses its connection after its last statement, so its commit can't succeed. The idle
+   * connections are lost with it.
+   */
   it('loses nothing when its connections are terminated again and again', async () => {
     const warehouse = await fresh()
-    await terminated(warehouse, (dialect) => new Warehouse({ dialect, model: known, retryWaits }))
-    await warehouse.close()
-  })
-
-  it('would notice a broken transaction that counts as committed', async () => {
-    const careless = (dialect: Warehouse['dialect']): Warehouse => {
-      const once = new Warehouse({ dialect, model: known, retryWaits: [] })
-      const patient = new Warehouse({ dialect, model: known, retryWaits })
-      return interposed(patient, {
-        apply: () => async (batch) => {
-          try {
-            return await once.apply(batch)
-          } catch {
-            await patient.write(batch.statements)
-            return {
-              written: 0,
-              changed: 0,
-              removed: 0,
-              previous: new Map(),
-              drift: [],
-            } as unknown as Applied
-          }
-        },
-      })
-    }
-    const warehouse = await fresh()
-    await expect(terminated(warehouse, careless)).rejects.toThrow()
-    await warehouse.close()
-  })
-
-  /**
-   * A sync in which every second transaction loses its connection after its last statement, so its commit can't
-   * succeed. The idle connections are lost with it.
-   */
-  async function terminated(
-    { dialect }: Warehouse,
-    make: (dialect: Warehouse['dialect']) => Warehouse,
-  ): Promise<void> {
     const admin = new pg.Client(postgres.url)
     await admin.connect()
     const connections = "from pg_stat_activity where application_name = 'shopsync'"
     let [begun, ended] = [0, 0]
-    const dying = make({
+    const { dialect } = warehouse
+    const mortal: Warehouse['dialect'] = {
       ...dialect,
       transaction: (work) =>
         dialect.transaction(async (session) => {
@@ -135,12 +91,14 @@ describe('postgres', () => {
           ended++
           return result
         }),
-    })
+    }
+    const dying = new Warehouse({ dialect: mortal, model: known, retryWaits })
     const report = await harassed(dying, async () => {}).finally(() => admin.end())
     expect(ended).toBeGreaterThanOrEqual(15)
     expect(report.status).toBe('ok')
     expect(await contents(dying)).toEqual(wanted)
-  }
+    await warehouse.close()
+  })
 
   it('has what it confirmed after a crash; the run ends, and the next one continues', async () => {
     const warehouse = await fresh()
@@ -163,7 +121,7 @@ describe('postgres', () => {
     expect(Math.max(...before)).toBeGreaterThan(0)
     for (const [i, rows] of (await confirmed()).entries()) expect(rows).toBeGreaterThanOrEqual(before[i]!)
     expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({ reason: 'warehouse_went_back' })
-    expect((await syncInOrder(sandbox, warehouse, { resources })).status).toBe('ok')
+    expect((await syncInOrder(sandbox, warehouse, { resources, pageSizes })).status).toBe('ok')
     expect(await contents(warehouse)).toEqual(wanted)
     await warehouse.close()
   })
@@ -190,7 +148,7 @@ describe('postgres', () => {
     const before = (await rowsOf(warehouse, 'notes')).length
     expect(before).toBeGreaterThan(0)
     sandbox.resetRequests()
-    const report = await syncInOrder(sandbox, warehouse, { resources })
+    const report = await syncInOrder(sandbox, warehouse, { resources, pageSizes })
     expect(report.status).toBe('ok')
     expect(await contents(warehouse)).toEqual(wanted)
     await warehouse.close()
@@ -205,53 +163,12 @@ describe('sqlite', () => {
     reader.exec('begin')
     const count = reader.prepare('select count(*) as n from notes')
     expect(count.get()).toEqual({ n: 0 })
-    expect((await syncInOrder(sandbox, warehouse, { resources })).status).toBe('ok')
+    expect((await syncInOrder(sandbox, warehouse, { resources, pageSizes })).status).toBe('ok')
     expect(count.get()).toEqual({ n: 0 })
     reader.exec('commit')
-    expect(count.get()).toEqual({ n: 550 })
+    expect(count.get()).toEqual({ n: records })
     reader.close()
     expect(await contents(warehouse)).toEqual(wanted)
     await warehouse.close()
   })
-})
-
-/** A file system of this many kilobytes. undefined if we aren't allowed to make one. */
-function smallDisk(kilobytes: number): { path: string; grow: () => void; close: () => void } | undefined {
-  const path = join(scratch(), 'disk')
-  mkdirSync(path)
-  const mount = (...options: string[]): void =>
-    void execFileSync('mount', ['-t', 'tmpfs', ...options, 'tmpfs', path], { stdio: 'ignore' })
-  try {
-    mount('-o', `size=${kilobytes}k`)
-  } catch {
-    return undefined
-  }
-  const close = (): void => void execFileSync('umount', [path])
-  return { path, grow: () => mount('-o', 'remount,size=100m'), close }
-}
-
-// In `npm test`, test/laws/fulldisk.test.ts does the same with a limit on the file's size.
-describe('a full disk', () => {
-  const disk = isWhole() ? smallDisk(1400) : undefined
-  afterAll(() => disk?.close())
-
-  it.runIf(disk)(
-    'stops the run with a hint; what is committed is complete, and the next run continues',
-    async () => {
-      const url = `sqlite:${join(disk!.path, 'warehouse.db')}`
-      const config = configure(sandbox, { url, schema: '' }, resources)
-      const full = await new Program(program, ['sync', '--config', config, '--json']).ended
-      expect(full.code, full.stderr).toBe(1)
-      expect(full.stdout).toContain('Free some space')
-      disk!.grow()
-      const warehouse = await reopen({ url, schema: '' })
-      // Law 5: if there is a watermark, every record up to it is there.
-      for (const { resource, watermark } of await rowsOf(warehouse, 'sync_cursors'))
-        if (watermark !== null) expect(await rowsOf(warehouse, String(resource))).toHaveLength(550)
-      const next = await new Program(program, ['sync', '--config', config, '--json']).ended
-      expect(next.code, next.stderr).toBe(0)
-      expect(await contents(warehouse)).toEqual(wanted)
-      await warehouse.close()
-    },
-  )
 })

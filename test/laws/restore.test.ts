@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import { syncInOrder } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
-import { bothWarehouses, open, rowsOf } from '../support/harness/warehouse.js'
+import { open, rowsOf, warehouses } from '../support/harness/warehouse.js'
 
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
 const sandbox = await sandboxOfFile()
 
-describe.each(bothWarehouses())('$name', (kind) => {
+describe.each(warehouses())('$name', (kind) => {
   it('reconcile buries it, sync does not see it return, and reconcile does', async () => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })

@@ -13,21 +13,17 @@ import { Planted } from '../support/world/planted.js'
 
 const { url: server } = postgresOfRun()
 
-/** READER stands for a role. */
+/** What opens every kind of session, and what grants. READER stands for a role. */
 const usual = (url: string, copied: string): string[] => [
-  'check',
-  'sync',
-  'sync',
-  'grant --role READER --tenant 101',
-  'report --out report.html',
-  'run mine --enqueue 2',
-  'worker --once',
-  `copy --to ${url} --to-schema ${copied}`,
-  'forget --tenant 101 --customer 1 --yes',
-  'revoke --role READER',
+  ...['check', 'sync', 'grant --role READER --tenant 101', 'run mine --enqueue 2', 'worker --once'],
+  ...[`copy --to ${url} --to-schema ${copied}`, 'revoke --role READER'],
 ]
 
+/** A pooler may take any statement out of its session: each command. */
 const others = [
+  'sync',
+  'report --out report.html',
+  'forget --tenant 101 --customer 1 --yes',
   'check',
   'reconcile',
   'plan',

@@ -12,7 +12,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import BetterSqlite3 from 'better-sqlite3'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import { dump } from '../support/harness/backup.js'
@@ -35,6 +34,8 @@ import {
 import { Between } from '../support/world/between.js'
 
 const resources = ['notes', 'customers']
+/** Four pages of each list. */
+const pageSizes = [20]
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
 const sandbox = await sandboxOfFile()
@@ -42,10 +43,10 @@ let wanted: unknown
 beforeAll(async () => {
   sandbox.store.addTenant({ id: 1 })
   for (const resource of resources)
-    for (let id = 1; id <= 350; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
+    for (let id = 1; id <= 70; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
   const [sqlite] = bothWarehouses()
   const undisturbed = await open(sqlite!)
-  await syncInOrder(sandbox, undisturbed, { resources })
+  await syncInOrder(sandbox, undisturbed, { resources, pageSizes })
   wanted = await contents(undisturbed)
   await undisturbed.close()
 })
@@ -62,7 +63,7 @@ async function disturbed(
       await happens(++n)
       return ask()
     })
-  const error = await syncInOrder(sandbox, warehouse, { resources, around, ...more }).then(
+  const error = await syncInOrder(sandbox, warehouse, { resources, pageSizes, around, ...more }).then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
@@ -76,7 +77,7 @@ async function goOn(address: Address): Promise<void> {
   await migrate(warehouse)
   // A backup that was made during a run has its lease, and this process is alive.
   await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
-  const report = await syncInOrder(sandbox, warehouse, { resources })
+  const report = await syncInOrder(sandbox, warehouse, { resources, pageSizes })
   expect(report.status, JSON.stringify(report.cursors)).toBe('ok')
   expect(await contents(warehouse)).toEqual(wanted)
   await warehouse.close()
@@ -121,7 +122,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('so does a backup of before the run, restored between two commits', async () => {
     const address = await kind.migrated()
     const warehouse = await reopen(address)
-    await syncInOrder(sandbox, warehouse, { resources: ['notes'] })
+    await syncInOrder(sandbox, warehouse, { resources: ['notes'], pageSizes })
     const restore = await dump(address)
     await disturbed(warehouse, async (n) => {
       if (n === 4) await restore()
@@ -154,7 +155,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const row = { run_id: 'known', mode: 'sync', status: 'ok', token: first + 5 }
     await warehouse.write([db.insertInto('sync_runs').values(row).compile()])
     expect(await claim('second')).toBe(first + 6)
-    await syncInOrder(sandbox, warehouse, { resources })
+    await syncInOrder(sandbox, warehouse, { resources, pageSizes })
     const tokens = (await rowsOf(warehouse, 'sync_runs')).map(({ token }) => Number(token))
     expect(Math.max(...tokens)).toBe(first + 7)
     await warehouse.close()
@@ -226,15 +227,6 @@ describeBothWays((kind) => {
   if (kind.name !== 'sqlite') return it('has no file', () => {})
 
   const fileOf = ({ url }: Address): string => url.slice('sqlite:'.length)
-  /** A backup of a warehouse that is in use, as SQLite makes it. */
-  function backUp(from: string): string {
-    const to = `${from}.backup`
-    const raw = new BetterSqlite3(from, { readonly: true })
-    raw.exec(`vacuum into '${to}'`)
-    raw.close()
-    return to
-  }
-
   it.each<[how: string, put: (file: string, backup: string) => void]>([
     ['a backup of a moment ago', (file, backup) => renameSync(backup, file)],
     [
@@ -256,9 +248,10 @@ describeBothWays((kind) => {
     const file = fileOf(address)
     const warehouse = await reopen(address)
     let there = Buffer.from('')
-    await disturbed(warehouse, (n) => {
+    await disturbed(warehouse, async (n) => {
       if (n !== 5) return
-      put(file, backUp(file))
+      await dump(address)
+      put(file, `${file}.dump`)
       there = readFileSync(file)
     })
     await warehouse.close()

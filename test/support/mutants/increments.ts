@@ -17,7 +17,7 @@ export const increments = mutants([
     'copies that are continued lose nothing',
     'takes the newest stamp for settled',
     rule.function('through', () => () => '(select max(u.stamps_until) from {sync_lease} u)'),
-    'test/laws/increments.test.ts: through never falls, and nothing is stored below it',
+    'test/laws/changesthrough.test.ts: never falls, and nothing is stamped below it',
   ],
   [
     'copies that are continued lose nothing',
@@ -30,7 +30,7 @@ export const increments = mutants([
           `owner is not null and h.expires_at > '2021-01-01T00:00:00.000000Z'`,
         ),
     ),
-    'test/laws/increments.test.ts: through never falls, and nothing is stored below it',
+    'test/laws/changesthrough.test.ts: never falls, and nothing is stamped below it',
   ],
   [
     'copies that are continued lose nothing',
