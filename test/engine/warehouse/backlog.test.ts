@@ -1,6 +1,6 @@
 /** The backlog counts the pages that aren't stored yet, and keeps long work away from waiting transactions. */
 import { expect, it } from 'vitest'
-import { Backlog } from '../../../src/engine/warehouse/backlog.js'
+import { Backlog } from '../../support/harness/warehouse.js'
 
 /** A promise, and what ends it. */
 function pending(): { readonly promise: Promise<void>; readonly end: () => void } {

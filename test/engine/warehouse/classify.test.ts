@@ -32,18 +32,6 @@ describe('whose trouble an error of Postgres is', () => {
   )
 })
 
-it('a database without room still ends the run', () => {
-  for (const [words, code] of [
-    ['No space left on device', '53100'],
-    // A file size limit and a quota have no code of their own.
-    ['could not extend file "base/5/1": File too large', '58030'],
-  ] as const)
-    expect(classifyPostgres(Object.assign(new Error(words), { code }), 'here', names)).toMatchObject({
-      name: 'Stop',
-      exitCode: 1,
-    })
-})
-
 it('a table that stays locked is tried three times, and then only fails its cursor', async () => {
   const locked = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
   let asked = 0

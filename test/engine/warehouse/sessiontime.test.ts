@@ -5,10 +5,10 @@
  */
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { postgresOfRun } from '../../support/harness/clones.js'
+import { databaseAt, onServer } from '../../support/harness/databases.js'
 import { startPooler } from '../../support/harness/pooler.js'
 import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
@@ -51,19 +51,14 @@ it('keeps the options of the address, and puts ours after them', () => {
 
 describe('a Postgres in Berlin', () => {
   const name = `berlin_${randomBytes(6).toString('hex')}`
-  const berlin = new URL(server)
-  berlin.pathname = `/${name}`
+  const berlin = databaseAt(server, name)
   const optioned = new URL(berlin)
   optioned.searchParams.set('options', '-c timezone=Europe/Berlin -c statement_timeout=60s')
   const sandbox = sandboxOfFile()
   const newest = '2026-07-01T10:00:00.123456Z'
 
   beforeAll(async () => {
-    const client = new pg.Client({ connectionString: server })
-    await client.connect()
-    await client.query(`create database ${name}`)
-    await client.query(`alter database ${name} set timezone = 'Europe/Berlin'`)
-    await client.end()
+    await onServer(server, `create database ${name}`, `alter database ${name} set timezone = 'Europe/Berlin'`)
     const { store } = await sandbox
     store.addTenant({ id: 1 })
     for (let id = 1; id <= 3; id++)
@@ -74,7 +69,7 @@ describe('a Postgres in Berlin', () => {
   async function stored(url: string): Promise<void> {
     const warehouse = await reopen({ url, schema: `t_${randomBytes(6).toString('hex')}` })
     await migrate(warehouse)
-    for (const resources of [['notes'], ['notes']]) await sync(await sandbox, warehouse, { resources })
+    for (let run = 0; run < 2; run++) await sync(await sandbox, warehouse, { resources: ['notes'] })
     const [cursor] = await rowsOf(warehouse, 'sync_cursors')
     expect(cursor?.watermark).toBe(newest)
     const notes = await rowsOf(warehouse, 'notes')
@@ -93,15 +88,11 @@ describe('a Postgres in Berlin', () => {
     return rows[0]?.TimeZone
   }
 
-  it('is read and written in UTC', () => stored(berlin.href))
-
-  it('is read and written in UTC if the address has its own options', async () => {
+  it('is read and written in UTC, even if the address has its own options or a pooler drops those of the start', async () => {
+    await stored(berlin)
     expect(await zoneOf(optioned.href)).toBe('UTC')
     await stored(optioned.href)
-  })
-
-  it('is read and written in UTC through a pooler that drops the startup options', async () => {
-    const pooler = await startPooler(berlin.href)
+    const pooler = await startPooler(berlin)
     expect(await zoneOf(pooler.url)).toBe('Europe/Berlin')
     await stored(pooler.url)
     await pooler.close()
@@ -109,15 +100,13 @@ describe('a Postgres in Berlin', () => {
 
   it('stops, and tells you why, if a pooler drops what a transaction sets', async () => {
     const timezone = "set local timezone = 'UTC'"
-    const pooler = await startPooler(berlin.href, (sent) =>
-      sent.replaceAll(timezone, ' '.repeat(timezone.length)),
-    )
+    const pooler = await startPooler(berlin, (sent) => sent.replaceAll(timezone, ' '.repeat(timezone.length)))
     const warehouse = await reopen({ url: pooler.url, schema: 'dropped' })
     const error = await refusal(migrate(warehouse))
     expect(error).toMatchObject({ name: 'Stop', exitCode: 3 })
     expect(error.message).toContain('uses the time zone "Europe/Berlin", expected UTC')
     // What its transaction did isn't committed.
-    const straight = await reopen({ url: berlin.href, schema: 'dropped' })
+    const straight = await reopen({ url: berlin, schema: 'dropped' })
     expect(await straight.has('sync_meta')).toBe(false)
     await straight.close()
     await warehouse.close()

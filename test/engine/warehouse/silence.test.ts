@@ -4,9 +4,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { withJobs } from '../../../src/features/schedule/tables.js'
 import { template } from '../../../src/sandbox/index.js'
-import type { Ended } from '../../support/harness/call.js'
 import { configure } from '../../support/harness/place.js'
 import { startPostgres, type TestPostgres } from '../../support/harness/postgres.js'
 import { Program, program } from '../../support/harness/process.js'
@@ -68,96 +66,68 @@ describe('postgres', () => {
   })
 
   it('a running statement is waited for, however long it is silent', async () => {
-    const warehouse = await openWarehouse({ url: postgres.url, schema: 'slow', model: known, silentMs: 100 })
+    const warehouse = await openWarehouse({ url: postgres.url, schema: 'slow', model: known, silentMs: 50 })
     let attempts = 0
     await warehouse.read((db) => {
       attempts++
-      return sql`select pg_sleep(1)`.execute(db)
+      return sql`select pg_sleep(0.3)`.execute(db)
     })
     expect(attempts).toBe(1)
     await warehouse.close()
   })
 
-  /** Before the fifth list request, something happens to the server, and then SIGTERM comes. */
-  async function terminated(schema: string, happens: () => Promise<void> | void): Promise<Ended> {
-    let lists = 0
-    const off = sandbox.onRequest(async ({ resource }) => {
-      if (resource !== 'notes' || ++lists !== 3) return
-      await happens()
-      await sleep(100)
-      run.kill('SIGTERM')
-    })
-    const config = configure(sandbox, { url: postgres.url, schema }, ['notes'])
-    const run = new Program(program, ['sync', '--config', config])
-    const begun = run.ended.finally(off)
-    return begun
-  }
-
   /** A wait that ignores the signal takes longer than this: minutes. */
   const inTime = 40_000
-  const saysWhere = /Interrupted; .*the next run/s
 
+  // Of a server that was shut down, retrypolicy.test.ts and test/laws/outage.test.ts show the same.
   it(
-    'SIGTERM immediately ends a run whose server was frozen',
+    'SIGTERM ends a run and, during a job, shopsync schedule while their server is frozen; schedule answers monitoring meanwhile',
     async () => {
-      const { code, stderr } = await terminated('paused', () => postgres.pause())
-      postgres.resume()
-      expect(code, stderr).toBe(143)
-      expect(stderr).toMatch(saysWhere)
-    },
-    inTime,
-  )
-
-  it(
-    'shopsync schedule answers monitoring while its server is frozen, and SIGTERM ends it during a job',
-    async () => {
+      const away = 'The warehouse does not answer. Check its server and the network'
+      const paused = configure(sandbox, { url: postgres.url, schema: 'paused' }, ['notes'])
       const address = { url: postgres.url, schema: 'staying' }
       const config = configure(sandbox, address, ['notes'], { schedule: { listen: { port: 0 } } })
       onlyJob(dirname(config), 'mine', { schedule: '0 4 1 1 *' })
       const warehouse = await openAt(address)
       const planned_at = '2026-01-01T04:00:00.000000Z'
       const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at }
-      await warehouse.write([withJobs(warehouse.db).insertInto('sync_jobs').values(missed).compile()])
+      const insert = warehouse.db.insertInto('sync_jobs' as 'tenants').values(missed as never)
+      await warehouse.write([insert.compile()])
       await warehouse.close()
+      // Each waits for the response to its first list request until both do.
+      let waiting = 0
       const off = sandbox.onRequest(async ({ resource }) => {
         if (resource !== 'notes') return
-        postgres.pause()
-        const { url } = await starting
-        const signal = AbortSignal.timeout(8000)
-        answers = await Promise.all(
-          ['ready', 'metrics', 'metrics', 'health'].map(async (path) => {
-            const answer = await fetch(`${url}/${path}`, { signal })
-            return `${path} ${answer.status} ${answer.status === 200 ? '' : await answer.text()}`
-          }),
-        ).catch((error: unknown) => [String(error)])
-        run.kill('SIGTERM')
+        waiting++
+        while (waiting < 2) await sleep(10)
+        if (waiting === 2) postgres.pause()
+        waiting++
       })
-      let answers: string[] = []
-      const starting = startScheduler(dirname(config))
-      const { run } = await starting
-      const { code, stderr } = await run.ended
+      const sync = new Program(program, ['sync', '--config', paused])
+      const { run, url } = await startScheduler(dirname(config))
+      while (waiting < 4) await sleep(10)
+      sync.kill('SIGTERM')
+      const signal = AbortSignal.timeout(8000)
+      const answers = await Promise.all(
+        ['ready', 'metrics', 'metrics', 'health'].map(async (path) => {
+          const answer = await fetch(`${url}/${path}`, { signal })
+          return `${path} ${answer.status} ${answer.status === 200 ? '' : await answer.text()}`
+        }),
+      ).catch((error: unknown) => [String(error)])
+      run.kill('SIGTERM')
+      const [synced, scheduled] = await Promise.all([sync.ended, run.ended])
       off()
       postgres.resume()
-      const away = 'The warehouse does not answer. Check its server and the network'
+      expect(synced.code, synced.stderr).toBe(143)
+      expect(synced.stderr).toMatch(/Interrupted; .*the next run/s)
       expect(answers).toEqual([
         expect.stringMatching(new RegExp(`^ready 503 .*${away}`)),
         `metrics 503 {"error":"${away}"}`,
         `metrics 503 {"error":"${away}"}`,
         'health 200 ',
       ])
-      expect(code, stderr).toBe(143)
-      expect(stderr).toMatch(/the warehouse did not answer in time.*expires within a minute/)
-    },
-    inTime,
-  )
-
-  it(
-    'SIGTERM immediately ends a run whose server was shut down',
-    async () => {
-      const { code, stderr } = await terminated('down', () => postgres.crash())
-      await postgres.start()
-      expect(code, stderr).toBe(143)
-      expect(stderr).toMatch(saysWhere)
+      expect(scheduled.code, scheduled.stderr).toBe(143)
+      expect(scheduled.stderr).toMatch(/the warehouse did not answer in time.*expires within a minute/)
     },
     inTime,
   )

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { digest, Sketch, type SketchEntry } from '../../../src/engine/warehouse/register/sketch.js'
+import { digest, Sketch, type SketchEntry } from '../../support/harness/warehouse.js'
 
 const id = fc.oneof(
   fc.integer({ min: 1, max: 2 ** 31 }),
@@ -18,32 +18,19 @@ const sorted = (ids: readonly (number | bigint)[]): string[] => ids.map(String).
 const idsOf = (rows: readonly SketchEntry[] = []) => sorted(rows.map(({ id }) => id))
 
 describe('a sketch', () => {
-  it('names the differences of two sets, whatever they share', () => {
+  it('names the differences of two sets, whatever they share, in whatever order ids came and went, and as a text', () => {
+    const ids = fc.uniqueArray(id, { maxLength: 300, selector: String })
     fc.assert(
-      fc.property(
-        fc.uniqueArray(id, { maxLength: 300, selector: String }),
-        fc.nat(20),
-        fc.nat(20),
-        (ids, more, less) => {
-          const here = sketchOf(ids.slice(less))
-          const there = sketchOf([...ids.slice(0, less), ...ids.slice(less + more)])
-          const difference = here.against(there)
-          expect(idsOf(difference?.more)).toEqual(sorted(ids.slice(less, less + more)))
-          expect(idsOf(difference?.less)).toEqual(sorted(ids.slice(0, less)))
-        },
-      ),
-    )
-  })
-
-  it('is the same in whatever order ids were added and removed, and as a text', () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(id, { maxLength: 200, selector: String }), fc.nat(50), (ids, gone) => {
-        const sketch = sketchOf(ids)
-        for (const one of ids.slice(0, gone)) sketch.add({ id: one, version }, -1)
-        const text = sketch.encode()
-        expect(text).toBe(sketchOf(ids.slice(gone).reverse()).encode())
-        expect(Sketch.decode(text).encode()).toBe(text)
+      fc.property(ids, fc.nat(20), fc.nat(20), (ids, more, less) => {
+        const here = sketchOf(ids.slice(less))
+        const there = sketchOf([...ids].reverse())
+        for (const one of ids.slice(less, less + more)) there.add({ id: one, version }, -1)
+        const text = there.encode()
+        expect(text).toBe(sketchOf([...ids.slice(0, less), ...ids.slice(less + more)]).encode())
         expect(text.length).toBeLessThan(1950)
+        const difference = here.against(Sketch.decode(text))
+        expect(idsOf(difference?.more)).toEqual(sorted(ids.slice(less, less + more)))
+        expect(idsOf(difference?.less)).toEqual(sorted(ids.slice(0, less)))
       }),
     )
   })
@@ -51,7 +38,7 @@ describe('a sketch', () => {
   it('nearly always names up to 25 of a million, and never wrong ones', () => {
     const named = (count: number): number => {
       let whole = 0
-      for (let seed = 0; seed < 200; seed++) {
+      for (let seed = 0; seed < 100; seed++) {
         const lost = Array.from({ length: count }, (_, i) => (seed * 7919 + i * 104_729) % 1_000_003)
         const difference = sketchOf(lost).against(new Sketch())
         if (difference) expect(idsOf(difference.more)).toEqual(sorted(lost))
@@ -59,8 +46,6 @@ describe('a sketch', () => {
       }
       return whole
     }
-    expect(named(2)).toBe(200)
-    expect(named(25)).toBeGreaterThan(196)
-    expect(named(500)).toBe(0)
+    expect([named(2), named(25) > 97, named(500)]).toEqual([100, true, 0])
   })
 })

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { WriteLock } from '../../../src/engine/warehouse/sqlite/writelock.js'
+import { WriteLock } from '../../support/harness/warehouse.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void

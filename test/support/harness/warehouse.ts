@@ -61,6 +61,7 @@ export {
   readOutdated,
   recompute,
 } from '../../../src/engine/warehouse/recompute.js'
+export { digest, Sketch, type SketchEntry } from '../../../src/engine/warehouse/register/sketch.js'
 export { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
 export { pendingRewrites, rewriteRows, tablesToRewrite } from '../../../src/engine/warehouse/rewrites.js'
 export { hasRunSince, shardsOfRound } from '../../../src/engine/warehouse/rounds.js'
@@ -68,6 +69,7 @@ export { endRun, lastTurns, startRun } from '../../../src/engine/warehouse/runs.
 export { isOfShard } from '../../../src/engine/warehouse/shardsql.js'
 export { SharedRows } from '../../../src/engine/warehouse/sharedrows.js'
 export { sharedWindow } from '../../../src/engine/warehouse/sharedwindow.js'
+export { WriteLock } from '../../../src/engine/warehouse/sqlite/writelock.js'
 export { forgottenTenants, grantTenants, liftForgotten } from '../../../src/engine/warehouse/tenants.js'
 export type { Session } from '../../../src/engine/warehouse/transaction.js'
 export type { Applied, Batch } from '../../../src/engine/warehouse/versionbatch.js'

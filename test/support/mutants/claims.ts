@@ -7,12 +7,64 @@ const verdict = breaking(() => import('../../../src/engine/list/verdict.js'))
 const askshared = breaking(() => import('../../../src/engine/run/askshared.js'))
 const interference = breaking(() => import('../../../src/engine/warehouse/interference.js'))
 const dialect = breaking(() => import('../../../src/engine/warehouse/postgres/dialect.js'))
+const versions = breaking(() => import('../../../src/engine/warehouse/versions.js'))
+const versiontext = breaking(() => import('../../../src/engine/warehouse/versiontext.js'))
 const upsert = breaking(() => import('../../../src/engine/warehouse/upsert.js'))
 const figuresql = breaking(() => import('../../../src/features/analytics/figuresql.js'))
 const openincidents = breaking(() => import('../../../src/features/health/openincidents.js'))
 const fold = breaking(() => import('../../../src/features/report/read/fold.js'))
 
+const history = 'every version in the history existed (`resources.NAME.history`)'
+const observed = 'test/engine/warehouse/recordhistory.test.ts: contains what an observer has seen end'
+
 export const claims = mutants([
+  [
+    history,
+    'keeps nothing of what is replaced',
+    versions.function('keepReplaced', () => async () => ({
+      matching: new Map(),
+      dropUnchanged: async () => {},
+    })),
+    observed,
+  ],
+  [
+    history,
+    'keeps nothing of what is deleted',
+    versions.function('keepDeleted', () => async () => {}),
+    observed,
+  ],
+  [
+    history,
+    'claims that a version ended that turned out to be unchanged',
+    versions.function('keepReplaced', (sound) => async (keeping, replacing) => ({
+      ...(await sound(keeping, replacing)),
+      dropUnchanged: async () => {},
+    })),
+    observed,
+  ],
+  [
+    history,
+    'ends a version at another moment than that of the request',
+    versions.function(
+      'keepReplaced',
+      (sound) => (keeping, replacing) =>
+        sound(keeping, { ...replacing, syncedAt: '2026-01-01T00:00:05.000000Z' }),
+    ),
+    observed,
+  ],
+  [
+    history,
+    'leaves out the nested rows of a table',
+    versiontext.function(
+      'versionTexts',
+      (sound) => (words, tables) =>
+        sound(words, {
+          ...tables,
+          children: tables.children.filter(({ name }) => name !== 'repair_order_labors'),
+        }),
+    ),
+    observed,
+  ],
   [
     'a verdict is no better than its evidence',
     'forgets what it knows about a list',

@@ -138,13 +138,13 @@ export const service = mutants([
       (sound) => (where, served) =>
         sound(where, { ...served, ready: async () => ({ ...(await served.ready()), ready: true }) }),
     ),
-    'test/engine/warehouse/silence.test.ts: answers monitoring while its server is frozen',
+    'test/engine/warehouse/silence.test.ts: schedule answers monitoring meanwhile',
   ],
   [
     'monitoring is answered within seconds, whatever the database does',
     'waits for the database as long as a run does',
     intime.function('inTime', () => (work) => work),
-    'test/engine/warehouse/silence.test.ts: answers monitoring while its server is frozen',
+    'test/engine/warehouse/silence.test.ts: schedule answers monitoring meanwhile',
   ],
   [
     'a message has a size that receivers accept',
