@@ -1,6 +1,33 @@
-/** Law 3 (crash) at some moments of a run, and at every one in `npm run test:long`. */
+/**
+ * Law 3 (crash): at every moment of a run, and in `npm test` at each twelfth one on each warehouse and for each way, so that
+ * together they have half of them. The runs and the comparison are in test/support/world/laws/crash.ts.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { isWhole } from '../support/harness/size.js'
+import { describeBothWays } from '../support/harness/warehouse.js'
+import { CrashLaw } from '../support/world/laws/crash.js'
 
-import { sized } from '../support/harness/size.js'
-import { crashSuite } from '../support/world/crashsuite.js'
+const ways = [
+  ['after a crash and another run', 'crash'],
+  ['when the connection is lost', 'lost'],
+] as const
 
-crashSuite({ isWhole: sized(false, true) })
+let share = 0
+describeBothWays((kind) => {
+  let law: CrashLaw
+  beforeAll(async () => {
+    law = await CrashLaw.open([await kind.migrated()])
+  })
+  afterAll(() => law.close())
+
+  it.each(ways)('is the same %s', { timeout: 1_200_000 }, async (_, how) => {
+    share++
+    for (const run of ['first load', 'changes'] as const) {
+      const moments = law.momentsOf(run, isWhole())
+      expect(moments.length).toBeGreaterThan(isWhole() ? 30 : 15)
+      // Before and after statements alternate.
+      for (const [i, moment] of moments.entries())
+        if (isWhole() || i % 12 === 2 * (share % 6) + (share % 2)) await law.play({ run, how, moment })
+    }
+  })
+})

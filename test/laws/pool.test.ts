@@ -1,13 +1,287 @@
 /**
- * Equality with workers in real processes: one seed, and 100 in `npm run test:long` (SEEDS=… sets how many, FIRST=… with which).
+ * Equality with workers in real processes: two or three workers on machines whose clocks differ by hours take rounds, while the source changes, the workers are killed,
+ * told to end, or stopped and woken, and Postgres is restarted. At each commit, the only holder of the tenant is who
+ * commits, and no row goes back to an older version. Once the source doesn't change any more, after `sync` and
+ * `reconcile --full` every cell equals the source, and the warehouse of a single process that nobody disturbed.
+ * SEEDS=… sets how many are played, FIRST=… from which on.
  */
-
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Sandbox, serviceTemplate, template } from '../../src/sandbox/index.js'
+import { shopsync } from '../support/harness/call.js'
+import { compiledOf } from '../support/harness/compiled.js'
+import { onServer } from '../support/harness/databases.js'
+import { type Address, configure } from '../support/harness/place.js'
+import { startPostgres, type TestPostgres } from '../support/harness/postgres.js'
+import { Program, program } from '../support/harness/process.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { writeJob } from '../support/harness/scheduler.js'
 import { sized } from '../support/harness/size.js'
-import { poolSuite } from '../support/world/poolsuite.js'
+import { contents, reopen } from '../support/harness/warehouse.js'
+import { compare, expected } from '../support/oracle/cells.js'
+import { expectOneWriter, named, recordCommits } from '../support/oracle/commits.js'
+import { registersAgree } from '../support/oracle/registers.js'
+import { rowsOf } from '../support/oracle/rows.js'
+import { randomFrom } from '../support/world/random.js'
 
-const { SEEDS = sized(1, 100), FIRST = 1 } = process.env
+const { SEEDS = sized(1, 40), FIRST = 1 } = process.env
+const seeds = Array.from({ length: Number(SEEDS) }, (_, n) => Number(FIRST) + n)
+const blows = sized(2, 5)
+const resources = ['repair_orders', 'notes', 'customers']
+const tenants = sized([1, 2, 3, 4], [1, 2, 3, 4, 5, 6])
+const workers = sized(2, 3)
+const hour = 3_600_000
+const job = 'mine'
 
-await poolSuite(
-  Array.from({ length: Number(SEEDS) }, (_, n) => Number(FIRST) + n),
-  sized(2, 5),
+/** A source that changes until it is stopped: records are made, get other contents, and are deleted. */
+class Motion {
+  #version = 0
+  #next = 1000
+  readonly #timer: NodeJS.Timeout
+
+  constructor(
+    private readonly sandbox: Sandbox,
+    private readonly random: () => number,
+  ) {
+    for (const id of tenants) {
+      sandbox.store.addTenant({ id })
+      for (const resource of resources) for (let n = 1; n <= 40; n++) this.#put(id, resource, n)
+    }
+    this.#timer = setInterval(() => this.#change(), 40)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #change(): void {
+    const { store } = this.sandbox
+    const [tenant, resource] = [this.#one(tenants), this.#one(resources)]
+    const known = store.all(tenant, resource).map(({ id }) => Number(id))
+    const kind = this.random()
+    if (kind < 0.15) this.#put(tenant, resource, this.#next++)
+    else if (kind < 0.25 && known.length > 20) store.remove(tenant, resource, this.#one(known))
+    else for (let n = 0; n < 4; n++) this.#put(tenant, resource, this.#one(known))
+  }
+
+  #one<T>(all: readonly T[]): T {
+    return all[Math.floor(this.random() * all.length)] as T
+  }
+
+  #put(tenant: number, resource: string, id: number): void {
+    const at = new Date().toISOString().replace('Z', '000Z')
+    const version = ++this.#version
+    this.sandbox.store.put(tenant, resource, {
+      ...template(resource, id, at),
+      ...(resource === 'notes' && { description: `version ${version}` }),
+      ...(resource === 'repair_orders' && { services: [serviceTemplate(10_000 + version, at)] }),
+    })
+  }
+}
+
+/** Workers that blows fall on, and the sender of their work. */
+class Pool {
+  /** By the name of its connections. */
+  readonly pids = new Map<string, number | undefined>()
+  readonly #up: Program[] = []
+
+  constructor(
+    private readonly sandbox: Sandbox,
+    private readonly address: Address,
+    private readonly random: () => number,
+    /** Whether leases and silence last as long as they do; else the test ends them. */
+    private readonly isPatient: boolean,
+  ) {}
+
+  #configured(address: Address): string {
+    const config = configure(this.sandbox, address, resources, { workers: { listen: false } })
+    writeJob(dirname(config), job, { steps: [{ command: 'sync' }, { command: 'snapshot' }] })
+    return config
+  }
+
+  /** A process on a machine whose clock is an hour slow, right, or an hour fast. */
+  start(...words: string[]): Program {
+    const name = `p${this.pids.size}`
+    const ahead = (Math.floor(this.random() * 3) - 1) * hour
+    const run = new Program(program, [...words, '--config', this.#configured(named(this.address, name))], {
+      env: {
+        PATH: process.env.PATH ?? '',
+        CLOCK_AHEAD: String(ahead),
+        NODE_OPTIONS: `--import=${pathToFileURL(compiledOf('test/support/harness/shiftedclock.ts')).href}`,
+      },
+    })
+    this.pids.set(name, run.child.pid)
+    return run
+  }
+
+  async done(...words: string[]): Promise<void> {
+    const { code, stderr } = await this.start(...words, '--quiet').ended
+    expect(code, stderr).toBe(0)
+  }
+
+  /** Sends a round whenever the last one has ended, until it is told to stop. */
+  async send(isOver: () => boolean): Promise<void> {
+    const config = this.#configured(this.address)
+    const words = ['run', job, '--enqueue', String(2 + Math.floor(this.random() * 4)), '--config', config]
+    while (!isOver()) {
+      const { code, stderr } = await shopsync(words)
+      expect([0, 3, 4], stderr).toContain(code)
+      await sleep(300)
+    }
+  }
+
+  /** One that was started while Postgres was not there has ended. */
+  fill(): void {
+    for (const [at, { child }] of [...this.#up.entries()].reverse())
+      if (child.exitCode !== null) this.#up.splice(at, 1)
+    while (this.#up.length < workers) this.#up.push(this.start('worker'))
+  }
+
+  async blow(): Promise<void> {
+    const [worker] = this.#up.splice(Math.floor(this.random() * this.#up.length), 1)
+    if (!worker) return
+    const kind = this.random()
+    if (kind < 0.4) {
+      worker.kill('SIGKILL')
+      await worker.ended
+    } else if (kind < 0.6) await toldToEnd(worker)
+    else {
+      worker.kill('SIGSTOP')
+      if (!this.isPatient) await this.#pass(worker.child.pid)
+      await sleep(this.isPatient ? 45_000 : 3000)
+      worker.kill('SIGCONT')
+      this.#up.push(worker)
+    }
+    if (!this.isPatient) await this.#pass()
+    this.fill()
+  }
+
+  /** As if a minute had passed for workers that are silent, and for the lease of one that is stopped. */
+  async #pass(stopped?: number): Promise<void> {
+    const { url, schema } = this.address
+    await this.#onQueue("heartbeat_on = heartbeat_on - interval '1 minute' where state = 'active'")
+    if (stopped === undefined) return
+    const past = "host = 'elsewhere', expires_at = '2020-01-01T00:00:00Z'"
+    await onServer(url, `update ${schema}.sync_lease set ${past} where pid = ${stopped}`)
+  }
+
+  /** What is to be tried again after a while is due now. */
+  #hurry(): Promise<void> {
+    return this.#onQueue('start_after = now()')
+  }
+
+  /** Nothing where nobody has made the queue yet. */
+  #onQueue(change: string): Promise<void> {
+    const { url, schema } = this.address
+    const job = `${schema}_queue.job`
+    return onServer(
+      url,
+      `do $$ begin if to_regclass('${job}') is not null then update ${job} set ${change}; end if; end $$`,
+    )
+  }
+
+  /** Also after all this, a round comes to its end. */
+  async endsRounds(): Promise<void> {
+    const warehouse = await reopen(this.address)
+    const ended = async (): Promise<number> => {
+      if (!this.isPatient) await this.#hurry()
+      this.fill()
+      const runs = await rowsOf(warehouse, 'sync_runs')
+      return runs.filter(({ mode, finished_at }) => mode === 'whole' && finished_at !== null).length
+    }
+    const before = await ended()
+    await expect.poll(ended, { timeout: 300_000, interval: 250 }).toBeGreaterThan(before)
+    await warehouse.close()
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#up.splice(0).map(toldToEnd))
+  }
+
+  kill(): void {
+    for (const worker of this.#up) worker.kill('SIGKILL')
+  }
+}
+
+/**
+ * Told to end, a worker ends with 0; one that had only just been started, by the signal, or with 3 where Postgres was not
+ * there yet.
+ */
+async function toldToEnd(worker: Program): Promise<void> {
+  worker.kill('SIGTERM')
+  const { code, signal, stderr } = await worker.ended
+  expect([0, 3, 143, 'SIGTERM'], stderr).toContain(code ?? signal)
+}
+
+/** Rows of records that the source has, and what is derived from them. */
+async function live(address: Address): Promise<unknown> {
+  const warehouse = await reopen(address)
+  const tables = Object.entries(await contents(warehouse)).map(([name, rows]) => {
+    const known = (rows as Record<string, unknown>[]).filter((row) => row._deleted_at === false)
+    return [name, known]
+  })
+  await warehouse.close()
+  return Object.fromEntries(tables)
+}
+
+const sandbox = await sandboxOfFile()
+let server: TestPostgres
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server.stop())
+
+it.each(seeds)(
+  'workers lose nothing, double nothing and roll nothing back: seed %i',
+  {
+    timeout: 1_200_000,
+  },
+  async (seed) => {
+    const random = randomFrom(seed)
+    const [address, other] = ['pool', 'alone'].map((name) => ({
+      url: server.url,
+      schema: `${name}_${seed}`,
+    }))
+    sandbox.reset()
+    const motion = new Motion(sandbox, randomFrom(seed + 1000))
+    // Each fourth takes the time that things take.
+    const pool = new Pool(sandbox, address!, random, seed % 4 === 0)
+    try {
+      await pool.done('migrate')
+      await recordCommits(address!, resources)
+      let isOver = false
+      const sending = pool.send(() => isOver)
+      await sleep(1000)
+      pool.fill()
+      const restart = Math.floor(random() * blows)
+      for (let n = 0; n < blows; n++) {
+        await sleep(500 + random() * 3000)
+        if (n === restart) {
+          await server.crash()
+          await server.start()
+        }
+        await pool.blow()
+      }
+      await pool.endsRounds()
+      isOver = true
+      await sending
+      motion.stop()
+      await pool.end()
+      await pool.done('sync')
+      await pool.done('reconcile', '--full', '--accept-deletes')
+    } finally {
+      motion.stop()
+      pool.kill()
+    }
+    expect(await expectOneWriter(address!, pool.pids)).toBeGreaterThan(tenants.length)
+    const config = configure(sandbox, other!, resources)
+    expect(await shopsync(['sync', '--quiet', '--config', config])).toMatchObject({ code: 0 })
+    const warehouse = await reopen(address!)
+    expect(await compare(warehouse, expected(sandbox))).toBeGreaterThan(1000)
+    await registersAgree(warehouse, resources.length * tenants.length)
+    await warehouse.close()
+    expect(await live(address!)).toEqual(await live(other!))
+  },
 )

@@ -64,51 +64,52 @@ export interface MotionScript {
   readonly seed?: number
 }
 
+/** The first so many times as often as the other. */
+const mostly = <A, B>(times: number, one: fc.Arbitrary<A>, other: fc.Arbitrary<B>): fc.Arbitrary<A | B> =>
+  fc.oneof({ weight: times, arbitrary: one }, { weight: 1, arbitrary: other })
+const from = (min: number, max: number): fc.Arbitrary<number> => fc.integer({ min, max })
+
 const where: fc.Arbitrary<Where> = fc.record({
   from: fc.constantFrom('front', 'pointer', 'pointer', 'pointer', 'end'),
-  offset: fc.integer({ min: -9, max: 12 }),
-  n: fc.oneof(
-    { weight: 4, arbitrary: fc.integer({ min: 1, max: 3 }) },
-    { weight: 1, arbitrary: fc.integer({ min: 4, max: 22 }) },
-  ),
+  offset: from(-9, 12),
+  n: mostly(4, from(1, 3), from(4, 22)),
 })
 const at = fc.oneof(
   { weight: 1, arbitrary: fc.constant(0) },
-  { weight: 6, arbitrary: fc.integer({ min: 1, max: 9 }) },
-  { weight: 2, arbitrary: fc.integer({ min: 10, max: 30 }) },
+  { weight: 6, arbitrary: from(1, 9) },
+  { weight: 2, arbitrary: from(10, 30) },
 )
-const few = fc.oneof(
-  { weight: 4, arbitrary: fc.integer({ min: 1, max: 3 }) },
-  { weight: 1, arbitrary: fc.integer({ min: 4, max: 14 }) },
-)
+const few = mostly(4, from(1, 3), from(4, 14))
+
+type PartsOf<K extends Step['kind']> = Omit<Extract<Step, { kind: K }>, 'at' | 'kind'>
+
+/** A kind of step, as often as its weight says. */
+const step = <K extends Step['kind']>(
+  weight: number,
+  kind: K,
+  parts: { readonly [P in keyof PartsOf<K>]: fc.Arbitrary<PartsOf<K>[P]> },
+  when = at,
+): { readonly weight: number; readonly arbitrary: fc.Arbitrary<Step> } => ({
+  weight,
+  arbitrary: fc.record({ at: when, kind: fc.constant(kind), ...parts }) as unknown as fc.Arbitrary<Step>,
+})
 
 /** Records come late within the overlap, and never without one: nothing else is promised. */
-const steps = (overlapMs: number): fc.Arbitrary<Step> => {
-  const lag = fc.integer({ min: 1, max: Math.max(1, overlapMs - 1) })
-  return fc.oneof(
-    { weight: 6, arbitrary: fc.record({ at, kind: fc.constant('create' as const), n: few }) },
-    { weight: 7, arbitrary: fc.record({ at, kind: fc.constant('update' as const), where }) },
-    { weight: 8, arbitrary: fc.record({ at, kind: fc.constant('delete' as const), where }) },
-    { weight: 4, arbitrary: fc.record({ at, kind: fc.constant('touch' as const), where }) },
-    { weight: 2, arbitrary: fc.record({ at, kind: fc.constant('flash' as const), n: few }) },
-    {
-      weight: overlapMs > 0 ? 3 : 0,
-      arbitrary: fc.record({ at, kind: fc.constant('late' as const), n: few, lagMs: lag }),
-    },
-    { weight: 3, arbitrary: fc.record({ at, kind: fc.constant('restore' as const), n: few }) },
-    {
-      weight: overlapMs > 0 ? 1 : 0,
-      arbitrary: fc.record({ at, kind: fc.constant('undelete' as const), n: few }),
-    },
-    { weight: 1, arbitrary: fc.record({ at, kind: fc.constant('shuffle' as const), on: fc.boolean() }) },
-    { weight: 1, arbitrary: fc.record({ at, kind: fc.constant('revoke' as const) }) },
-    { weight: 1, arbitrary: fc.record({ at, kind: fc.constant('grant' as const) }) },
-    {
-      weight: 1,
-      arbitrary: fc.record({ at, kind: fc.constant('pause' as const), ms: fc.constantFrom(1, 700, 60_000) }),
-    },
+const steps = (overlapMs: number): fc.Arbitrary<Step> =>
+  fc.oneof(
+    step(6, 'create', { n: few }),
+    step(7, 'update', { where }),
+    step(8, 'delete', { where }),
+    step(4, 'touch', { where }),
+    step(2, 'flash', { n: few }),
+    step(overlapMs > 0 ? 3 : 0, 'late', { n: few, lagMs: from(1, Math.max(1, overlapMs - 1)) }),
+    step(3, 'restore', { n: few }),
+    step(overlapMs > 0 ? 1 : 0, 'undelete', { n: few }),
+    step(1, 'shuffle', { on: fc.boolean() }),
+    step(1, 'revoke', {}),
+    step(1, 'grant', {}),
+    step(1, 'pause', { ms: fc.constantFrom(1, 700, 60_000) }),
   )
-}
 
 /** Between two responses, something is deleted and something comes late: the totals agree. */
 export const exchange = (overlapMs: number): fc.Arbitrary<Step[]> =>
@@ -120,7 +121,7 @@ export const exchange = (overlapMs: number): fc.Arbitrary<Step[]> =>
     ])
 
 const death: fc.Arbitrary<Death> = fc.record({
-  at: fc.integer({ min: 1, max: 14 }),
+  at: from(1, 14),
   how: fc.constantFrom('unsent', 'unstored', 'signal'),
 })
 
@@ -136,7 +137,7 @@ const run = (overlapMs: number): fc.Arbitrary<ScriptRun> =>
         { maxLength: 8 },
       )
       .map((some) => some.flat()),
-    death: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: death }),
+    death: mostly(3, fc.constant(null), death),
   })
 
 /** Scenarios in every shape that the walk must survive; the first run of each is a first load. */
@@ -150,14 +151,8 @@ export const scripts: fc.Arbitrary<MotionScript> = fc.constantFrom(0, 5000, 300_
     shuffle: fc.boolean(),
     initial: fc.array(
       fc.record({
-        n: fc.oneof(
-          { weight: 3, arbitrary: fc.integer({ min: 1, max: 12 }) },
-          { weight: 1, arbitrary: fc.integer({ min: 13, max: 40 }) },
-        ),
-        tied: fc.oneof(
-          { weight: 3, arbitrary: fc.constant(false) },
-          { weight: 1, arbitrary: fc.constant(true) },
-        ),
+        n: mostly(3, from(1, 12), from(13, 40)),
+        tied: mostly(3, fc.constant(false), fc.constant(true)),
         gapMs: fc.constantFrom(0.001, 10, 1000, 3_600_000),
       }),
       { maxLength: 4 },
@@ -168,55 +163,26 @@ export const scripts: fc.Arbitrary<MotionScript> = fc.constantFrom(0, 5000, 300_
 
 const anywhere: fc.Arbitrary<Where> = fc.record({
   from: fc.constant('front'),
-  offset: fc.integer({ min: 0, max: 1500 }),
-  n: fc.integer({ min: 1, max: 3 }),
+  offset: from(0, 1500),
+  n: from(1, 3),
 })
-const early = fc.oneof(
-  { weight: 1, arbitrary: fc.constant(0) },
-  { weight: 9, arbitrary: fc.integer({ min: 1, max: 40 }) },
-)
+const early = fc.oneof({ weight: 1, arbitrary: fc.constant(0) }, { weight: 9, arbitrary: from(1, 40) })
 const hours = 3_600_000
 
 /** What no sync can find later, too: only a comparison. */
 const unseen: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ at: early, kind: fc.constant('update' as const), where: anywhere }) },
-  { weight: 4, arbitrary: fc.record({ at: early, kind: fc.constant('create' as const), n: few }) },
-  { weight: 5, arbitrary: fc.record({ at: early, kind: fc.constant('delete' as const), where: anywhere }) },
-  { weight: 1, arbitrary: fc.record({ at: early, kind: fc.constant('restore' as const), n: few }) },
-  { weight: 1, arbitrary: fc.record({ at: early, kind: fc.constant('bring back' as const), n: few }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      at: early,
-      kind: fc.constant('late' as const),
-      n: fc.constant(1),
-      lagMs: fc.integer({ min: 1, max: 80 * hours }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      at: early,
-      kind: fc.constant('backdate' as const),
-      where: anywhere,
-      share: fc.double({ min: 0, max: 1, noNaN: true }),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      at: early,
-      kind: fc.constant('hide' as const),
-      where: anywhere,
-      requests: fc.integer({ min: 1, max: 60 }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ at: early, kind: fc.constantFrom('revoke' as const, 'grant' as const) }),
-  },
+  step(12, 'update', { where: anywhere }, early),
+  step(8, 'create', { n: few }, early),
+  step(10, 'delete', { where: anywhere }, early),
+  step(2, 'restore', { n: few }, early),
+  step(2, 'bring back', { n: few }, early),
+  step(2, 'late', { n: fc.constant(1), lagMs: from(1, 80 * hours) }, early),
+  step(4, 'backdate', { where: anywhere, share: fc.double({ min: 0, max: 1, noNaN: true }) }, early),
+  step(8, 'hide', { where: anywhere, requests: from(1, 60) }, early),
+  step(1, 'revoke', {}, early),
+  step(1, 'grant', {}, early),
 )
-const lost = fc.record({ at: fc.constant(0), kind: fc.constant('lose' as const), where: anywhere })
+const lost = step(1, 'lose', { where: anywhere }, fc.constant(0)).arbitrary
 const undying = { death: null } as const
 
 /**
@@ -233,11 +199,8 @@ export const comparisons: fc.Arbitrary<MotionScript> = fc.record({
   seed: fc.nat(),
   initial: fc.array(
     fc.record({
-      n: fc.integer({ min: 100, max: 500 }),
-      tied: fc.oneof(
-        { weight: 4, arbitrary: fc.constant(false) },
-        { weight: 1, arbitrary: fc.constant(true) },
-      ),
+      n: from(100, 500),
+      tied: mostly(4, fc.constant(false), fc.constant(true)),
       gapMs: fc.constantFrom(0.001, 1000, 20_000, 120_000),
     }),
     { minLength: 2, maxLength: 5 },
