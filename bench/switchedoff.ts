@@ -5,15 +5,13 @@
 import type { Privacy } from '../src/engine/config/treatment.js'
 import { type Breakage, breaking } from '../test/support/mutants/breakage.js'
 
-const registry = breaking(() => import('../src/engine/model/registry.js'))
-const register = breaking(() => import('../src/engine/warehouse/register/register.js'))
-
+const registry = breaking('engine/model/registry')
 const preset: Privacy = { preset: 'pseudonymous', columns: {}, key: Buffer.alloc(32, 7), keyVersion: 1 }
 
 export const switchedOff: readonly { readonly name: string; readonly breakage: Breakage }[] = [
   {
     name: 'totals',
-    breakage: registry.function('model', (sound) => (...given) => {
+    breakage: registry.model((sound, ...given) => {
       const whole = sound(...given)
       const derived = new Set(whole.list.flatMap((one) => one.derived.map(({ table }) => table.name)))
       const list = whole.list.map((one) => ({ ...one, derived: [] }))
@@ -29,18 +27,17 @@ export const switchedOff: readonly { readonly name: string; readonly breakage: B
   {
     // The other way round, since it is off by default: the copy (B) hides personal columns.
     name: 'privacy',
-    breakage: registry.function(
-      'model',
-      (sound) => (resources, settings, features) => sound(resources, settings, features, preset),
+    breakage: registry.model((sound, resources, settings, features) =>
+      sound(resources, settings, features, preset),
     ),
   },
   {
     // The other way round, too: the copy (B) keeps the history of every resource.
     name: 'history',
-    breakage: registry.function('model', (sound) => (resources, settings = {}, ...more) => {
+    breakage: registry.model((sound, resources, settings = {}, ...more) => {
       const kept = Object.keys(resources).map((name) => [name, { ...settings[name], history: true }])
       return sound(resources, Object.fromEntries(kept), ...more)
     }),
   },
-  { name: 'register', breakage: register.function('keepsRegister', () => () => false) },
+  { name: 'register', breakage: breaking('engine/warehouse/register/register').keepsRegister(() => false) },
 ]

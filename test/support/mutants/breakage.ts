@@ -1,3 +1,8 @@
+import type { Modules } from '../../../dist/modules.js'
+
+/** `daily`: `npm test` plays it; `npm run test:long` plays all. Otherwise the only warehouse on which the test has to fail. */
+export type How = 'daily' | 'sqlite' | 'postgres'
+
 /**
  * A function of the program that is broken on purpose, identified by its file and its exported name: the compiler
  * notices if it is renamed, or if its parameters or result change. brokenproduct.ts makes a program from it.
@@ -7,56 +12,39 @@ export interface Breakage {
   readonly module: string
   /** An exported function; or a method or getter of an exported class, as `Class.member`. */
   readonly name: string
-  /** Its replacement. */
-  readonly broken: (sound: never) => unknown
+  /** Its replacement; it gets the sound function, bound, and what that was given. */
+  readonly broken: (sound: never, ...given: never[]) => unknown
+  readonly how: readonly How[]
 }
 
 type Callable = (...given: never[]) => unknown
-type FunctionOf<M> = { [K in keyof M]: M[K] extends Callable ? K : never }[keyof M] & string
-type ClassOf<M> = { [K in keyof M]: M[K] extends { prototype: object } ? K : never }[keyof M] & string
-type Instance<T> = T extends { prototype: infer I } ? I : never
-type MethodOf<I> = { [K in keyof I]: I[K] extends Callable ? K : never }[keyof I] & string
-type Called<I, F> = F extends (...given: infer G) => infer R ? (this: I, ...given: G) => R : never
+type Replacement<This, G extends unknown[], R> = (this: This, sound: (...given: G) => R, ...given: G) => R
+type Breaks<This, G extends unknown[], R> = (broken: Replacement<This, G, R>) => Breakage
 
-interface Breaking<M> {
-  function<K extends FunctionOf<M>>(name: K, broken: (sound: M[K]) => M[K]): Breakage
-  method<K extends ClassOf<M>, P extends MethodOf<Instance<M[K]>>>(
-    type: K,
-    name: P,
-    broken: (sound: Called<Instance<M[K]>, Instance<M[K]>[P]>) => Called<Instance<M[K]>, Instance<M[K]>[P]>,
-  ): Breakage
-  getter<K extends ClassOf<M>, P extends keyof Instance<M[K]> & string>(
-    type: K,
-    name: P,
-    broken: (
-      sound: (this: Instance<M[K]>) => Instance<M[K]>[P],
-    ) => (this: Instance<M[K]>) => Instance<M[K]>[P],
-  ): Breakage
+/** A method, or else a getter. */
+type Members<I> = {
+  readonly [K in keyof I]: I[K] extends (...given: infer G) => infer R ? Breaks<I, G, R> : Breaks<I, [], I[K]>
+}
+type Breakable<M> = {
+  readonly [K in keyof M]: M[K] extends (...given: infer G) => infer R
+    ? Breaks<void, G, R>
+    : M[K] extends { prototype: infer I }
+      ? Members<I>
+      : never
 }
 
-/** The path in `() => import('../../../src/…/file.js')`, from the root; vite resolves it before. */
-function moduleIn(load: () => unknown): string {
-  const [, path] = /.*\/((?:src|schema)\/[^"']*)\.[jt]s["']/.exec(String(load)) ?? []
-  if (path === undefined) throw new Error(`Expected a function that imports a module, found ${load}`)
-  return `${path}.ts`
-}
-
-/** `load` names the module, so that the compiler knows its functions; it is never called. */
-export function breaking<M extends object>(load: () => Promise<M>): Breaking<M> {
-  const module = moduleIn(load)
-  return {
-    function: (name, broken) => ({ module, name, broken: broken as Breakage['broken'] }),
-    method: (type, name, broken) => ({
-      module,
-      name: `${type}.${name}`,
-      broken: broken as Breakage['broken'],
-    }),
-    getter: (type, name, broken) => ({
-      module,
-      name: `${type}.${name}`,
-      broken: broken as Breakage['broken'],
-    }),
-  }
+/** `breaking('engine/list/books').Book.needsZone(() => true)`: the file's path without `src/`, and what stands in for what. */
+export function breaking<File extends keyof Modules>(
+  file: File,
+  ...how: readonly How[]
+): Breakable<Modules[File]> {
+  const module = `${file.startsWith('schema/') ? '' : 'src/'}${file}.ts`
+  const named = (name: string): unknown =>
+    new Proxy(() => {}, {
+      get: (_, member) => named(`${name}.${String(member)}`),
+      apply: (_, _this, [broken]): Breakage => ({ module, name, broken, how }),
+    })
+  return new Proxy({}, { get: (_, name) => named(String(name)) }) as Breakable<Modules[File]>
 }
 
 /**
@@ -83,11 +71,10 @@ interface Place {
 
 /** The broken function while its breakage is on, and otherwise the sound one. Files of brokenproduct.ts call it. */
 export function switched<F>(sound: F, { at, isAlone, breakage }: Place): F {
-  let instead: Callable | undefined
   return function (this: unknown, ...given: never[]): unknown {
-    if (!(chosen === undefined ? isAlone : chosen === at)) return (sound as Callable).apply(this, given)
-    instead ??= breakage().broken(sound as never) as Callable
-    return instead.apply(this, given)
+    const isOn = chosen === undefined ? isAlone : chosen === at
+    if (!isOn) return (sound as Callable).apply(this, given)
+    return breakage().broken.call(this, (sound as Callable).bind(this) as never, ...given)
   } as F
 }
 

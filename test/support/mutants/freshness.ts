@@ -2,34 +2,29 @@
 import { breaking } from './breakage.js'
 import { mutants } from './promise.js'
 
-const freshnessFile = breaking(() => import('../../../src/engine/run/freshness.js'))
-const quietlists = breaking(() => import('../../../src/features/health/quietlists.js'))
-const pollranking = breaking(() => import('../../../src/features/targets/pollranking.js'))
-
-export const freshness = mutants([
-  [
-    "a tenant's own target comes before its resource's",
-    "ranks its lists by the resource's target",
-    pollranking.function('targetIn', () => (list, targetOf) => targetOf(list.resource)),
-    "test/features/targets/owntargets.test.ts: a tenant's own target comes before the resource's",
-  ],
-  [
-    'a weekend makes no list quiet',
-    'calls a list quiet as soon as 40 records should have come',
-    quietlists.function('quietAfter', (sound) => (usual) => sound(usual) && (24 * 40) / usual),
-    'test/features/status/quietlists.test.ts: calls at most one list in a hundred quiet',
-  ],
-  [
-    'only polls that were complete make a list quiet',
-    'counts polls that failed',
-    freshnessFile.method(
-      'Freshness',
-      'polled',
-      (sound) =>
-        function (at, outcome) {
-          return sound.call(this, at, { ...outcome, verdict: 'proven' })
-        },
-    ),
-    'test/engine/run/polls.test.ts: complete polls that find nothing count',
-  ],
-])
+export const freshness = mutants({
+  "a tenant's own target comes before its resource's": {
+    "test/features/targets/owntargets.test.ts: a tenant's own target comes before the resource's": {
+      "ranks its lists by the resource's target": () =>
+        breaking('features/targets/pollranking').targetIn((_sound, list, targetOf) =>
+          targetOf(list.resource),
+        ),
+    },
+  },
+  'a weekend makes no list quiet': {
+    'test/features/status/quietlists.test.ts: calls at most one list in a hundred quiet': {
+      'calls a list quiet as soon as 40 records should have come': () =>
+        breaking('features/health/quietlists').quietAfter(
+          (sound, usual) => sound(usual) && (24 * 40) / usual,
+        ),
+    },
+  },
+  'only polls that were complete make a list quiet': {
+    'test/engine/run/polls.test.ts: complete polls that find nothing count': {
+      'counts polls that failed': () =>
+        breaking('engine/run/freshness').Freshness.polled((sound, at, outcome) =>
+          sound(at, { ...outcome, verdict: 'proven' }),
+        ),
+    },
+  },
+})

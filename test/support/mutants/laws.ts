@@ -21,12 +21,12 @@ export interface LawMutant {
   readonly says: RegExp
 }
 
-const Book = breaking(() => import('../../../src/engine/list/books.js'))
 /** The counts of a book that closes, with the same records seen. */
 const closed = ({ distinct }: Balance): Counted => ({
   balance: { first: distinct, last: distinct, distinct, entered: 0, fallen: 0 },
   ...{ isDoubtful: false, hasVanished: false, isLate: false, hasTies: false },
 })
+
 const misled = /^Error: (Wrong |Lost|Still not done|Record \d+ (was rolled back|is there))/
 
 /** Later than every request. */
@@ -34,15 +34,10 @@ const forever = '~'
 
 /** Takes each stored version for a different one. */
 const storedAs = (taken: (version: Version) => Version): Breakage =>
-  breaking(() => import('../../../src/engine/warehouse/session.js')).method(
-    'SharedSession',
-    'versions',
-    (sound) =>
-      async function (...given) {
-        const versions = await sound.apply(this, given)
-        return new Map([...versions].map(([id, version]) => [id, taken(version)]))
-      },
-  )
+  breaking('engine/warehouse/session').SharedSession.versions(async (sound, ...given) => {
+    const versions = await sound(...given)
+    return new Map([...versions].map(([id, version]) => [id, taken(version)]))
+  })
 
 const replay = { law: '1 Replay', played: 'order', cases: 'replay', says: /Law 1/ }
 const order = { law: '2 Order', played: 'order', cases: 'order', says: /Law 2/ }
@@ -54,224 +49,136 @@ const unknown = { law: '7 Drift', played: 'drift', cases: 'any', says: /Law 7/ }
 const cost = { law: '8 Cost', played: 'cost', cases: 'any', says: /Law 8/ }
 const honest = { law: '9 Books', played: 'motion', cases: 'any', says: misled }
 
+const pinned = (
+  law: Pick<LawMutant, 'law' | 'played' | 'cases' | 'says'>,
+  pin: string,
+  broken: string,
+  breaks: () => Breakage,
+): LawMutant => ({ ...law, pin, broken, breakage: breaks() })
+
 export const laws: readonly LawMutant[] = [
-  {
-    ...replay,
-    broken: 'enters the whole page in the register each time it is applied',
-    breakage: breaking(() => import('../../../src/engine/warehouse/register/register.js')).function(
-      'enterRows',
-      (sound) => (db, key, row, rows) => {
+  pinned(
+    replay,
+    'register-entered-twice',
+    'enters the whole page in the register each time it is applied',
+    () =>
+      breaking('engine/warehouse/register/register').enterRows((sound, db, key, row, rows) => {
         const { page } = key as unknown as { page?: { records: NonNullable<typeof rows.came> } }
         return sound(db, key, row, page ? { ...rows, came: page.records } : rows)
-      },
-    ),
-    pin: 'register-entered-twice',
-  },
-  {
-    ...order,
-    broken: 'lets an earlier request win if two versions have the same updated_at',
-    breakage: storedAs((version) => ({ ...version, syncedAt: '' })),
-    pin: 'ties-without-a-guard',
-  },
-  {
-    ...crash,
-    broken: 'commits the progress of a page before its rows',
-    breakage: breaking(() => import('../../../src/engine/warehouse/warehouse.js')).method(
-      'Warehouse',
-      'apply',
-      (sound) =>
-        async function (batch) {
-          await this.write(batch.statements)
-          return sound.call(this, { ...batch, statements: [] })
-        },
-    ),
-    pin: 'progress-before-rows',
-  },
-  {
-    ...dialects,
-    broken: 'keeps, on SQLite, the children that a new version lacks',
-    breakage: breaking(() => import('../../../src/engine/warehouse/sqlite/session.js')).method(
-      'SqliteSession',
-      'prune',
-      () => async () => 0,
-    ),
-    pin: 'children-kept-on-sqlite',
-  },
-  {
-    ...watermark,
-    broken: 'moves the watermark with the first page',
-    breakage: breaking(() => import('../../../src/engine/run/walkstore.js')).function(
-      'pageStatements',
-      (sound) => (walk, commit, memory) => {
-        const { progress, outcome } = commit
-        if (outcome || !progress) return sound(walk, commit, memory)
-        const { db } = walk.cursor.warehouse
-        const { tenantId, resource } = walk.cursor.key
-        const early = db
-          .insertInto('sync_cursors')
-          .values({ tenant_id: tenantId, resource, watermark: progress.ceiling })
-          .onConflict((c) =>
-            c.columns(['tenant_id', 'resource']).doUpdateSet({ watermark: progress.ceiling }),
-          )
-        return [...sound(walk, commit, memory), early.compile()]
-      },
-    ),
-    pin: 'watermark-with-the-first-page',
-  },
-  {
-    ...motion,
-    cases: 'deletesBehind',
-    broken: "doesn't notice that the total decreased, so the walk doesn't step back",
-    breakage: breaking(() => import('../../../src/engine/list/count.js')).function('fallen', () => () => 0),
-    pin: 'no-stepping-back',
-  },
-  {
-    ...motion,
-    cases: 'tiedBehind',
-    broken: 'takes the newest record of all responses as the watermark, not that of the first',
-    breakage: breaking(() => import('../../../src/engine/list/evidence.js')).function(
-      'judgeReading',
-      (sound) =>
-        (reading, ...rest) => {
-          const outcome = sound(reading, ...rest)
-          return { ...outcome, ceiling: reading.walk.newest || outcome.ceiling }
-        },
-    ),
-    pin: 'watermark-of-the-last-response',
-  },
-  {
-    ...motion,
-    broken: 'starts walks at the watermark, without the overlap',
-    breakage: breaking(() => import('../../../src/engine/run/resumecursor.js')).function(
-      'floorOf',
-      (sound) => (from) => sound(from, 0),
-    ),
-    pin: 'no-overlap',
-  },
-  {
-    ...motion,
-    broken: 'never overwrites an equal version',
-    breakage: storedAs((version) => ({ ...version, syncedAt: forever })),
-    pin: 'equal-version-kept',
-  },
-  {
-    ...motion,
-    cases: 'shuffledTies',
-    broken: "doesn't read again what ties hide",
-    breakage: Book.getter('Book', 'isShort', () => () => false),
-    pin: 'ties-not-read-again',
-  },
-  {
-    ...motion,
-    broken: "doesn't read a list without a count often enough for what ties hide",
-    breakage: breaking(() => import('../../../src/engine/list/walkstate.js')).function(
-      'mayReadOn',
-      () => () => false,
-    ),
-    pin: 'no-count-and-ties',
-  },
-  {
-    ...motion,
-    cases: 'comparisons',
-    broken: 'takes what a list lacks for deleted, without asking for it by id',
-    breakage: breaking(() => import('../../../src/engine/run/confirm.js')).method(
-      'Confirmation',
-      'ask',
-      () => async (candidates) => ({
+      }),
+  ),
+  pinned(
+    order,
+    'ties-without-a-guard',
+    'lets an earlier request win if two versions have the same updated_at',
+    () => storedAs((version) => ({ ...version, syncedAt: '' })),
+  ),
+  pinned(crash, 'progress-before-rows', 'commits the progress of a page before its rows', () =>
+    breaking('engine/warehouse/warehouse').Warehouse.apply(async function (sound, batch) {
+      await this.write(batch.statements)
+      return sound({ ...batch, statements: [] })
+    }),
+  ),
+  pinned(dialects, 'children-kept-on-sqlite', 'keeps, on SQLite, the children that a new version lacks', () =>
+    breaking('engine/warehouse/sqlite/session').SqliteSession.prune(async () => 0),
+  ),
+  pinned(watermark, 'watermark-with-the-first-page', 'moves the watermark with the first page', () =>
+    breaking('engine/run/walkstore').pageStatements((sound, walk, commit, memory) => {
+      const { progress, outcome } = commit
+      if (outcome || !progress) return sound(walk, commit, memory)
+      const { db } = walk.cursor.warehouse
+      const { tenantId, resource } = walk.cursor.key
+      const early = db
+        .insertInto('sync_cursors')
+        .values({ tenant_id: tenantId, resource, watermark: progress.ceiling })
+        .onConflict((c) => c.columns(['tenant_id', 'resource']).doUpdateSet({ watermark: progress.ceiling }))
+      return [...sound(walk, commit, memory), early.compile()]
+    }),
+  ),
+  pinned(
+    { ...motion, cases: 'deletesBehind' },
+    'no-stepping-back',
+    "doesn't notice that the total decreased, so the walk doesn't step back",
+    () => breaking('engine/list/count').fallen(() => 0),
+  ),
+  pinned(
+    { ...motion, cases: 'tiedBehind' },
+    'watermark-of-the-last-response',
+    'takes the newest record of all responses as the watermark, not that of the first',
+    () =>
+      breaking('engine/list/evidence').judgeReading((sound, reading, ...rest) => {
+        const outcome = sound(reading, ...rest)
+        return { ...outcome, ceiling: reading.walk.newest || outcome.ceiling }
+      }),
+  ),
+  pinned(motion, 'no-overlap', 'starts walks at the watermark, without the overlap', () =>
+    breaking('engine/run/resumecursor').floorOf((sound, from) => sound(from, 0)),
+  ),
+  pinned(motion, 'equal-version-kept', 'never overwrites an equal version', () =>
+    storedAs((version) => ({ ...version, syncedAt: forever })),
+  ),
+  pinned(
+    { ...motion, cases: 'shuffledTies' },
+    'ties-not-read-again',
+    "doesn't read again what ties hide",
+    () => breaking('engine/list/books').Book.isShort(() => false),
+  ),
+  pinned(
+    motion,
+    'no-count-and-ties',
+    "doesn't read a list without a count often enough for what ties hide",
+    () => breaking('engine/list/walkstate').mayReadOn(() => false),
+  ),
+  pinned(
+    { ...motion, cases: 'comparisons' },
+    'deletions-not-asked-for',
+    'takes what a list lacks for deleted, without asking for it by id',
+    () =>
+      breaking('engine/run/confirm').Confirmation.ask(async (_sound, candidates) => ({
         gone: candidates.map((one) => ({ ...one, askedAt: fromMicros(BigInt(Date.now()) * 1000n) })),
         moved: [],
+      })),
+  ),
+  pinned(unknown, 'drift-reported-twice', 'reports again what was already reported', () =>
+    breaking('engine/warehouse/drift').writeDrift(async (sound, db, session, stamps, entries) => {
+      await sound(db, session, stamps, entries)
+      return [...entries]
+    }),
+  ),
+  pinned(cost, 'whole-list-each-run', 'reads the whole list in each run', () =>
+    breaking('engine/list/memory').isSearchDue(async () => true),
+  ),
+  pinned(honest, 'books-not-closed', "trusts books that aren't closed", () =>
+    breaking('engine/list/books').Book.counted(function () {
+      return closed(this.balance())
+    }),
+  ),
+  pinned(
+    honest,
+    'books-closed-at-least',
+    'closes the books if at least as many records were seen as exist',
+    () =>
+      breaking('engine/list/books').Book.counted(function (sound) {
+        const balance = this.balance()
+        return balance.distinct >= balance.last ? closed(balance) : sound()
       }),
-    ),
-    pin: 'deletions-not-asked-for',
-  },
-  {
-    ...unknown,
-    broken: 'reports again what was already reported',
-    breakage: breaking(() => import('../../../src/engine/warehouse/drift.js')).function(
-      'writeDrift',
-      (sound) => async (db, session, stamps, entries) => {
-        await sound(db, session, stamps, entries)
-        return [...entries]
-      },
-    ),
-    pin: 'drift-reported-twice',
-  },
-  {
-    ...cost,
-    broken: 'reads the whole list in each run',
-    breakage: breaking(() => import('../../../src/engine/list/memory.js')).function(
-      'isSearchDue',
-      () => async () => true,
-    ),
-    pin: 'whole-list-each-run',
-  },
-  {
-    ...honest,
-    broken: "trusts books that aren't closed",
-    breakage: Book.getter(
-      'Book',
-      'counted',
-      () =>
-        function () {
-          return closed(this.balance())
-        },
-    ),
-    pin: 'books-not-closed',
-  },
-  {
-    ...honest,
-    broken: 'closes the books if at least as many records were seen as exist',
-    breakage: Book.getter(
-      'Book',
-      'counted',
-      (sound) =>
-        function () {
-          const balance = this.balance()
-          return balance.distinct >= balance.last ? closed(balance) : sound.call(this)
-        },
-    ),
-    pin: 'books-closed-at-least',
-  },
-  {
-    ...honest,
-    broken: 'ignores ties that two responses share',
-    breakage: breaking(() => import('../../../src/engine/list/ties.js')).method(
-      'TieWatch',
-      'follow',
-      () => () => {},
-    ),
-    pin: 'ties-unnoticed',
-  },
-  {
-    ...honest,
-    cases: 'exchanges',
-    broken: 'ignores that records may come late',
-    breakage: breaking(() => import('../../../src/engine/run/resumecursor.js')).function(
-      'walkPlan',
-      (sound) =>
-        (...given) => {
-          const { nextFloor: _, ...blind } = sound(...given)
-          return blind
-        },
-    ),
-    pin: 'late-unthought-of',
-  },
-  {
-    ...honest,
-    cases: 'exchanges',
-    broken: "doesn't read the late zone again",
-    breakage: Book.getter('Book', 'needsZone', () => () => false),
-    pin: 'zone-not-read-again',
-  },
-  {
-    ...honest,
-    cases: 'wideZone',
-    broken: 'treats the part behind the late zone as complete',
-    breakage: breaking(() => import('../../../src/engine/list/olderpart.js')).getter(
-      'OlderPart',
-      'isWhole',
-      () => () => true,
-    ),
-    pin: 'older-part-whole',
-  },
+  ),
+  pinned(honest, 'ties-unnoticed', 'ignores ties that two responses share', () =>
+    breaking('engine/list/ties').TieWatch.follow(() => {}),
+  ),
+  pinned({ ...honest, cases: 'exchanges' }, 'late-unthought-of', 'ignores that records may come late', () =>
+    breaking('engine/run/resumecursor').walkPlan((sound, ...given) => {
+      const { nextFloor: _, ...blind } = sound(...given)
+      return blind
+    }),
+  ),
+  pinned({ ...honest, cases: 'exchanges' }, 'zone-not-read-again', "doesn't read the late zone again", () =>
+    breaking('engine/list/books').Book.needsZone(() => false),
+  ),
+  pinned(
+    { ...honest, cases: 'wideZone' },
+    'older-part-whole',
+    'treats the part behind the late zone as complete',
+    () => breaking('engine/list/olderpart').OlderPart.isWhole(() => true),
+  ),
 ]

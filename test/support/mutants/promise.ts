@@ -17,27 +17,18 @@ export interface Promised {
   readonly isDaily: boolean
 }
 
-/** `shownBy`: `file: a part of the test's name`. */
-type Row = readonly [
-  promise: string,
-  broken: string,
-  breakage: Breakage,
-  shownBy: string,
-  ...('sqlite' | 'postgres' | 'daily')[],
-]
+/** By promise, then by the test that shows it, as `file: a part of its name`: what a broken program does, and what breaks it. */
+type Table = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, () => Breakage>>>>>>
 
-export const mutants = (rows: readonly Row[]): readonly Promised[] =>
-  rows.map(([promise, broken, breakage, shownBy, ...how]) => {
-    const end = shownBy.indexOf(': ')
-    const on = how.find((one) => one !== 'daily')
-    const isDaily = how.includes('daily')
-    return {
-      promise,
-      broken,
-      breakage,
-      test: shownBy.slice(0, end),
-      name: shownBy.slice(end + 2),
-      on,
-      isDaily,
-    }
-  })
+export const mutants = (table: Table): readonly Promised[] =>
+  Object.entries(table).flatMap(([promise, tests]) =>
+    Object.entries(tests).flatMap(([shownBy, does]) => {
+      const [test = '', name = ''] = shownBy.split(/: (.*)/s)
+      return Object.entries(does).map(([broken, breaks]) => {
+        const breakage = breaks()
+        const on = breakage.how.find((one) => one !== 'daily')
+        const isDaily = breakage.how.includes('daily')
+        return { promise, broken, breakage, test, name, on, isDaily }
+      })
+    }),
+  )

@@ -16,12 +16,18 @@ export interface YearMutant {
 
 const lost = /a whole sync of .* left record/
 
+const mutant = (
+  broken: string,
+  played: Pick<YearMutant, 'from' | 'days' | 'says'>,
+  breaks: () => Breakage,
+): YearMutant => ({ ...played, broken, breakage: breaks() })
+
 export const yearMutants: readonly YearMutant[] = [
-  {
-    broken: 'loses a record between the page and its row',
-    breakage: breaking(() => import('../../../src/engine/model/flatten/flatten.js')).function(
-      'compileFlatten',
-      (sound) => (resource, options) => {
+  mutant(
+    'loses a record between the page and its row',
+    { from: 0, days: 1, says: /a whole sync of notes .* left record/ },
+    () =>
+      breaking('engine/model/flatten/flatten').compileFlatten((sound, resource, options) => {
         const flat = sound(resource, options)
         return (...given) => {
           const page = flat(...given)
@@ -32,17 +38,13 @@ export const yearMutants: readonly YearMutant[] = [
             ),
           }
         }
-      },
-    ),
-    from: 0,
-    days: 1,
-    says: /a whole sync of notes .* left record/,
-  },
-  {
-    broken: 'moves the watermark with each page, and forgets a killed walk',
-    breakage: breaking(() => import('../../../src/engine/run/walkstore.js')).function(
-      'pageStatements',
-      (sound) => (walk, commit, memory) => {
+      }),
+  ),
+  mutant(
+    'moves the watermark with each page, and forgets a killed walk',
+    { from: 9, days: 1, says: /a whole sync of notes .* left record/ },
+    () =>
+      breaking('engine/run/walkstore').pageStatements((sound, walk, commit, memory) => {
         const { progress, outcome } = commit
         if (outcome || !progress) return sound(walk, commit, memory)
         const moved = walk.cursor.warehouse.db
@@ -51,51 +53,31 @@ export const yearMutants: readonly YearMutant[] = [
           .where('tenant_id', '=', walk.cursor.tenantId)
           .where('resource', '=', walk.cursor.resource.name)
         return [...sound(walk, commit, memory), moved.compile()]
-      },
-    ),
-    from: 9,
-    days: 1,
-    says: /a whole sync of notes .* left record/,
-  },
-  {
-    broken: 'starts walks at the watermark, without the overlap',
-    breakage: breaking(() => import('../../../src/engine/run/resumecursor.js')).function(
-      'floorOf',
-      (sound) => (watermark) => sound(watermark, 0),
-    ),
-    from: 0,
-    days: 2,
-    says: lost,
-  },
-  {
-    broken: 'reports deletions, but marks nothing',
-    breakage: breaking(() => import('../../../src/engine/run/tombstone.js')).function(
-      'markDeleted',
-      () => async (_warehouse, _task, gone) => [...gone],
-    ),
-    from: 0,
-    days: 2,
-    says: /a whole reconcile of .* left record/,
-  },
-  {
-    broken: 'reports ok for a run with skipped cursors',
-    breakage: breaking(() => import('../../../src/engine/run/runend.js')).function(
-      'reportOf',
-      (sound) =>
-        (...given) => ({ ...sound(...given), status: 'ok' }),
-    ),
-    from: 4,
-    days: 1,
-    says: /less than whole, and not said/,
-  },
-  {
-    broken: 'continues at an address that nobody has adopted',
-    breakage: breaking(() => import('../../../src/engine/warehouse/sourceidentity.js')).function(
-      'checkSourceIdentity',
-      (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
-    ),
-    from: 20,
-    days: 1,
-    says: /an address that nobody has adopted/,
-  },
+      }),
+  ),
+  mutant('starts walks at the watermark, without the overlap', { from: 0, days: 2, says: lost }, () =>
+    breaking('engine/run/resumecursor').floorOf((sound, watermark) => sound(watermark, 0)),
+  ),
+  mutant(
+    'reports deletions, but marks nothing',
+    { from: 0, days: 2, says: /a whole reconcile of .* left record/ },
+    () => breaking('engine/run/tombstone').markDeleted(async (_sound, _warehouse, _task, gone) => [...gone]),
+  ),
+  mutant(
+    'reports ok for a run with skipped cursors',
+    { from: 4, days: 1, says: /less than whole, and not said/ },
+    () =>
+      breaking('engine/run/runend').reportOf((sound, ...given) => ({
+        ...sound(...given),
+        status: 'ok',
+      })),
+  ),
+  mutant(
+    'continues at an address that nobody has adopted',
+    { from: 20, days: 1, says: /an address that nobody has adopted/ },
+    () =>
+      breaking('engine/warehouse/sourceidentity').checkSourceIdentity((sound, warehouse, asked) =>
+        sound(warehouse, asked).catch(() => undefined),
+      ),
+  ),
 ]
