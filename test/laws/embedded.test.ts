@@ -3,14 +3,13 @@
  * records, too. The database's guard decides between them. No load fails for it, and none needs a second attempt.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources as declared } from '../../schema/index.js'
 import { model } from '../../src/engine/model/registry.js'
 import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import { known, sync } from '../support/harness/runs.js'
 import { sized } from '../support/harness/size.js'
-import { bothWarehouses, open, rowsOf, type Session, Warehouse } from '../support/harness/warehouse.js'
+import { bothWarehouses, open, rowsOf, type Session, typed, Warehouse } from '../support/harness/warehouse.js'
 import { randomFrom } from '../support/world/random.js'
 import { sessionOf, wipe } from '../support/world/through.js'
 
@@ -80,9 +79,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const plant =
       kind.name === 'sqlite'
         ? 'create trigger troubled before insert on integrator_tags when new.id = 5 begin select raise(ignore); end'
-        : `create function shopsync.troubled() returns trigger language plpgsql as $$ begin return null; end $$;
-           create trigger troubled before insert on shopsync.integrator_tags for each row when (new.id = 5) execute function shopsync.troubled()`
-    await sql.raw(plant).execute(warehouse.db)
+        : `create function troubled() returns trigger language plpgsql as $$ begin return null; end $$;
+           create trigger troubled before insert on integrator_tags for each row when (new.id = 5) execute function troubled()`
+    await typed(warehouse, plant)
     const { cursors } = await sync(sandbox, slow(warehouse, Math.random), { resources })
     for (const { error } of cursors)
       expect(error).toMatch(/left out 1 row of integrator_tags.*trigger troubled/)

@@ -293,48 +293,52 @@ describe.each(bothWarehouses())('$name', (kind) => {
     for (const each of [reader, warehouse, sandbox]) await each.close()
   })
 
-  it('a copy that is continued beside rings, whose walks end in another order than they began, ends equal to the warehouse', async () => {
-    const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 4, seed: 7 })
-    const address = await kind.viewed()
-    const config = configure(sandbox, address, ['notes', 'repair_orders'])
-    await run(config, 'sync')
-    const warehouse = await reopen(address)
-    await (await EventBench.open(sandbox, warehouse)).inbox.close()
-    const reader = await CopyReader.open(address, ['notes', 'repair_orders'])
-    await reader.poll()
-    for (const tenant of sandbox.tenantIds) {
-      const [note = 0] = sandbox.store.ids(tenant, 'notes')
-      sandbox.store.change(tenant, 'notes', note, { description: 'rung' })
-      const [order = 0] = sandbox.store.ids(tenant, 'repair_orders')
-      sandbox.store.change(tenant, 'repair_orders', order, { services: [] })
-    }
-    // The first request is answered, because others wait for it. Then one tenant's walk ends after the other's.
-    let isFirst = true
-    let held: number | undefined
-    let isHeld = true
-    sandbox.onRequest(async ({ tenant, resource }) => {
-      const passes = isFirst || resource !== 'notes'
-      isFirst = false
-      if (passes) return
-      held ??= tenant ?? undefined
-      while (isHeld && tenant === held) await sleep(10)
-    })
-    const ringing = run(config, 'events', 'ring')
-    const rung = async (): Promise<string[]> =>
-      (await rowsOf(warehouse, 'notes')).flatMap(({ description, _synced_at }) =>
-        description === 'rung' ? [String(_synced_at)] : [],
-      )
-    while ((await rung()).length === 0) await sleep(20)
-    const [stored = ''] = await rung()
-    expect((await changesThrough(warehouse)) <= stored).toBe(true)
-    await reader.poll()
-    isHeld = false
-    await ringing
-    await reader.poll()
-    expect(await rung()).toHaveLength(2)
-    expect(await reader.differences()).toEqual({})
-    for (const each of [reader, warehouse]) await each.close()
-  })
+  // Which walk ends first is decided above the database.
+  it.runIf(warehouses().includes(kind))(
+    'a copy that is continued beside rings, whose walks end in another order than they began, ends equal to the warehouse',
+    async () => {
+      const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 4, seed: 7 })
+      const address = await kind.viewed()
+      const config = configure(sandbox, address, ['notes', 'repair_orders'])
+      await run(config, 'sync')
+      const warehouse = await reopen(address)
+      await (await EventBench.open(sandbox, warehouse)).inbox.close()
+      const reader = await CopyReader.open(address, ['notes', 'repair_orders'])
+      await reader.poll()
+      for (const tenant of sandbox.tenantIds) {
+        const [note = 0] = sandbox.store.ids(tenant, 'notes')
+        sandbox.store.change(tenant, 'notes', note, { description: 'rung' })
+        const [order = 0] = sandbox.store.ids(tenant, 'repair_orders')
+        sandbox.store.change(tenant, 'repair_orders', order, { services: [] })
+      }
+      // The first request is answered, because others wait for it. Then one tenant's walk ends after the other's.
+      let isFirst = true
+      let held: number | undefined
+      let isHeld = true
+      sandbox.onRequest(async ({ tenant, resource }) => {
+        const passes = isFirst || resource !== 'notes'
+        isFirst = false
+        if (passes) return
+        held ??= tenant ?? undefined
+        while (isHeld && tenant === held) await sleep(10)
+      })
+      const ringing = run(config, 'events', 'ring')
+      const rung = async (): Promise<string[]> =>
+        (await rowsOf(warehouse, 'notes')).flatMap(({ description, _synced_at }) =>
+          description === 'rung' ? [String(_synced_at)] : [],
+        )
+      while ((await rung()).length === 0) await sleep(20)
+      const [stored = ''] = await rung()
+      expect((await changesThrough(warehouse)) <= stored).toBe(true)
+      await reader.poll()
+      isHeld = false
+      await ringing
+      await reader.poll()
+      expect(await rung()).toHaveLength(2)
+      expect(await reader.differences()).toEqual({})
+      for (const each of [reader, warehouse]) await each.close()
+    },
+  )
 
   it('while it holds the lease, work without requests counts as under way', async () => {
     const warehouse = await open(kind)

@@ -2,7 +2,6 @@
  * A table contains what its watermark claims. What was dropped is created and filled again by the next run, with a walk
  * of the whole list, even if the walk is killed. What the program has learned is filled from `_extra`.
  */
-import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { type Shape, scalars, text } from '../../../schema/resource.js'
@@ -10,7 +9,6 @@ import { Skip } from '../../../src/engine/base/errors.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import { template } from '../../../src/sandbox/index.js'
 import { model } from '../../support/harness/model.js'
-import type { Address } from '../../support/harness/place.js'
 import { type CursorReport, type RunReport, type Source, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { someOf } from '../../support/harness/size.js'
@@ -21,6 +19,7 @@ import {
   migrate,
   reopen,
   rowsOf,
+  typed,
   type Warehouse,
   warehouses,
 } from '../../support/harness/warehouse.js'
@@ -49,16 +48,6 @@ const of = (report: RunReport, resource: string): CursorReport[] =>
   report.cursors.filter((cursor) => cursor.resource === resource)
 const requests = (report: RunReport, resource: string): number[] =>
   of(report, resource).map((cursor) => cursor.requests)
-
-/** The warehouse's schema is the search path of the statement. */
-async function execute({ db }: Warehouse, { url, schema }: Address, statement: string): Promise<void> {
-  await db.connection().execute(async (connection) => {
-    const isPostgres = !url.startsWith('sqlite:')
-    if (isPostgres) await sql`set search_path to ${sql.id(schema)}`.execute(connection)
-    await sql.raw(statement).execute(connection)
-    if (isPostgres) await sql`reset search_path`.execute(connection)
-  })
-}
 
 const { customers: declared } = resources
 /** The model of a later version of the program, which declares more fields of customers. */
@@ -104,8 +93,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it.each(warehouses().includes(kind) ? dropped : someOf(3, dropped))(
     '%s that was dropped is filled by the next run, and the run after it is idle',
     async (_what, resource, bringing, drop) => {
-      const { address, warehouse, wanted } = usual
-      await execute(warehouse, address, drop)
+      const { warehouse, wanted } = usual
+      await typed(warehouse, drop)
       await migrate(warehouse)
       // All lists that may contain its rows are read whole, and no rows are reported missing in a table that was
       // created empty.
@@ -125,9 +114,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
   )
 
   it('cursors that have lost nothing are not read again, and an index comes back', async () => {
-    const { address, warehouse } = usual
-    await execute(warehouse, address, 'drop table customer_phones')
-    await execute(warehouse, address, 'drop index notes_by_updated_at')
+    const { warehouse } = usual
+    await typed(warehouse, 'drop table customer_phones')
+    await typed(warehouse, 'drop index notes_by_updated_at')
     expect((await migrate(warehouse)).map(({ what }) => what)).toEqual([
       'create table',
       'create index on tenant_id, updated_at',
@@ -139,7 +128,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('for the ids of nested items, only a list that has shown one is read whole', async () => {
-    const { address, warehouse } = await begin()
+    const { warehouse } = await begin()
     const [{ tenant_id } = { tenant_id: 0 }] = await rowsOf(warehouse, 'sync_cursors')
     const shown = {
       tenant_id,
@@ -164,8 +153,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
             .values(shown as never)
             .compile(),
         ])
-      await execute(warehouse, address, 'drop index repair_order_payments_by_id')
-      await execute(warehouse, address, 'alter table repair_order_payments drop column id')
+      await typed(warehouse, 'drop index repair_order_payments_by_id')
+      await typed(warehouse, 'alter table repair_order_payments drop column id')
       await migrate(warehouse)
       expect((await demands(warehouse)).map((cursor) => [cursor.tenant_id, cursor.resource])).toEqual(
         isShown ? [[tenant_id, 'repair_orders']] : [],
@@ -175,8 +164,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   test('an interrupted refill walk continues in the next run, whatever that is asked to do', async () => {
-    const { address, warehouse, wanted } = await begin()
-    await execute(warehouse, address, 'drop table customer_phones')
+    const { warehouse, wanted } = await begin()
+    await typed(warehouse, 'drop table customer_phones')
     await migrate(warehouse)
     sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
     expect(of(await run(warehouse), 'customers').map(({ status }) => status)).toEqual(['failed', 'failed'])
@@ -202,7 +191,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
     await run(warehouse)
     sandbox.script([])
-    await execute(warehouse, address, 'drop table customer_phones')
+    await typed(warehouse, 'drop table customer_phones')
     await migrate(warehouse)
     expect((await run(warehouse)).status).toBe('ok')
     expect(await rowsOf(warehouse, 'customer_phones')).toHaveLength(2 * records)
@@ -211,14 +200,14 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   test('a refill that is requested during a walk outlives the walk', async () => {
     const { address, warehouse, wanted } = await begin()
-    await execute(warehouse, address, 'drop table customer_phones')
+    await typed(warehouse, 'drop table customer_phones')
     await migrate(warehouse)
     const other = await reopen(address)
     let asked = 0
     /** After what is new in both: when the first page is requested again to close the books, some pages are stored. */
     const dropInTheMiddle = async (): Promise<void> => {
       if (++asked !== 5) return
-      await execute(other, address, 'drop table customer_phones')
+      await typed(other, 'drop table customer_phones')
       await migrate(other)
     }
     const around = (source: Source): Source =>
@@ -246,7 +235,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       new Between(source, async (request, ask) => {
         if (request.path !== 'customers' || request.tenantId !== 1) return ask()
         if (request.page === 4) {
-          await execute(other, address, 'drop table customer_phones')
+          await typed(other, 'drop table customer_phones')
           await migrate(other)
         }
         if (request.page === 6) throw new Skip('cut short', { reason: 'refused' })
@@ -289,8 +278,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('a column that cannot be added again only fails its table', async () => {
-    const { address, warehouse } = await begin()
-    await execute(warehouse, address, 'alter table notes rename column _synced_at to seen')
+    const { warehouse } = await begin()
+    await typed(warehouse, 'alter table notes rename column _synced_at to seen')
     expect(await migrate(warehouse)).toEqual([])
     const report = await run(warehouse)
     expect(report.status).toBe('partial')

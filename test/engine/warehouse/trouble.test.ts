@@ -19,6 +19,7 @@ import {
   type Kind,
   reopen,
   rowsOf,
+  typed,
   type Warehouse,
   warehouses,
 } from '../../support/harness/warehouse.js'
@@ -172,17 +173,6 @@ const troubles: Record<Kind['name'], Record<string, Trouble>> = {
   },
 }
 
-/** Several statements, in the warehouse's schema. */
-async function execute({ db }: Warehouse, schema: string, text: string): Promise<void> {
-  await db.connection().execute(async (connection) => {
-    if (schema !== '') await sql`set search_path to ${sql.id(schema)}`.execute(connection)
-    // SQLite's driver takes one statement at a time.
-    const parts = schema === '' ? text.split(';\n') : [text]
-    for (const part of parts) await sql.raw(part).execute(connection)
-    if (schema !== '') await sql`reset search_path`.execute(connection)
-  })
-}
-
 /** A role whose statements may only last a moment. */
 async function hurried(url: string): Promise<string> {
   const name = `hurried_${randomBytes(4).toString('hex')}`
@@ -212,11 +202,10 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it.each(Object.entries(troubles[kind.name]))('%s', async (name, trouble) => {
     const hasten = name === 'a statement time-out'
     const warehouse = hasten ? await reopen({ ...address, url: await hurried(address.url) }) : usual
-    const schema = kind.name === 'sqlite' ? '' : address.schema
     const count = async (table: string) => (await rowsOf(warehouse, table)).length
     const before = await Promise.all(resources.map(count))
     const [first, second, third] = [newest + 1, newest + 2, newest + 3]
-    await execute(warehouse, schema, trouble.plant.replaceAll('?', String(second)))
+    await typed(warehouse, trouble.plant.replaceAll('?', String(second)))
     for (const resource of resources) put(resource, first, first)
     for (const id of [first, second, third]) put('notes', id, id, { description: secret })
 
@@ -226,7 +215,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       await rowsOf(warehouse, 'sync_cursors'),
       await Promise.all(resources.map(count)),
     ]
-    await execute(warehouse, schema, trouble.mend)
+    await typed(warehouse, trouble.mend)
     const mended = await sync(sandbox, warehouse, { resources })
 
     expect(report.status).toBe('partial')
@@ -263,7 +252,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       : `${tables.map((table) => `drop trigger troubled_${table} on ${table}`).join('; ')}; drop function ${anyFunction}`
 
   it('a deletion that the database does not make, because a mark is left out, or a mark is undone, or a child row or a name stays, fails its list', async () => {
-    const schema = kind.name === 'sqlite' ? '' : address.schema
     const lists = [...resources, 'customer_payment_types']
     const names = (...all: string[]) => sandbox.store.tenant(1).strings.set('customer_payment_types', all)
     const phones = (...all: string[]) =>
@@ -296,9 +284,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
       ],
       [[undoes], [marks]],
     ] as const) {
-      for (const plant of plants) await execute(usual, schema, plant)
+      for (const plant of plants) await typed(usual, plant)
       const report = await reconcile()
-      await execute(usual, schema, lets(...failing.map(([, table]) => table)))
+      await typed(usual, lets(...failing.map(([, table]) => table)))
       for (const [list, table, named] of failing) {
         expect(of(report, list), `${list} of ${plants.length}`).toMatchObject({
           status: 'failed',
@@ -319,13 +307,12 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('statistics and the history of runs promise nothing: a run is complete without them', async () => {
     const place = await kind.migrated()
-    const schema = kind.name === 'sqlite' ? '' : place.schema
     const warehouse = await reopen(place)
     const old = { run_id: 'old', mode: 'sync', status: 'ok', started_at: '2020-01-01T00:00:00.000000Z' }
     await warehouse.write([warehouse.db.insertInto('sync_runs').values(old).compile()])
     const refuses = `create trigger kept before delete on sync_runs begin select raise(abort, 'kept'); end`
     const refers = `create table kept (run_id text references sync_runs (run_id)); insert into kept values ('old')`
-    await execute(warehouse, schema, kind.name === 'sqlite' ? refuses : refers)
+    await typed(warehouse, kind.name === 'sqlite' ? refuses : refers)
     const hurriedWarehouse = through(warehouse, {
       bulk: {
         ...warehouse.dialect.bulk,
@@ -342,7 +329,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('the program tells you what to do, exits with 1, and does not call it a bug; what cannot be erased is not said to be', async () => {
     const place = await kind.viewed()
-    const schema = kind.name === 'sqlite' ? '' : place.schema
     const config = configure(sandbox, place, resources)
     const run = async (...words: string[]) => {
       const { code, stdout, stderr } = await shopsync([...words, '--config', config])
@@ -353,16 +339,16 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await run('sync')).code).toBe(0)
     const warehouse = await reopen(place)
     const [first, second] = [++newest, ++newest]
-    await execute(warehouse, schema, unique.plant.replaceAll('?', String(second)))
+    await typed(warehouse, unique.plant.replaceAll('?', String(second)))
     for (const id of [first, second]) put('notes', id, id, { description: secret })
     const hint = expect.stringContaining('Drop the unique index')
     expect(await run('sync')).toMatchObject({ code: 1, told: hint })
-    await execute(warehouse, schema, unique.mend)
-    await execute(warehouse, schema, keeps('notes', 'delete'))
+    await typed(warehouse, unique.mend)
+    await typed(warehouse, keeps('notes', 'delete'))
     const kept = await run('forget', '--tenant', '1', '--yes')
     expect(kept.code).toBe(1)
     expect(kept.told).toMatch(/kept \d+ rows of notes.*Found on notes: the trigger troubled/s)
-    await execute(warehouse, schema, lets('notes'))
+    await typed(warehouse, lets('notes'))
     expect((await run('forget', '--tenant', '1', '--yes')).code).toBe(0)
     expect(await rowsOf(warehouse, 'notes')).toEqual([])
     await warehouse.close()
@@ -401,7 +387,7 @@ it('postgres: a table that cannot be created fails its own lists only', async ()
   const address = await postgres.migrated()
   const config = configure(sandbox, address, resources)
   const warehouse = await reopen(address)
-  await execute(warehouse, address.schema, 'drop table notes cascade; create sequence notes')
+  await typed(warehouse, 'drop table notes cascade; create sequence notes')
   const { code, json } = await shopsync(['sync', '--json', '--config', config])
   expect(code).toBe(1)
   const report = json() as RunReport
@@ -410,7 +396,7 @@ it('postgres: a table that cannot be created fails its own lists only', async ()
   for (const resource of ['customers', 'vehicles'])
     expect(of(report, resource)).toMatchObject({ status: 'ok', completeness: 'proven' })
   expect((await shopsync(['migrate', '--config', config])).code).toBe(1)
-  await execute(warehouse, address.schema, 'drop sequence notes')
+  await typed(warehouse, 'drop sequence notes')
   expect((await shopsync(['sync', '--config', config])).code).toBe(0)
   expect(await rowsOf(warehouse, 'notes')).toHaveLength(sandbox.store.ids(1, 'notes').length)
   await warehouse.close()
@@ -458,7 +444,7 @@ it('postgres: a database in another encoding than UTF8 is refused', async () => 
 it('postgres: an index of somebody that refuses a value fails its list, and is named', async () => {
   const address = await postgres.migrated()
   const warehouse = await reopen(address)
-  await execute(warehouse, address.schema, 'create index long_ones on notes (description)')
+  await typed(warehouse, 'create index long_ones on notes (description)')
   for (const length of [9, 9000, 9])
     put('notes', ++newest, newest, { description: randomBytes(length).toString('base64') })
   const report = await sync(sandbox, warehouse, { resources })
@@ -466,7 +452,7 @@ it('postgres: an index of somebody that refuses a value fails its list, and is n
   expect(of(report, 'notes')?.error).toMatch(/rows of notes.*\(54000\).*the index long_ones/)
   for (const resource of ['customers', 'vehicles'])
     expect(of(report, resource)).toMatchObject({ status: 'ok' })
-  await execute(warehouse, address.schema, 'drop index long_ones')
+  await typed(warehouse, 'drop index long_ones')
   expect(await sync(sandbox, warehouse, { resources })).toMatchObject({ status: 'ok', quarantined: 0 })
   expect(await rowsOf(warehouse, 'notes')).toHaveLength(sandbox.store.ids(1, 'notes').length)
   await warehouse.close()

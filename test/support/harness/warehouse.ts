@@ -223,6 +223,17 @@ export function kept(kind: Kind, model: Model = known): Kept {
   }
 }
 
+/** Somebody types statements, a line each, in the warehouse's schema. */
+export async function typed({ db, dialect }: Warehouse, text: string): Promise<void> {
+  const [, schema = ''] = /^"?(\w+)"?\./.exec(dialect.views().sql.table('sync_meta')) ?? []
+  await db.connection().execute(async (connection) => {
+    if (schema !== '') await sql`set search_path to ${sql.id(schema)}`.execute(connection)
+    // SQLite's driver takes one statement at a time.
+    for (const part of schema === '' ? text.split(';\n') : [text]) await sql.raw(part).execute(connection)
+    if (schema !== '') await sql`reset search_path`.execute(connection)
+  })
+}
+
 /**
  * SQLite reads every view again for each table or column that is renamed or dropped: with ours, that takes it five seconds.
  * The next run makes them again. Postgres knows what its views read.
