@@ -8,11 +8,9 @@ const base = 1_767_225_600_123_456n
 const styles = await Promise.all(
   (
     [
-      [6, 'Z'],
       [6, '+02:00'],
       [3, '-05:30'],
       [0, 'Z'],
-      [0, '+02:00'],
     ] as const
   ).map(async ([digits, offset]) => {
     const sandbox = await sandboxOfFile({ data: 'none', timestamps: { digits, offset } })
@@ -27,14 +25,14 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
     it('is kept exactly, and no change in the second in which it looked is missed', async () => {
       await list.begin(0)
-      const instants = Array.from({ length: 150 }, (_, i) => base + BigInt(i) * 777_777n)
+      const instants = Array.from({ length: 120 }, (_, i) => base + BigInt(i) * 777_777n)
       for (const [i, micros] of instants.entries()) list.put(i + 1, fromMicros(micros))
       const printed = instants.map((micros) => fromMicros(micros - (micros % unit)))
       await list.sync({ status: 'ok', completeness: 'proven', watermark: printed.at(-1) })
       expect([...(await list.live()).values()]).toEqual(printed)
-      list.put(150, fromMicros(instants.at(-1)! + 1000n), { description: 'again' })
+      list.put(120, fromMicros(instants.at(-1)! + 1000n), { description: 'again' })
       await list.sync({}, { overlapMs: 0 })
-      expect(await list.row(150)).toMatchObject({ description: 'again' })
+      expect(await list.row(120)).toMatchObject({ description: 'again' })
     })
   })
 })

@@ -2,11 +2,11 @@
  * Lists that have to be read whole once, because tables that they fill were lost: after the rest of a run's work, and
  * continued if they are cut short. No watermark goes back meanwhile, and plan, status and report show the progress.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { Skip } from '../../../src/engine/base/errors.js'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import { plan } from '../../support/harness/commands.js'
 import { model } from '../../support/harness/model.js'
@@ -24,11 +24,13 @@ import {
   warehouses,
 } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
+import { HandClock } from '../../support/world/clocks.js'
 import { fill } from '../../support/world/notes.js'
 import { labor, order, part, stamp } from '../../support/world/orders.js'
 
 const chosen = ['repair_orders', 'customers', 'notes']
-const sandbox = await sandboxOfFile()
+const clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+const sandbox = await sandboxOfFile({ data: 'none', clock })
 
 /** An order with labors and parts. */
 const putOrder = (tenant: number, id: number, at = stamp(id * 60)): string => {
@@ -38,7 +40,7 @@ const putOrder = (tenant: number, id: number, at = stamp(id * 60)): string => {
 }
 
 const run = (warehouse: Warehouse, options: RunOptions = {}): Promise<RunReport> =>
-  sync(sandbox, warehouse, { resources: chosen, ...options })
+  sync(sandbox, warehouse, { resources: chosen, clock, ...options })
 
 async function loaded(kind: Kind, known?: Model): Promise<Warehouse> {
   const warehouse = await open(kind, known)
@@ -120,7 +122,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   test('new records come first, even if the whole list is interrupted; it continues, and no watermark goes back', async () => {
     const warehouse = await begin(kind)
-    const options = { resources: chosen, readAhead: 1 }
+    const options = { resources: chosen, readAhead: 1, clock }
     const before = await plan(sandbox, warehouse, options)
     expect(before.table_changes.filter(({ what }) => what === 'create table')).toHaveLength(3)
     const lists = before.cursors.filter(({ refill }) => refill !== null)
@@ -132,8 +134,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       table_changes: [],
       requests: before.requests,
     })
-    const status = () =>
-      statusOf(sandbox, warehouse, { resources: chosen, nowMicros: BigInt(Date.now()) * 1000n })
+    const status = () => statusOf(sandbox, warehouse, { resources: chosen, nowMicros: clock.nowMicros() })
     const progress = async () => ofOrders((await status()).cursors)
     const lost = expect.stringContaining('the table repair_order_')
     expect(await progress()).toMatchObject({ refill: lost, refill_progress: null })
@@ -142,7 +143,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
     /** A new order, and a run in which its list is cut. */
     async function cut(id: number, page: number): Promise<RunOptions['notices']> {
-      const watermark = putOrder(2, id, new Date().toISOString().replace('Z', '000Z'))
+      const watermark = putOrder(2, id, fromMicros(clock.nowMicros()))
       const notices: RunOptions['notices'] = []
       const report = await run(warehouse, { ...cutWhole(page), notices })
       expect(report.cursors.filter(({ status }) => status !== 'ok')).toHaveLength(1)
@@ -172,8 +173,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(costs(agreed.cursors)).toEqual(costs(done))
     expect(await refills(warehouse)).toEqual([])
     expect(await rowsOf(warehouse, 'sync_walk_parts')).toEqual([])
-    // It is told in whole seconds of the source's clock, and all of this may take less than one.
-    while (Date.now() < Date.parse(String(claimed)) + 2000) await sleep(20)
+    // It is told in whole seconds of the source's clock.
+    clock.pass(2000)
     await run(warehouse)
     expect(String((await progress())?.complete_through) > String(claimed)).toBe(true)
     await expectWhole(warehouse, kind)

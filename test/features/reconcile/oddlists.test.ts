@@ -83,7 +83,7 @@ describe.each(warehouses())('$name', (kind) => {
     const reconciled = { ...counted, source: count - 1, warehouse: count - 1 }
     await list.reconcile({ ...known, status: 'ok', reconciled }, { lacks: [120] })
     // It comes late, and is never shown: one more than is known.
-    list.put(9000, timeOf(3000))
+    list.put(9000, timeOf(count / 2 + 500))
     list.odd.hidden.add(9000)
     await list.reconcile(
       { ...unproven, reason: 'totals_disagree', reconciled: counted },

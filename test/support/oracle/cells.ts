@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/index.js'
-import { Oracle } from '../../engine/run/oracle.js'
 import { known } from '../harness/runs.js'
 import { rowsOf, type Warehouse } from '../harness/warehouse.js'
+import { Oracle } from './contract.js'
 
 type Json = Record<string, unknown>
 
