@@ -9,25 +9,19 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeModel } from '../../src/features/dictionary/describe.js'
-import { toSuperset } from '../../src/features/dictionary/supersetexport.js'
 import { shopsync } from '../support/harness/call.js'
+import { dictionary, supersetArchive } from '../support/harness/dictionary.js'
 import { configure } from '../support/harness/place.js'
-import { known } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { scratch } from '../support/harness/scratch.js'
 import { query } from '../support/harness/views.js'
-import { biToolsOf, postgresUrl, reopen, warehouses } from '../support/harness/warehouse.js'
+import { postgresUrl, reopen, warehouses } from '../support/harness/warehouse.js'
 import { client, here, lackingFor, run } from './environment.js'
 
 const requirements = 'requirements-superset.txt'
 const lacking = await lackingFor('Superset', requirements)
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 120, seed: 5, until: '2026-03-25T12:00:00Z' })
-const dictionary = describeModel(
-  known.list.map(({ resource }) => resource),
-  known.state,
-)
-const { figures } = dictionary
+const { figures } = await dictionary()
 
 type Values = Readonly<Record<string, number | null>>
 type Seen = Readonly<Record<string, Readonly<Record<string, { day: string; all: Values; month: Values }>>>>
@@ -72,8 +66,7 @@ describe.skipIf(lacking !== undefined)('Superset', () => {
         if (ended.code !== 0) throw new Error(ended.stderr)
       }
       const archive = join(folder, `${kind.name}.zip`)
-      const { superset: target } = await biToolsOf(address)
-      writeFileSync(archive, toSuperset(dictionary, target))
+      writeFileSync(archive, supersetArchive(config))
       archives.push(archive)
       if (kind.name !== 'sqlite') continue
       const warehouse = await reopen(address)

@@ -10,45 +10,64 @@ import { scratch } from './scratch.js'
 export interface DictionaryTable {
   readonly name: string
   readonly part: 'view' | 'derived' | 'resource' | 'child' | 'state'
+  readonly description: string
+  readonly grain: string
   readonly key: readonly string[]
   readonly columns: readonly {
     readonly name: string
     readonly kind: string
+    readonly unit: string
+    readonly description: string
     readonly measure?: string
+    readonly personal?: true
+  }[]
+  readonly joins: readonly {
+    readonly table: string
+    readonly columns: readonly string[]
+    readonly to: readonly string[]
   }[]
   readonly examples: readonly { readonly title: string; readonly sql: string }[]
 }
 
 export interface DictionaryFigure {
   readonly name: string
+  readonly label: string
   readonly kind: string
+  readonly unit: string
   readonly relation: string
   readonly where: string | null
   readonly day: string | null
   readonly denominator: string | null
   readonly value: string
   readonly splits: string | null
-  readonly left_out: object | null
+  readonly left_out: { readonly what: string } | null
   readonly example: { readonly sql: string }
-  readonly instead: readonly { readonly sql: string }[]
+  readonly instead: readonly { readonly sql: string; readonly why: string }[]
 }
 
 interface Dictionary {
   readonly tables: readonly DictionaryTable[]
   readonly figures: readonly DictionaryFigure[]
+  readonly questions: readonly {
+    readonly question: string
+    readonly answer: string
+    readonly setting?: string
+  }[]
 }
 
-async function written(format: string, ...words: readonly string[]): Promise<string> {
+/** What the program prints. */
+export async function dictionaryAs(format: string, ...words: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await shopsync(['dictionary', '--format', format, ...words])
   if (code !== 0) throw new Error(stderr)
   return stdout
 }
 
-export const dictionary = async (): Promise<Dictionary> => JSON.parse(await written('json')) as Dictionary
+export const dictionary = async (): Promise<Dictionary> =>
+  JSON.parse(await dictionaryAs('json')) as Dictionary
 
 /** Its sources of dbt for the warehouse of a configuration. */
 export const dbtSources = async <T>(config: string): Promise<T> =>
-  parse(await written('dbt', '--config', config)) as T
+  parse(await dictionaryAs('dbt', '--config', config)) as T
 
 export interface Dataset {
   readonly table_name: string
