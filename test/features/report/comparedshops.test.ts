@@ -18,6 +18,8 @@ interface Visit {
   readonly shop: number | null
   readonly day: string
   readonly car: number | null
+  /** What a part of it costs, which nobody pays for. */
+  readonly lost?: number
 }
 
 const at = (shop: number | null, day: string, ...cars: (number | null)[]): Visit[] =>
@@ -26,7 +28,7 @@ const at = (shop: number | null, day: string, ...cars: (number | null)[]): Visit
 /**
  * Shops 1 and 2 of the first business are compared; shop 3 opened in the last month; the shop of the second business
  * opened on the fourth of the month before, a day too late to be compared. In the third one, shop 2 has closed since, shop 3
- * opened in time, and one visit was in no shop. Cars 1 to 4 come to several shops.
+ * opened in time, and two visits were in no shop. The fourth one made a loss before. Cars 1 to 4 come to several shops.
  */
 const visits: Readonly<Record<number, readonly Visit[]>> = {
   101: [
@@ -48,16 +50,23 @@ const visits: Readonly<Record<number, readonly Visit[]>> = {
     ...at(1, `${month(1)}-10`, 1, 4, 5),
     ...at(null, `${month(1)}-10`, 7, 8),
   ],
+  104: [
+    ...at(1, `${month(5)}-02`, 1),
+    ...at(1, `${month(2)}-10`, 1).map((visit) => ({ ...visit, lost: 30_000 })),
+    ...at(1, `${month(1)}-10`, 1),
+  ],
 }
 
-function recordOf({ shop, day, car }: Visit, id: number): Record<string, unknown> {
+function recordOf({ shop, day, car, lost = 0 }: Visit, id: number): Record<string, unknown> {
   const instant = `${day}T12:00:00Z`
   const labor = { id, name: 'Labor', technician_id: shop, hours: 1, taxable: true }
+  const parts =
+    lost === 0 ? [] : [{ id, quantity: 1, quoted_price_cents: 0, cost_cents: lost, taxable: true }]
   return {
     ...{ id, updated_at: instant, created_at: instant, started_at: instant, closed_at: instant, number: id },
     ...{ state: 'invoice', shop_id: shop, vehicle_id: car, customer_id: car, taxable: false },
     ...{ supply_fee_cents: 0, payments: [], picked_up_at: null, due_out_at: null },
-    services: [{ id, title: 'Service', completed: true, labor_rate_cents: 10_000, labors: [labor] }],
+    services: [{ id, title: 'Service', completed: true, labor_rate_cents: 10_000, labors: [labor], parts }],
   }
 }
 
@@ -65,7 +74,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
   let page: Page
 
   beforeAll(async () => {
-    const sandbox = await createSandbox({ data: 'none', tenants: [101, 102, 103].map((id) => ({ id })) })
+    const sandbox = await createSandbox({ data: 'none', tenants: [101, 102, 103, 104].map((id) => ({ id })) })
     for (const [tenant, list] of Object.entries(visits))
       for (const [i, visit] of list.entries())
         sandbox.store.put(Number(tenant), 'repair_orders', recordOf(visit, i + 1))
@@ -97,8 +106,8 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(fact('shop-101-1', 'Cars')).toEqual(['4', '+33.3%', undefined])
     // Cars 1, 4, 5, 7, 8 against 1, 2, 3, 6: a shop that has closed was there before, and what was in no shop is there now.
     expect(fact('103', 'Cars')).toEqual(['5', '+25.0%', undefined])
-    // Those of the first and of the third business.
-    expect(fact('all', 'Cars')[2]).toBe('same 5 of 7 shops')
+    // Without the newer shops of the first and of the second business.
+    expect(fact('all', 'Cars')[2]).toBe('same 6 of 8 shops')
     expect(page.card('101-month-last-month').remarks).toContain('Changes compare the same shops')
   })
 
@@ -114,7 +123,10 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       ['tenant 101', '+50.0% same 2 of 3 shops'],
       ['tenant 103', '+25.0%'],
       ['tenant 102', '–'],
+      ['tenant 104', '0.0%'],
     ])
+    // From a loss to a profit, there is no percentage.
+    expect(fact('104', 'Gross profit')).toEqual(['$100', undefined, undefined])
   })
 
   it('a business and a shop have no numbers before their data begins', () => {
