@@ -1,35 +1,29 @@
 import { Stamps, systemClock } from '../src/engine/base/clock.js'
 import { runSync } from '../src/engine/run/run.js'
-import type { RunReport, RunRequest } from '../src/engine/run/runreport.js'
 import { createSource } from '../src/engine/source/client.js'
 import { migrate } from '../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { newestStamp } from '../src/engine/warehouse/runs.js'
-import { beginBackfill } from '../src/features/backfill/work.js'
-import { beginReconcile } from '../src/features/reconcile/work.js'
 import { beginSync } from '../src/features/sync/work.js'
 import { collectAt } from '../src/shell/collectat.js'
 import { known } from './kit.js'
 import type { Load } from './load.js'
 
-export interface ProductRun {
+interface ProductRun {
   /** Of the source. */
   readonly baseUrl: string
-  readonly secret?: string
   readonly url: string
   readonly schema: string
-  readonly mode: RunRequest['mode']
-  readonly ranges?: RunRequest['ranges']
-  /** null: all. */
-  readonly resources: readonly string[] | null
+  readonly mode: 'sync' | 'full'
+  readonly resources: readonly string[]
   readonly connections: number
   /** How many pages of one walk are requested at once at most; undefined: the default. */
   readonly readAhead?: number
 }
 
 /** The product as the command line runs it, with its default configuration. Throws if a verdict isn't `proven`. */
-export async function run(options: ProductRun): Promise<RunReport> {
-  const { baseUrl, secret = 'bench-secret', url, schema, mode, ranges, connections, readAhead } = options
+export async function run(options: ProductRun): Promise<void> {
+  const { baseUrl, url, schema, mode, resources, connections, readAhead } = options
   const warehouse = await openWarehouse({ url, schema, model: known })
   collectAt(warehouse.dialect.bulk.heapGrowth)
   await migrate(warehouse)
@@ -38,7 +32,7 @@ export async function run(options: ProductRun): Promise<RunReport> {
   const source = createSource({
     baseUrl,
     partnerId: '42',
-    secret,
+    secret: 'bench-secret',
     timeouts: { connect: 10_000, headers: 30_000, body: 30_000, request: 60_000 },
     connections,
     rateReserve: 0,
@@ -57,16 +51,13 @@ export async function run(options: ProductRun): Promise<RunReport> {
   } as const
   const { signal } = new AbortController()
   const deps = { config: { sync }, model: known, warehouse, source, clock, stamps, observer: {}, signal }
-  const request = { mode, job: null, tenants: null, resources: options.resources }
-  const asked = ranges === undefined ? request : { ...request, ranges }
-  const begin =
-    mode === 'reconcile' ? beginReconcile({}) : ranges ? beginBackfill({ ranges }) : beginSync(asked)
-  const report = await runSync(readAhead === undefined ? deps : { ...deps, readAhead }, { ...asked, begin })
+  const request = { mode, job: null, tenants: null, resources }
+  const begun = { ...request, begin: beginSync(request) }
+  const report = await runSync(readAhead === undefined ? deps : { ...deps, readAhead }, begun)
   await source.close()
   await warehouse.close()
   if (report.status !== 'ok' || report.cursors.some((cursor) => cursor.completeness !== 'proven'))
     throw new Error(`shopsync: ${JSON.stringify(report.cursors.slice(0, 5))}`)
-  return report
 }
 
 export async function load(given: Load, mode: 'sync' | 'full', connections = 8): Promise<void> {

@@ -6,10 +6,12 @@ import { filesIn, targetsOf } from './support/harness/tree.js'
 /** Suites of which `npm test` plays a part (test/support/harness/size.ts): directly, or by a suite that several files share. */
 const sizes = 'test/support/harness/size.ts'
 const suites = new Set(filesIn('test/support', '.ts'))
-const sized = filesIn('test', '.test.ts').filter((file) =>
-  targetsOf(file).some(
-    (target) => target === sizes || (suites.has(target) && targetsOf(target).includes(sizes)),
-  ),
+const sized = filesIn('test', '.test.ts').filter(
+  (file) =>
+    !file.startsWith('test/search/') &&
+    targetsOf(file).some(
+      (target) => target === sizes || (suites.has(target) && targetsOf(target).includes(sizes)),
+    ),
 )
 
 /**
