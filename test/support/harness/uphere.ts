@@ -1,5 +1,5 @@
 /** Programs that stay up, in this process: for tests in which none is killed. */
-import { Call, type Ended } from './call.js'
+import { Call, type CallOptions, type Ended } from './call.js'
 
 export interface Up {
   readonly call: Call
@@ -11,10 +11,7 @@ export interface Up {
 const addresses: Readonly<Record<string, RegExp>> = { listen: /https?:\/\/\S+\/webhooks/ }
 
 /** Starts one in a folder with a configuration; resolves when it has told its address. */
-export async function upHere(
-  words: readonly string[],
-  options: { readonly cwd: string; readonly env?: Record<string, string> },
-): Promise<Up> {
+export async function upHere(words: readonly string[], options: CallOptions): Promise<Up> {
   const call = new Call(words, options)
   const address = addresses[words[0] ?? ''] ?? /http:\/\/[^\s"]+/
   const url = await new Promise<string>((resolve, reject) => {

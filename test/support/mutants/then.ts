@@ -35,7 +35,7 @@ export const following = mutants({
     },
   },
   'a run that changed nothing is not told': {
-    'test/features/then/then.test.ts: is told what changed, and only that': {
+    'test/transcripts/transcripts.test.ts: test/transcripts/then.txt': {
       'takes what the overlap shows again for a change': () =>
         breaking('features/then/changes').readChanges(async (sound, warehouse, range) => {
           const found = await sound(warehouse, range)
@@ -53,7 +53,7 @@ export const following = mutants({
     },
   },
   'what runs after a run starts no other': {
-    'test/features/then/then.test.ts: is told after the runs that it names': {
+    'test/transcripts/transcripts.test.ts: test/transcripts/then.txt': {
       'tells runs that it started itself': () => breaking('features/then/tellentries').isNested(() => false),
     },
   },
