@@ -158,6 +158,14 @@ describe('the instants of a schedule', () => {
     expect(new Instants('0 0 31 2 *', 'UTC').next(0)).toBeUndefined()
   })
 
+  it.each([
+    [true, ['0 * * * *', '*/15 0-6,22-23 1 jan-mar mon,wed', '30 2 * * 7', '5/10 * * * *']],
+    [false, ['* * * *', '@hourly', '0 24 * * *', '5-1 * * * *', '*/0 * * * *', '1/2/3 * * * *', '0 0 0 * *']],
+    [false, ['0 0 L * *', '0 0 * * mon#2', '? * * * *', '0 0 * * +1', '2026-01-01T00:00:00Z', '0 0 0 1 1 *']],
+  ])('of five fields are valid: %s', (valid, all) => {
+    for (const text of all) expect([text, cronProblem(text) === undefined]).toEqual([text, valid])
+  })
+
   it('show when two intervals are over', () => {
     const at = (text: string): number => Date.parse(`2026-01-01T${text}Z`)
     const isOver = (now: string): boolean => isTwoIntervalsAgo('0 * * * *', 'UTC', at('00:10:00'), at(now))

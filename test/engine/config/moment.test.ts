@@ -1,6 +1,7 @@
 /** Moments as people type them. */
 import { describe, expect, test } from 'vitest'
 import { describeError, Stop } from '../../../src/engine/base/errors.js'
+import { lastDays } from '../../../src/engine/config/duration.js'
 import { parseMoment } from '../../../src/engine/config/moment.js'
 
 const now = '2026-06-15T12:00:00.000500Z'
@@ -26,6 +27,15 @@ test.each([
   ['9999999d', 'UTC', '0001-01-01T00:00:00.000000Z'],
 ])('%s in %s', (text, timeZone, moment) => {
   expect(at(text, timeZone)).toBe(moment)
+})
+
+test.each([
+  ['P30D', '2026-02-13'],
+  ['P2W', '2026-03-01'],
+  ['P1M', '2026-02-15'],
+])('the last %s end when today began', (text, from) => {
+  const range = lastDays(text, new Date('2026-03-15T17:20:00Z'))
+  expect([range.from, range.to]).toEqual([new Date(from), new Date('2026-03-15')])
 })
 
 describe('rejects anything else, and shows how to write it', () => {

@@ -1,18 +1,15 @@
 /** One job on several machines: each shard does its tenants, and one run after them what concerns the whole warehouse. */
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { shardIndex } from '../../../src/engine/base/shard.js'
-import { driftMark, isUntold } from '../../../src/features/health/driftmark.js'
-import type { AlertMark } from '../../../src/features/health/sql.js'
-import type { StatusReport } from '../../../src/features/health/statusdocument.js'
-import type { JobFile } from '../../../src/features/jobs/jobfiles.js'
-import type { PastRun } from '../../../src/features/runs/work.js'
-import { wantedLists } from '../../../src/features/targets/roundnow.js'
+import { wantedLists } from '../../support/harness/decided.js'
 import { type Place, place } from '../../support/harness/place.js'
 import { known, type RunReport } from '../../support/harness/runs.js'
-import { writeJob } from '../../support/harness/scheduler.js'
+import { until, writeJob } from '../../support/harness/scheduler.js'
 import {
   bothWarehouses,
   hasRunSince,
@@ -21,6 +18,12 @@ import {
   shardsOfRound,
   type Warehouse,
 } from '../../support/harness/warehouse.js'
+
+interface Status {
+  readonly last_run?: { readonly shard: string | null }
+  readonly shards?: readonly { readonly shard: string; readonly ended_without_a_word: boolean }[]
+  readonly incidents: readonly { readonly tenant_id: number | null }[]
+}
 
 const tenants = [101, 102, 103, 104, 105]
 const ofShard = (index: number, of: number): number[] => tenants.filter((id) => shardIndex(id, of) === index)
@@ -45,6 +48,7 @@ beforeAll(async () => {
     warehouse: { ...address },
     sync: { resources: ['notes', 'shops'] },
     targets: { '*': 'PT6H' },
+    alerts: { rules: [{ on: ['drift'], command: ['sh', '-c', 'cat >> drift; echo >> drift'] }] },
   })
   warehouse = await reopen(address)
   const { port } = server.address() as AddressInfo
@@ -75,36 +79,6 @@ const kill = (runId: string): Promise<unknown> =>
       .compile(),
   ])
 
-test('what names no shard is refused before anything is opened or asked', async () => {
-  const expected = async (shard: string, text: string): Promise<void> => {
-    const { code, stderr } = await here.run('sync', '--shard', shard)
-    expect([code, stderr]).toEqual([2, expect.stringContaining(text)])
-  }
-  await expected('8/8', 'Found 8/8, expected I/N with I from 0 to 7: the first of eight is 0/8')
-  await expected('1/1', 'Found 1/1, expected 0/1: the first of one is 0/1')
-  await expected('13/13', 'the first of 13 is 0/13')
-  for (const shard of ['0/65', '0/0', '-1/8', '3', 'a/b'])
-    await expected(shard, `Found ${shard}, expected I/N with N from 1 to 64, and I from 0`)
-  expect(await here.run('run', 'mine', '--shard', '0/2', '--whole')).toMatchObject({ code: 2 })
-})
-
-test('a SQLite warehouse has one machine', async () => {
-  const lite = await place({ tenants: 1, repairOrders: 1 })
-  for (const words of [
-    ['sync'],
-    ['verify'],
-    ['reconcile'],
-    ['backfill', '--from', '7d', '--to', '1d'],
-    ['run', 'hourly'],
-  ]) {
-    const { code, stderr } = await lite.run(...words, '--shard', '0/2')
-    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining('Type shopsync schedule here')])
-    expect(stderr).toContain('shopsync copy --to postgres://')
-  }
-  expect(lite.sandbox.requests).toEqual([])
-  await lite.remove()
-})
-
 test('a shard does what a run does, for its own tenants', async () => {
   for (const index of [0, 1]) {
     const shard = `${index}/2`
@@ -119,7 +93,7 @@ test('a shard does what a run does, for its own tenants', async () => {
     expect([words, report.shard, tenantsIn(report)]).toEqual([words, '2/3', ofShard(2, 3)])
   }
   expect((await here.run('verify')).code).toBe(0)
-  const { runs } = await jsonOf<{ runs: PastRun[] }>('runs')
+  const { runs } = await jsonOf<{ runs: { shard: string | null }[] }>('runs')
   expect(runs.map(({ shard }) => shard)).toEqual(['2/3', '2/3', '1/2', '0/2'])
   expect((await here.run('runs')).stdout).toMatch(/what +shard/)
 })
@@ -177,7 +151,7 @@ test("one shard's success doesn't hide another's failure", async () => {
   await kill(run_id)
   expect((await here.run('run', 'mine', '--shard', '1/2')).code).toBe(0)
   const status = await here.run('status', '--json')
-  const report = status.json<StatusReport>()
+  const report = status.json<Status>()
   expect([status.code, report.last_run?.shard]).toEqual([1, '1/2'])
   expect(report.shards?.map(({ shard, ended_without_a_word }) => [shard, ended_without_a_word])).toEqual([
     ['0/2', true],
@@ -185,7 +159,7 @@ test("one shard's success doesn't hide another's failure", async () => {
   ])
   expect((await here.run('status')).stdout).toMatch(/1 of 2 shards ended well.*shard 0\/2.*died without/s)
 
-  const { jobs } = await jsonOf<{ jobs: JobFile[] }>('jobs', 'list')
+  const { jobs } = await jsonOf<{ jobs: { name: string; last: object | null }[] }>('jobs', 'list')
   expect(jobs.find(({ name }) => name === 'mine')?.last).toMatchObject({ run_id, status: 'interrupted' })
 
   // A good run of the same shard tells that it was killed, and that this is over.
@@ -197,7 +171,7 @@ test('the run after all shards tells which of them died; the shard itself makes 
   const { run_id } = await jsonOf<RunReport>('run', 'mine', '--shard', '1/2')
   await kill(run_id)
   await here.run('run', 'mine', '--whole')
-  const open = async () => (await jsonOf<StatusReport>('status')).incidents
+  const open = async () => (await jsonOf<Status>('status')).incidents
   expect(await open()).toEqual([
     expect.objectContaining({
       kind: 'failed',
@@ -217,7 +191,7 @@ test('a shard judges the incidents of its own tenants only', async () => {
   for (const index of [0, 1]) await here.run('sync', '--shard', `${index}/2`)
   here.sandbox.script([])
   const failing = async () => {
-    const { incidents } = await jsonOf<StatusReport>('status')
+    const { incidents } = await jsonOf<Status>('status')
     return incidents.map(({ tenant_id }) => Number(tenant_id)).sort()
   }
   expect(await failing()).toEqual(tenants)
@@ -243,7 +217,7 @@ test('status names the shard whose increments stand still, and why', async () =>
   expect(stdout).toMatch(
     /Increments of the tenants of shard 1\/2 stand still: sync on elsewhere, .* died.*--shard 1\/2/,
   )
-  expect(await jsonOf<StatusReport>('status')).toMatchObject({
+  expect(await jsonOf<Status>('status')).toMatchObject({
     increments_stand: [{ shard: '1/2', host: 'elsewhere', run_id: 'gone' }],
   })
   const { rows } = await sql<{ tenant_id: string; stands: boolean }>`
@@ -256,7 +230,7 @@ test('status names the shard whose increments stand still, and why', async () =>
       .sort(),
   ).toEqual(ofShard(1, 2))
   expect((await here.run('sync', '--shard', '1/2')).code).toBe(0)
-  expect(await jsonOf<StatusReport>('status')).not.toHaveProperty('increments_stand')
+  expect(await jsonOf<Status>('status')).not.toHaveProperty('increments_stand')
 })
 
 test('shards share the rate limit by the lists that they have', () => {
@@ -271,25 +245,44 @@ test('shards share the rate limit by the lists that they have', () => {
   expect(sharesOf(64).reduce((sum, share) => sum + share, 0)).toBeCloseTo(1)
 })
 
-test('drift is told once, by the shard of its tenant, also if a sibling ended later', () => {
-  const since = '2026-01-01T00:00:00.000000Z'
-  const at = (hour: number): string => `2026-02-01T0${hour}:00:00.000000Z`
+test('drift is told once, by the shard of its tenant, also if a sibling ended later', async () => {
+  const file = join(here.folder, 'drift')
+  /** The fields of which people were told since the last call. */
+  const told = (): string[] => {
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    rmSync(file, { force: true })
+    return ['one_more', 'another'].filter((field) => text.includes(field))
+  }
+  const shard = async (index: number): Promise<string[]> => {
+    expect((await here.run('sync', '--shard', `${index}/2`)).code).toBe(0)
+    return told()
+  }
+  const seen = (field: string, of: number): void => {
+    const [note] = here.sandbox.store.all(of, 'notes')
+    here.sandbox.store.put(of, 'notes', { ...note, [field]: 1, updated_at: new Date().toISOString() })
+  }
   const [first = 0, second = 0] = [ofShard(0, 2)[0], ofShard(1, 2)[0]]
-  const [one, two] = [{ shard: { index: 0, of: 2 } }, { shard: { index: 1, of: 2 } }]
-  const marked = (before: AlertMark | null, run: typeof one | object, through: string): AlertMark => ({
-    ...{ since, resources: [] },
-    ...driftMark(before, run, { from: since, through }),
+  // What their first runs show is no news.
+  expect([await shard(0), await shard(1)]).toEqual([[], []])
+  seen('one_more', second)
+  let isHeld = true
+  const off = here.sandbox.onRequest(async ({ resource, tenant }) => {
+    while (isHeld && resource === 'shops' && tenant === second)
+      await new Promise((done) => setTimeout(done, 20))
   })
-  const seen = (tenant_id: number, hour: number) => ({ tenant_id, first_seen_at: at(hour) })
-  const begun = marked(null, one, at(1))
-  // Nothing was known of these tenants: what their first run shows is no news.
-  expect(isUntold(begun, two, seen(second, 1))).toBe(false)
-  const both = marked(marked(begun, two, at(1)), one, at(4))
-  expect(isUntold(both, two, seen(second, 3))).toBe(true)
-  expect(isUntold(both, one, seen(first, 3))).toBe(false)
+  const early = here.run('sync', '--shard', '1/2')
+  await until(async () => JSON.stringify(await rowsOf(warehouse, 'sync_drift')).includes('one_more'))
+  expect(await shard(0)).toEqual([])
+  isHeld = false
+  off()
+  await early
+  expect(told()).toEqual(['one_more'])
+  expect([await shard(1), await shard(0)]).toEqual([[], []])
   // A run of all tenants tells what no shard has told.
-  expect([isUntold(both, {}, seen(first, 3)), isUntold(both, {}, seen(second, 3))]).toEqual([false, true])
-  expect(marked(both, {}, at(5))).toEqual({ since, resources: [], driftThrough: at(5) })
+  seen('another', first)
+  expect((await here.run('sync')).code).toBe(0)
+  expect(told()).toEqual(['another'])
+  expect(await shard(0)).toEqual([])
 })
 
 test('a round has a slot for each shard and one for what they leave out', async () => {

@@ -4,13 +4,13 @@
  */
 import { dirname } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { withJobs } from '../../../src/features/schedule/tables.js'
 import { template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { onlyJob, type RunningScheduler, startScheduler, until } from '../../support/harness/scheduler.js'
+import { jobsIn, onlyJob, startScheduler, until } from '../../support/harness/scheduler.js'
 import { closeAll, httpServer, type Stand } from '../../support/harness/server.js'
+import { type Up, upHere } from '../../support/harness/uphere.js'
 import { openAt, reopen, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { type Receiver, receiver } from '../../support/world/alerting.js'
 
@@ -60,55 +60,53 @@ describe.each(warehouses())('$name', (kind) => {
     return found
   }
 
-  /** A process for a job whose instant passed while the program was down. */
-  async function startDue(planned_at = '2026-01-01T04:00:00.000000Z'): Promise<RunningScheduler> {
+  const start = (): Promise<Up> => upHere(['schedule'], { cwd })
+  /** The instant of the job passed while the program was down. */
+  async function miss(planned_at = '2026-01-01T04:00:00.000000Z'): Promise<void> {
     const warehouse = await openAt(address)
     const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at, attempts: 0 }
-    await warehouse.write([withJobs(warehouse.db).insertInto('sync_jobs').values(missed).compile()])
+    await warehouse.write([jobsIn(warehouse).insertInto('sync_jobs').values(missed).compile()])
     await warehouse.close()
-    return startScheduler(cwd)
   }
 
-  const planOf = async ({ url }: RunningScheduler) =>
+  const planOf = async ({ url }: Pick<Up, 'url'>) =>
     (await (await fetch(`${url}/ready`)).json()) as {
       readonly ready: boolean
       readonly running: string | null
       readonly jobs: { readonly exit_code: number | null; readonly planned_at: string }[]
     }
   /** Waits until the due job has ended with this exit code, and everyone was notified. */
-  const ended = (scheduler: RunningScheduler, code: number): Promise<void> =>
+  const ended = (scheduler: Up, code: number): Promise<void> =>
     until(async () => {
       const { running, jobs } = await planOf(scheduler)
       return running === null && jobs[0]?.exit_code === code
     })
-  async function stop({ run }: RunningScheduler): Promise<void> {
-    run.kill('SIGTERM')
-    expect(await run.ended).toMatchObject({ code: 0, signal: null })
-  }
-  /** Starts a job whose requests for notes get no response; resolves when it waits for one. */
-  async function startStalled(): Promise<RunningScheduler> {
+  const stop = async ({ end }: Up): Promise<void> => expect(await end()).toMatchObject({ code: 0 })
+  /** A due job whose requests for notes get no response; resolves when it waits for one. */
+  async function stalled<T>(starting: () => Promise<T>): Promise<T> {
     sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall' } }])
-    const scheduler = await startDue()
+    await miss()
+    const scheduler = await starting()
     await until(() => sandbox.requests.some(({ resource }) => resource === 'notes'))
     return scheduler
   }
 
   it('fills a missing warehouse at once, reports it, and keeps what is planned', async () => {
     begin(kind.address())
-    const scheduler = await startScheduler(cwd)
+    const scheduler = await start()
     expect(await planOf(scheduler)).toMatchObject({ ready: true })
     await ended(scheduler, 0)
     await stop(scheduler)
-    const { stdout } = await scheduler.run.ended
+    const { stdout } = await scheduler.call.ended
     expect(stdout).toMatch(/mine: 0 4 1 1 \*, now, because the warehouse is empty, next \d{4}-01-01 04:00/)
     expect(await rows('sync_jobs')).toMatchObject([
       { job: 'mine', exit_code: 0, planned_at: expect.stringContaining('-01-01T04:00:00') },
     ])
     expect(await rows('sync_runs')).toMatchObject([{ job: 'mine', status: 'ok' }])
-    const again = await startScheduler(cwd)
+    const again = await start()
     await until(async () => (await planOf(again)).jobs.length === 1)
     await stop(again)
-    expect((await again.run.ended).stdout).not.toContain('now')
+    expect((await again.call.ended).stdout).not.toContain('now')
     expect(await rows('sync_runs')).toHaveLength(1)
     expect([hook.take(), beaten()]).toEqual([[], ['/all?exit=0', '/mine?exit=0']])
   })
@@ -116,13 +114,14 @@ describe.each(warehouses())('$name', (kind) => {
   it('takes a planned instant as done if somebody ran the job by hand, and says so once', async () => {
     expect((await shopsync(['run', 'mine'], { cwd })).code).toBe(0)
     beaten()
-    const scheduler = await startDue(new Date(Date.now() - 60_000).toISOString().replace('Z', '000Z'))
+    await miss(new Date(Date.now() - 60_000).toISOString().replace('Z', '000Z'))
+    const scheduler = await start()
     // The program answers before it has read its plan.
     await until(async () =>
       (await planOf(scheduler)).jobs.some(({ planned_at }) => !planned_at.startsWith(today)),
     )
     await stop(scheduler)
-    const { stdout, stderr } = await scheduler.run.ended
+    const { stdout, stderr } = await scheduler.call.ended
     expect(stderr.match(/Another run has already done this job/g)).toHaveLength(1)
     expect(`${stdout} ${stderr}`).not.toMatch(/did not run|exit_code|another program/i)
     expect(await rows('sync_jobs')).toMatchObject([
@@ -134,7 +133,8 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('sends each alert and calls each heartbeat once', async () => {
     sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
-    const scheduler = await startDue()
+    await miss()
+    const scheduler = await start()
     await ended(scheduler, 1)
     expect(hook.take()).toMatchObject([{ type: 'opened', job: 'mine', incidents: [{ resource: 'notes' }] }])
     expect(beaten()).toEqual(['/all?exit=1', '/mine?exit=1'])
@@ -142,7 +142,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('SIGTERM ends the current job: its run is closed, the lock is free, and it is due again', async () => {
-    await stop(await startStalled())
+    await stop(await stalled(start))
     const finished_at = expect.stringMatching(/Z$/)
     expect(await rows('sync_runs')).toMatchObject([
       { job: 'mine', status: 'interrupted', reason: 'interrupted', finished_at },
@@ -155,14 +155,14 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('a kill calls nobody; the next process runs the job again, and reports the kill', async () => {
-    const { run } = await startStalled()
+    const { run } = await stalled(() => startScheduler(cwd))
     run.kill('SIGKILL')
     await run.ended
     expect([hook.take(), beaten()]).toEqual([[], []])
     // Stored before the run started: now nobody could count it.
     expect(await rows('sync_jobs')).toMatchObject([{ attempts: 1, started_at: expect.any(String) }])
     sandbox.script([])
-    const next = await startScheduler(cwd)
+    const next = await start()
     await ended(next, 0)
     const [opened, ...more] = hook.take()
     expect(more.map(({ type }) => type)).toEqual(['resolved'])

@@ -15,6 +15,7 @@ import {
   writeJob,
 } from '../../support/harness/scheduler.js'
 import { scratch } from '../../support/harness/scratch.js'
+import { type Up, upHere } from '../../support/harness/uphere.js'
 
 let here: Place
 const resources = ['notes', 'categories']
@@ -38,11 +39,13 @@ if (!isMainThread) require('node:fs').appendFileSync(process.env.THREADS, Object
 )
 writeFileSync(threads, '')
 
-const start = (): Promise<RunningScheduler> =>
+const inProcess = (): Promise<RunningScheduler> =>
   startScheduler(here.folder, {
     ...{ API_SECRET: here.sandbox.secret, THREADS: threads },
     NODE_OPTIONS: `--require ${watching}`,
   })
+const start = (...flags: string[]): Promise<Up> =>
+  upHere(['schedule', ...flags], { cwd: here.folder, env: { API_SECRET: here.sandbox.secret } })
 
 /** One request with the given host name. */
 const statusOf = (url: string, host: string, method = 'GET', path = '/'): Promise<string> =>
@@ -55,7 +58,7 @@ const statusOf = (url: string, host: string, method = 'GET', path = '/'): Promis
   })
 
 test('serves, and exits with 0 on SIGTERM', async () => {
-  const first = await start()
+  const first = await inProcess()
   const ask = (path: string): Promise<Response> => fetch(`${first.url}${path}`)
   const answered: string[] = []
   const made = ask('/').finally(() => answered.push('page'))
@@ -109,12 +112,11 @@ test('serves, and exits with 0 on SIGTERM', async () => {
 }, 60_000)
 
 test('--json: one document, with the address and each job’s next instant', async () => {
-  const { run, url } = await startScheduler(here.folder, { API_SECRET: here.sandbox.secret }, ['--json'])
-  run.child.kill('SIGTERM')
-  const ended = await run.ended
+  const { url, end } = await start('--json')
+  const ended = await end()
   expect(ended.code, ended.stderr).toBe(0)
   expect(ended.json()).toEqual({
-    ...{ pid: run.child.pid, url, events_url: null, time_zone: 'Europe/Berlin' },
+    ...{ pid: process.pid, url, events_url: null, time_zone: 'Europe/Berlin' },
     jobs: [
       {
         ...{ name: 'mine', schedule: '0 4 1 1 *', starts_now: false },
@@ -145,7 +147,7 @@ async function halfOpen(host: string, port: string, count: number): Promise<() =
 
 test("connections that never send a request don't block health checks", async (context) => {
   here.configure({ ...settings, schedule: { ...settings.schedule, listen: { host: '0.0.0.0', port: 0 } } })
-  const { run, url } = await start()
+  const { url, end } = await start()
   const { port } = new URL(url)
   const healthy = (): Promise<boolean> =>
     fetch(`http://127.0.0.1:${port}/health`, { headers: { connection: 'close' } }).then(
@@ -164,13 +166,12 @@ test("connections that never send a request don't block health checks", async (c
     }
   } finally {
     here.configure(settings)
-    run.kill('SIGTERM')
-    await run.ended
+    await end()
   }
   // Node's own deadline would take longer.
 }, 60_000)
 
-test('reports what is wrong, what it expected and what to type, and exits with 2', async () => {
+test('a port that is taken, by another program or by another scheduler of this warehouse, is reported with what to type', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo
@@ -185,26 +186,10 @@ test('reports what is wrong, what it expected and what to type, and exits with 2
   const taken = Number(new URL(first.url).port)
   here.configure({ ...settings, schedule: { listen: { port: taken } } })
   const second = await here.run('schedule')
-  const who = `Another scheduler of this warehouse is running, on ${hostname()}, pid ${first.run.child.pid}`
+  const who = `Another scheduler of this warehouse is running, on ${hostname()}, pid ${process.pid}`
   expect([second.code, second.stderr]).toEqual([3, expect.stringContaining(`${who}. Port ${taken} of`)])
-  first.run.kill('SIGTERM')
-  await first.run.ended
-  here.configure({ ...settings, schedule: { timeZone: 'Europe/Berlim' } })
-  expect(await here.run('schedule')).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/Europe\/Berlim.*Did you mean "Europe\/Berlin"\?/s),
-  })
+  await first.end()
   here.configure(settings)
-  writeJob(here.folder, 'mine', { schedule: '0 0 31 2 *' })
-  expect(await here.run('schedule')).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/"0 0 31 2 \*", expected a day that exists/s),
-  })
-  writeJob(here.folder, 'mine')
-  expect(await here.run('schedule')).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/Found no job with a schedule.*jobs\/NAME\.json/s),
-  })
 }, 60_000)
 
 test('while Postgres is silent, what was known is answered within seconds; once it was started again, it goes on', async () => {
@@ -247,12 +232,10 @@ test('while Postgres is silent, what was known is answered within seconds; once 
     await server.start()
     await answers('/ready', 200)
     await answers('/runs', 200)
-    scheduler.run.kill('SIGTERM')
-    expect(await scheduler.run.ended).toMatchObject({ code: 0 })
+    expect(await scheduler.end()).toMatchObject({ code: 0 })
   } finally {
     server.resume()
-    scheduler.run.child.kill('SIGKILL')
-    await scheduler.run.ended
+    await scheduler.end()
     here.configure(settings)
     onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *' })
     await server.stop()

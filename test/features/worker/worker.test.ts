@@ -3,13 +3,18 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Reason } from '../../../src/engine/base/reasons.js'
-import type { StatusReport } from '../../../src/features/health/statusdocument.js'
-import { becomes } from '../../../src/features/worker/pool.js'
 import { onServer } from '../../support/harness/databases.js'
+import { becomes } from '../../support/harness/decided.js'
 import { type Address, type Place, place } from '../../support/harness/place.js'
-import { Program, program } from '../../support/harness/process.js'
-import { onlyJob, startScheduler, until, writeJob } from '../../support/harness/scheduler.js'
+import { onlyJob, until, writeJob } from '../../support/harness/scheduler.js'
+import { type Up, upHere } from '../../support/harness/uphere.js'
 import { bothWarehouses, deliveriesOf, reopen, type Warehouse } from '../../support/harness/warehouse.js'
+
+interface StatusReport {
+  readonly healthy: boolean
+  readonly incidents: readonly { readonly kind: string; readonly message: string }[]
+  readonly workers?: { readonly up: number; readonly rounds: readonly { readonly job: string }[] }
+}
 
 let here: Place
 let warehouse: Warehouse
@@ -49,32 +54,8 @@ const runs = async (job = 'mine') => {
   return rows.map(({ shard, mode, status }) => `${shard ?? mode} ${status}`)
 }
 
-test('a SQLite warehouse has none', async () => {
-  const lite = await place({ tenants: 1, repairOrders: 1 })
-  for (const words of [['worker'], ['run', 'hourly', '--enqueue', '2']]) {
-    const { code, stderr } = await lite.run(...words)
-    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining('Type shopsync schedule here')])
-    expect(stderr).toContain('shopsync copy --to postgres://')
-  }
-  lite.configure({ schedule: { shards: 8 } })
-  expect(await lite.run('schedule')).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('found 8 and a SQLite warehouse'),
-  })
-  expect(lite.sandbox.requests).toEqual([])
-  expect(existsSync(join(lite.folder, 'data/warehouse.db'))).toBe(false)
-  await lite.remove()
-})
-
-test('a server that is away ends what has not begun', async () => {
-  configure({ warehouse: { ...address, url: 'postgres://postgres@127.0.0.1:1/postgres' } })
-  for (const words of [['worker'], ['run', 'mine', '--enqueue', '2']]) {
-    const { code, stderr } = await here.run(...words)
-    expect([words, code, stderr]).toEqual([words, 3, expect.stringContaining('127.0.0.1:1')])
-    expect(stderr).not.toContain('should not have happened')
-  }
-  configure()
-})
+const start = (...words: string[]): Promise<Up> =>
+  upHere(words, { cwd: here.folder, env: { API_SECRET: here.sandbox.secret } })
 
 const seen = async (job: string): Promise<string[]> => {
   const { deliveries = [] } = (await deliveriesOf(warehouse).seen()) ?? {}
@@ -89,21 +70,19 @@ test('`schedule` sends a round and works on none of it; with schedule.work it is
   // Due at once, because the warehouse is empty.
   configure({ schedule: { listen: { port: 0 }, shards: 2 } })
   const before = here.sandbox.requests.length
-  const sender = await startScheduler(here.folder, { API_SECRET: here.sandbox.secret })
+  const sender = await start('schedule')
   await until(async () => (await seen('planned')).length === 2)
   expect(await seen('planned')).toEqual(['0/2 waiting', '1/2 waiting'])
   expect(here.sandbox.requests.length).toBe(before)
-  sender.run.kill('SIGTERM')
-  expect(await sender.run.ended).toMatchObject({ code: 0 })
+  expect(await sender.end()).toMatchObject({ code: 0 })
   const { workers } = (await here.run('status', '--json')).json<StatusReport>()
   expect(workers?.rounds.find(({ job }) => job === 'planned')).toMatchObject({
     ...{ shards: 2, done: 0, active: 0, waiting: 2, workers: 0, whole: null },
   })
   configure({ schedule: { listen: { port: 0 }, shards: 2, work: true } })
-  const working = await startScheduler(here.folder, { API_SECRET: here.sandbox.secret })
+  const working = await start('schedule')
   await until(async () => (await runs('planned')).includes('whole ok'))
-  working.run.kill('SIGTERM')
-  expect(await working.run.ended).toMatchObject({ code: 0 })
+  expect(await working.end()).toMatchObject({ code: 0 })
   const { stdout } = await here.run('status')
   expect(stdout).toMatch(/planned since \S+ \S+( UTC)?: 2 of 2 shards done\n/)
   configure()
@@ -151,17 +130,6 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
   here.sandbox.script([
     { when: { resource: 'notes' }, fault: { kind: 'stall', ms: 60_000, part: 'headers' } },
   ])
-  const { PATH = '' } = process.env
-  const env = { PATH, API_SECRET: here.sandbox.secret }
-  const worker = new Program(program, ['worker', '--json'], { cwd: here.folder, env })
-  const up = new Promise<string>((resolve) => {
-    let said = ''
-    worker.child.stdout?.on('data', (chunk: Buffer) => {
-      said += chunk.toString()
-      const [url] = /http:[^\s"]+/.exec(said) ?? []
-      if (url) resolve(url)
-    })
-  })
   const asked = new Promise<void>((resolve) => {
     const off = here.sandbox.onRequest(({ resource }) => {
       if (resource !== 'notes') return
@@ -169,9 +137,10 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
       resolve()
     })
   })
-  await Promise.race([asked, worker.ended])
+  const worker = await start('worker', '--json')
+  const { url } = worker
+  await Promise.race([asked, worker.call.ended])
   expect(await seen('ended')).toEqual(['0/1 active'])
-  const url = await up
   expect(await (await fetch(`${url}/ready`)).json()).toMatchObject({ ready: true, running: ['ended 0/1'] })
   expect((await (await fetch(`${url}/health`)).json()) as object).toMatchObject({ status: 'ok' })
   const metrics = await (await fetch(`${url}/metrics`)).text()
@@ -184,8 +153,7 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
     ...{ code: 0, stderr: expect.stringContaining('No server is listening; the worker works on') },
   })
   configure()
-  worker.kill('SIGTERM')
-  const ended = await worker.ended
+  const ended = await worker.end()
   expect(ended.code, ended.stderr).toBe(0)
   expect(ended.json()).toMatchObject({ parallel: 1, url: expect.stringMatching(/^http:/) })
   expect(await seen('ended')).toEqual(['0/1 waiting'])
@@ -205,24 +173,17 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
 
 test('a worker survives whatever is wrong with its queue, says so, and works on once it is dropped', async () => {
   writeJob(here.folder, 'after', { steps: [{ command: 'sync', resources: ['notes'] }] })
-  const { PATH = '' } = process.env
-  const env = { PATH, API_SECRET: here.sandbox.secret }
   await onServer(address.url, 'drop schema if exists shopsync_queue cascade')
-  const worker = new Program(program, ['worker'], { cwd: here.folder, env })
-  let said = ''
-  worker.child.stderr?.on('data', (chunk: Buffer) => {
-    said += chunk.toString()
-  })
-  const isUp = async (): Promise<boolean> => ((await deliveriesOf(warehouse).seen())?.workers ?? 0) > 0
-  await until(isUp)
+  const worker = await start('worker')
+  await until(async () => ((await deliveriesOf(warehouse).seen())?.workers ?? 0) > 0)
   await onServer(address.url, 'alter table shopsync_queue.job rename column data to gone')
-  await until(async () => said.includes('Waiting for its queue of deliveries'))
-  expect(said).toContain('drop schema shopsync_queue cascade')
+  const said = (): string => worker.call.stderr.text
+  await until(async () => said().includes('Waiting for its queue of deliveries'))
+  expect(said()).toContain('drop schema shopsync_queue cascade')
   await onServer(address.url, 'drop schema shopsync_queue cascade')
   expect((await here.run('run', 'after', '--enqueue', '1')).code).toBe(0)
   await until(async () => (await runs('after')).includes('whole ok'))
-  worker.kill('SIGTERM')
-  expect(await worker.ended).toMatchObject({ code: 0 })
+  expect(await worker.end()).toMatchObject({ code: 0 })
 })
 
 const incidents = async (): Promise<string[]> => {

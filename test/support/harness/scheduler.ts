@@ -1,7 +1,23 @@
-/** Processes of `shopsync schedule`. */
+/** Processes of `shopsync schedule`, and what they plan. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Program, program } from './process.js'
+import type { Warehouse } from './warehouse.js'
+
+/** A row of the plan. */
+export interface JobRow {
+  readonly job: string
+  readonly schedule: string
+  readonly time_zone: string
+  readonly planned_at: string
+  readonly last_planned_at?: string | null
+  readonly started_at?: string | null
+  readonly finished_at?: string | null
+  readonly exit_code?: number | null
+  readonly attempts: number
+}
+/** The plan that a warehouse holds, which is a feature's table. */
+export const jobsIn = ({ db }: Warehouse) => db.withTables<{ sync_jobs: JobRow }>()
 
 export interface RunningScheduler {
   readonly run: Program
