@@ -7,11 +7,8 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { readDocument } from '../../src/engine/config/load.js'
-import { configReference } from '../../src/engine/config/reference.js'
-import { configSchema } from '../../src/engine/config/schema.js'
-import { calendarTimes } from '../../src/features/init/calendartimes.js'
-import { jobSchema } from '../../src/features/jobs/jobfile.js'
-import { checks, kinds } from '../support/harness/checks.js'
+import { checks } from '../support/harness/checks.js'
+import { calendarTimes } from '../support/harness/declared.js'
 import { scratch } from '../support/harness/scratch.js'
 import { filesIn, root } from '../support/harness/tree.js'
 
@@ -21,13 +18,6 @@ const jobs = filesIn('jobs', '.json').map((path) => ({
   ...(JSON.parse(text(path)) as { schedule?: string }),
 }))
 const planned = jobs.filter(({ schedule }) => schedule !== undefined)
-
-test('docs/configuration.md matches the checks of the configuration', () => {
-  const reference = configReference(configSchema(checks), jobSchema(kinds))
-  expect(text('docs/configuration.md'), 'stale: run `npm run build`').toBe(reference)
-  for (const key of ['api.baseUrl', 'resources.NAME.columns', 'alerts.rules[].on', 'steps[].last'])
-    expect(reference).toContain(`| \`${key}\` |`)
-})
 
 test('the crontab plans each job as its file does', () => {
   const lines = text('deploy/crontab').split('\n')

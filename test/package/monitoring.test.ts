@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { metricNames } from '../../src/features/health/metricnames.js'
+import { metricNames } from '../support/harness/declared.js'
 import { textOf } from '../support/harness/tree.js'
 
 interface Dashboard {

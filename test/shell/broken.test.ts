@@ -2,6 +2,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createServer as createHttp } from 'node:http'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -79,35 +80,49 @@ describe('an error that nothing has caught ends with 70, told as any other', () 
 })
 
 /** A function of Node's that does something else for paths with this name in them. */
-const planted = (
-  name: string,
-  module: string,
-  key: string,
-  instead = module === 'fs'
-    ? `throw new TypeError('planted')`
-    : `return Promise.reject(new TypeError('planted'))`,
-) =>
+const planted = (name: string, module: string, key: string, instead: string) =>
   broken(`const its = require('${module}'), real = its.${key}
 its.${key} = (...given) => { if (String(given[0]).includes('${name}')) ${instead}; return real(...given) }
 require('node:module').syncBuiltinESMExports()`)
 
-describe('an error of ours is no trouble with a file', () => {
-  const forget = ['forget', '--tenant', '101', '--customer', '1', '--yes']
-  test.each([
-    ['a.html', 'fs/promises', 'writeFile', ['report', '--out', 'a.html']],
-    ['a.html', 'fs', 'openSync', ['report', '--out', 'a.html']],
-    ['folder', 'fs', 'mkdirSync', ['dictionary', '--format', 'dbt', '--out', 'folder']],
-    ['config.json', 'fs', 'writeFileSync', ['init', '--sandbox', '--force', '--yes']],
-    ['secret', 'fs/promises', 'readFile', ['init', '--secret-file', 'secret', '--force', '--yes']],
-    ['forgotten.jsonl', 'fs', 'openSync', forget],
-    ['config.json', 'fs', 'readFileSync', ['status']],
-    ['a.env', 'fs', 'readFileSync', ['status', '--env-file', 'a.env']],
-    ['a.pem', 'fs', 'readFileSync', ['listen', '--tls-cert', 'a.pem', '--tls-key', 'a.pem']],
-  ])('%s, which %s.%s does not take: %j', async (name, module, key, words) => {
-    const run = new Program(program, words, { cwd: here.folder, env: planted(name, module, key) })
-    const stderr = expect.stringMatching(/planted(.|\n)*This should not have happened/)
-    expect(await run.ended).toMatchObject({ code: 70, stderr })
-  })
+const builtin = createRequire(import.meta.url)
+
+test.each([
+  ['a.html', 'fs/promises', 'writeFile', 'report --out a.html'],
+  ['a.html', 'fs', 'openSync', 'report --out a.html'],
+  ['folder', 'fs', 'mkdirSync', 'dictionary --format dbt --out folder'],
+  ['config.json', 'fs', 'writeFileSync', 'init --sandbox --force --yes'],
+  ['secret', 'fs/promises', 'readFile', 'init --secret-file secret --force --yes'],
+  ['forgotten.jsonl', 'fs', 'openSync', 'forget --tenant 101 --customer 1 --yes'],
+  ['config.json', 'fs', 'readFileSync', 'status'],
+  ['a.env', 'fs', 'readFileSync', 'status --env-file a.env'],
+])(
+  'an error of ours is no trouble with a file: %s, which %s.%s does not take: %s',
+  async (name, module, key, line) => {
+    const its = builtin(module) as Record<string, (...given: unknown[]) => unknown>
+    const real = its[key]!
+    const error = new TypeError('planted')
+    its[key] = (...given) => {
+      if (!String(given[0]).includes(name)) return real(...given)
+      if (module === 'fs') throw error
+      return Promise.reject(error)
+    }
+    syncBuiltinESMExports()
+    try {
+      const stderr = expect.stringMatching(/planted(.|\n)*This should not have happened/)
+      expect(await here.run(...line.split(' '))).toMatchObject({ code: 70, stderr })
+    } finally {
+      its[key] = real
+      syncBuiltinESMExports()
+    }
+  },
+)
+
+test('nor in a thread of its own', async () => {
+  const env = planted('a.pem', 'fs', 'readFileSync', `throw new TypeError('planted')`)
+  const words = ['listen', '--tls-cert', 'a.pem', '--tls-key', 'a.pem']
+  const { code, stderr } = await new Program(program, words, { cwd: here.folder, env }).ended
+  expect([code, stderr]).toEqual([70, expect.stringMatching(/planted(.|\n)*This should not have happened/)])
 })
 
 test('a command that waits for nothing prints its document all the same', async () => {
@@ -135,10 +150,11 @@ test('a broken step: the steps after it are done, the document is printed, and n
       .ended
     return [code, json()]
   }
-  expect(await call(planted('a.html', 'fs/promises', 'writeFile'))).toMatchObject([
-    70,
-    { error: { message: 'The report could not be made: planted', exit_code: 70 } },
-  ])
+  expect(
+    await call(
+      planted('a.html', 'fs/promises', 'writeFile', `return Promise.reject(new TypeError('planted'))`),
+    ),
+  ).toMatchObject([70, { error: { message: 'The report could not be made: planted', exit_code: 70 } }])
   expect(called).toEqual([])
   const { runs } = (await here.run('runs', '--json')).json<{ runs: { requests: number }[] }>()
   expect(runs[0]?.requests).toBeGreaterThan(0)

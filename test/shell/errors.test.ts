@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Bug, describeError, Retry, Skip, Stop } from '../../src/engine/base/errors.js'
-import { errorOf, failureOf } from '../../src/engine/warehouse/sqlite/thread/messages.js'
+import { errorOf, failureOf } from '../support/harness/warehouse.js'
 
 test('a hint is not part of the message, and follows it where people read both', () => {
   const stop = new Stop('Found a, expected b', { exitCode: 2, hint: 'Type b' })

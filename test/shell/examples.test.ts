@@ -3,8 +3,7 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { features } from '../../src/main.js'
-import { commandsOf as commandsIn } from '../../src/shell/features.js'
+import { commands } from '../support/harness/declared.js'
 import { blocksOf, commandsOf, plainWords } from '../support/harness/docs.js'
 import { type Place, viewedPlace } from '../support/harness/place.js'
 import { program } from '../support/harness/process.js'
@@ -18,8 +17,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'shopsync init --base-url https://api.example.com --partner-id 42 --secret-file key.txt --yes':
     'test/features/init/init.test.ts',
   'shopsync adopt': 'test/features/adopt/adopt.test.ts',
-  'shopsync forget --tenant 101': 'test/shell/prompt.test.ts',
-  'shopsync forget --tenant 101 --customer 5': 'test/shell/prompt.test.ts',
+  'shopsync forget --tenant 101': 'test/transcripts/terminal.txt',
+  'shopsync forget --tenant 101 --customer 5': 'test/transcripts/terminal.txt',
   "shopsync copy --to 'postgres://shopsync:${PGPASSWORD}@db.example.com/warehouse'":
     'test/features/copy/copycommand.test.ts',
   'shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new':
@@ -91,7 +90,7 @@ async function ran(line: string): Promise<{ code: number | null; text: string }>
   })
 }
 
-const lines = [...new Set(commandsIn(features).flatMap(({ examples }) => examples.map(([line]) => line)))]
+const lines = [...new Set(commands.flatMap(({ examples }) => examples.map(([line]) => line)))]
 /** test/package/lines.test.ts runs what the pages show. */
 const ofPages = new Set(['README.md', ...filesIn('docs', '.md')].flatMap(blocksOf).flatMap(commandsOf))
 const runnable = lines.filter((line) => !(line in elsewhere) && !ofPages.has(line))
@@ -102,7 +101,7 @@ async function check(line: string): Promise<void> {
 }
 
 test('every command has an example, and no removed line has a reason left', () => {
-  expect(commandsIn(features).filter(({ examples }) => examples.length === 0)).toEqual([])
+  expect(commands.filter(({ examples }) => examples.length === 0)).toEqual([])
   for (const line of Object.keys(elsewhere)) expect(lines).toContain(line)
 })
 

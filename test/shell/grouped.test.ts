@@ -1,8 +1,7 @@
 /** Cursors with the same problem share a line; different problems keep their own lines. */
 import { expect, test } from 'vitest'
 import { shortRequests } from '../../src/engine/base/format.js'
-import { incidentsText } from '../../src/features/health/incidentwords.js'
-import { cursorNames, groupLines } from '../../src/shell/grouped.js'
+import { cursorNames, groupLines, incidentsText } from '../support/harness/shown.js'
 
 const of = (tenant_id: number, resource: string, error: string) => ({ tenant_id, resource, error })
 const errorIn = ({ error }: { error: string }): string => error

@@ -3,13 +3,13 @@
  * lock is released, stderr shows where the next run continues, and that one starts immediately.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import { shopsync } from '../support/harness/call.js'
 import { configure } from '../support/harness/place.js'
 import { Program, program } from '../support/harness/process.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
-import { bothWarehouses, reopen, rowsOf, warehouses } from '../support/harness/warehouse.js'
+import { bothWarehouses, reopen, rowsOf } from '../support/harness/warehouse.js'
 
 const records = 950
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
@@ -34,85 +34,80 @@ function atFifth(happens: () => Promise<void>): Promise<void> {
   })
 }
 
-const signals = [
-  ['SIGTERM', 143],
-  ['SIGINT', 130],
-] as const
+const kinds = bothWarehouses()
 
-describe.each(bothWarehouses())('$name', (kind) => {
-  /** What a signal does to the program is above the dialects; what the end does to the database isn't. */
-  const isFirst = warehouses().includes(kind)
-
-  it.each(isFirst ? signals : signals.slice(0, 1))(
-    '%s ends a run with exit code %i, and the next one continues immediately',
-    async (signal, code) => {
-      fill()
-      const address = await kind.viewed()
-      const config = configure(sandbox, address, ['notes', 'categories'], { sync: { concurrency: 1 } })
-      const sent = atFifth(async () => {
-        run.kill(signal)
-        await sleep(300)
-      })
-      const run = new Program(program, ['sync', '--config', config, '--json'])
-      const ended = await run.ended
-      await sent
-      expect(ended, ended.stderr).toMatchObject({ code, signal: null })
-      expect(ended.json()).toMatchObject({ error: { exit_code: code } })
-      expect(ended.stderr).toContain('Stopping after the current transaction')
-      expect(ended.stderr).toMatch(/the next run resumes at\n\s+tenant 1, notes: record \d+ of 950/)
-      const warehouse = await reopen(address)
-      const stored = await rowsOf(warehouse, 'notes')
-      expect(stored.length).toBeGreaterThan(0)
-      expect(stored.length).toBeLessThan(records)
-      expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: null })
-      expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({
-        status: 'interrupted',
-        reason: 'interrupted',
-      })
-      const ends = await rowsOf(warehouse, 'sync_run_cursors')
-      expect(ends).toMatchObject([
-        { resource: 'categories', status: 'skipped', reason: 'interrupted' },
-        { resource: 'notes', status: 'skipped', reason: 'interrupted' },
-      ])
-      const pages: unknown[] = []
-      const off = sandbox.onRequest(({ resource, page, perPage }) => {
-        if (resource === 'notes' && perPage === 100) pages.push(page)
-      })
-      const next = await shopsync(['sync', '--config', config, '--json'])
-      off()
-      expect(next.code, next.stderr).toBe(0)
-      expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
-      // It continued, and didn't start over.
-      expect(pages).toContain(10)
-      expect(pages).not.toContain(2)
-      await warehouse.close()
-    },
-  )
-
-  it.runIf(isFirst)('a second signal ends the program immediately', async () => {
+it.each([
+  ['SIGTERM', 143, kinds[0]!],
+  ['SIGINT', 130, kinds[1]!],
+] as const)(
+  '%s ends a run with exit code %i, and the next one continues immediately: $2.name',
+  async (signal, code, kind) => {
     fill()
     const address = await kind.viewed()
-    const config = configure(sandbox, address, ['notes'])
-    let ended = false
+    const config = configure(sandbox, address, ['notes', 'categories'], { sync: { concurrency: 1 } })
     const sent = atFifth(async () => {
-      run.kill('SIGTERM')
+      run.kill(signal)
       await sleep(300)
-      run.kill('SIGTERM')
-      // The response never comes while it lives, so only the second signal can have ended it.
-      for (let i = 0; i < 100 && !ended; i++) await sleep(50)
     })
-    const run = new Program(program, ['sync', '--config', config])
-    const { code } = await run.ended
-    ended = true
+    const run = new Program(program, ['sync', '--config', config, '--json'])
+    const ended = await run.ended
     await sent
-    expect(code).toBe(143)
-    // Its lease may be left behind, but a holder whose process is gone doesn't keep it.
-    const next = await shopsync(['sync', '--config', config])
-    expect(next.code, next.stderr).toBe(0)
+    expect(ended, ended.stderr).toMatchObject({ code, signal: null })
+    expect(ended.json()).toMatchObject({ error: { exit_code: code } })
+    expect(ended.stderr).toContain('Stopping after the current transaction')
+    expect(ended.stderr).toMatch(/the next run resumes at\n\s+tenant 1, notes: record \d+ of 950/)
     const warehouse = await reopen(address)
+    const stored = await rowsOf(warehouse, 'notes')
+    expect(stored.length).toBeGreaterThan(0)
+    expect(stored.length).toBeLessThan(records)
+    expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: null })
+    expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({
+      status: 'interrupted',
+      reason: 'interrupted',
+    })
+    const ends = await rowsOf(warehouse, 'sync_run_cursors')
+    expect(ends).toMatchObject([
+      { resource: 'categories', status: 'skipped', reason: 'interrupted' },
+      { resource: 'notes', status: 'skipped', reason: 'interrupted' },
+    ])
+    const pages: unknown[] = []
+    const off = sandbox.onRequest(({ resource, page, perPage }) => {
+      if (resource === 'notes' && perPage === 100) pages.push(page)
+    })
+    const next = await shopsync(['sync', '--config', config, '--json'])
+    off()
+    expect(next.code, next.stderr).toBe(0)
     expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
+    // It continued, and didn't start over.
+    expect(pages).toContain(10)
+    expect(pages).not.toContain(2)
     await warehouse.close()
+  },
+)
+
+it('a second signal ends the program immediately', async () => {
+  fill()
+  const address = await kinds[0]!.viewed()
+  const config = configure(sandbox, address, ['notes'])
+  let ended = false
+  const sent = atFifth(async () => {
+    run.kill('SIGTERM')
+    await sleep(300)
+    run.kill('SIGTERM')
+    // The response never comes while it lives, so only the second signal can have ended it.
+    for (let i = 0; i < 100 && !ended; i++) await sleep(50)
   })
+  const run = new Program(program, ['sync', '--config', config])
+  const { code } = await run.ended
+  ended = true
+  await sent
+  expect(code).toBe(143)
+  // Its lease may be left behind, but a holder whose process is gone doesn't keep it.
+  const next = await shopsync(['sync', '--config', config])
+  expect(next.code, next.stderr).toBe(0)
+  const warehouse = await reopen(address)
+  expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
+  await warehouse.close()
 })
 
 it('a wait of more than a minute is reported on stderr, and a signal ends it', async () => {
@@ -122,15 +117,10 @@ it('a wait of more than a minute is reported on stderr, and a signal ends it', a
     { kind: 'headers', set: { 'Retry-After': '90' } },
   ] as const
   sandbox.script([{ when: { resource: 'notes' }, fault: [...busy] }])
-  const run = new Program(program, [
-    'sync',
-    '--config',
-    configure(sandbox, await bothWarehouses()[0]!.viewed(), ['notes']),
-  ])
-  run.child.stderr?.on('data', (chunk: Buffer) => {
-    if (chunk.toString().includes('Trying again')) run.kill('SIGTERM')
+  const config = configure(sandbox, await kinds[0]!.viewed(), ['notes'])
+  const { code, stderr } = await shopsync(['sync', '--config', config], {
+    during: (call) => call.onText((text) => text.includes('Trying again') && call.kill('SIGTERM')),
   })
-  const { code, stderr } = await run.ended
   expect(code, stderr).toBe(143)
   expect(stderr).toMatch(/Waiting 1 min 30 s \(.*notes.*\): the API asks for it/)
 })

@@ -1,9 +1,16 @@
 /** Tables and texts fitted to a width: what breaks, what is left out, what is aligned below what. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Terminal } from '../../src/shell/terminal.js'
-import { type Heading, right, table, unbroken } from '../../src/shell/texttable.js'
-import { layOut, widthOf, wrapped } from '../../src/shell/width.js'
+import {
+  type Heading,
+  layOut,
+  right,
+  type Terminal,
+  table,
+  unbroken,
+  widthOf,
+  wrapped,
+} from '../support/harness/shown.js'
 
 const wide = (columns: number): Terminal => ({ columns, colours: false })
 

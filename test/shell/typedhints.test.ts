@@ -4,9 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { features } from '../../src/main.js'
-import { commandsOf } from '../../src/shell/features.js'
-import { commandsIn } from '../../src/shell/typedlines.js'
+import { commands, commandsIn } from '../support/harness/declared.js'
 import { type Place, place } from '../support/harness/place.js'
 import { someOf } from '../support/harness/size.js'
 import { textsIn } from '../support/harness/texts.js'
@@ -26,7 +24,7 @@ const values: Readonly<Record<string, string>> = {
 }
 
 const typed = texts.flatMap(({ file, text }) =>
-  commandsIn(commandsOf(features), text).map(({ words, unknown }) => ({
+  commandsIn(commands, text).map(({ words, unknown }) => ({
     file,
     text,
     unknown,
@@ -85,7 +83,7 @@ const kindOfLine = (line: string): string => kindOf(line.split(' ').slice(line.s
 test('each line is played in a transcript, or is an example of the help, which examples.test.ts plays', () => {
   const texts = filesIn('test/transcripts', '.txt').flatMap((file) => textOf(file).split('\n'))
   const played = texts.filter((line) => line.startsWith('$ shopsync '))
-  const examples = commandsOf(features).flatMap((command) => command.examples.map(([line]) => line))
+  const examples = commands.flatMap((command) => command.examples.map(([line]) => line))
   const known = new Set([...played, ...examples].map(kindOfLine))
   expect(lines.filter((line) => !known.has(kindOf(line.split(' '))))).toEqual([])
 })

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startListening } from '../support/harness/listening.js'
+import { listenHere } from '../support/harness/listenhere.js'
 import { metricsOf } from '../support/harness/metrics.js'
 import { type Place, viewedPlace } from '../support/harness/place.js'
 import { eventBody } from '../support/harness/receiver.js'
@@ -60,8 +60,7 @@ describe('a shared window', () => {
 
   it('is shared by a listener, and shown as a metric', async () => {
     share(thisWindow())
-    const env = { API_SECRET: here.sandbox.secret }
-    const listening = await startListening(here.folder, env, ['--port', '0'])
+    const listening = await listenHere(here.folder, here.sandbox.secret)
     const [tenant = 0] = here.sandbox.tenantIds
     const [id = 0] = here.sandbox.store.ids(tenant, 'repair_orders')
     // The first list that it asks for shows it the row.
@@ -71,8 +70,7 @@ describe('a shared window', () => {
       await new Promise((resolve) => setTimeout(resolve, 200))
     }
     expect(taken()).toBeGreaterThan(5100)
-    listening.run.kill('SIGTERM')
-    expect((await listening.run.ended).code).toBe(0)
+    expect((await listening.end()).code).toBe(0)
     const warehouse = await reopen({ url: `sqlite:${join(here.folder, 'data/warehouse.db')}`, schema: '' })
     expect((await metricsOf(warehouse)).all('rate_left')).toMatchObject([
       { labels: { rule: '42' }, value: rate.limit - (taken() ?? 0) },

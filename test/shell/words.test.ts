@@ -1,11 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { count, span } from '../../src/engine/base/format.js'
-import { createLog } from '../../src/shell/log.js'
-import { ProgressDisplay, timeToGo } from '../../src/shell/progress.js'
-import { table } from '../../src/shell/texttable.js'
-import { resumption, Tracker } from '../../src/shell/tracker.js'
 import type { CursorReport } from '../support/harness/runs.js'
+import { createLog, ProgressDisplay, resumption, Tracker, timeToGo } from '../support/harness/shown.js'
 
 const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   tenant_id: 1,
@@ -23,7 +20,7 @@ const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   error: null,
   ...more,
 })
-test('numbers, times and tables', () => {
+test('numbers and times', () => {
   expect([0, 999, 1000, 1234567].map(count)).toEqual(['0', '999', '1,000', '1,234,567'])
   expect(count(9007199254740993n)).toBe('9,007,199,254,740,993')
   expect([-1234, -123, 1234.5678, 0.25, 1e21].map(count)).toEqual(
@@ -38,14 +35,6 @@ test('numbers, times and tables', () => {
     '1 h',
     '1 d 3 h',
   ])
-  const drawn = table(
-    [{ title: 'name' }, { title: 'n', align: 'right' }],
-    [
-      ['Łukasz', '1'],
-      ['b', '22'],
-    ],
-  )
-  expect(drawn).toBe('name     n\n──────  ──\nŁukasz   1\nb       22')
 })
 
 describe('the progress line', () => {
@@ -191,17 +180,5 @@ describe('the log', () => {
     expect(lines).toHaveLength(3)
     expect(lines.join('')).not.toMatch(/tops3cret|other|pa55/)
     expect(lines.join('')).toContain('[secret]')
-  })
-
-  test('is JSON lines, or words', () => {
-    const json = log(false)
-    json.log.info({ tenant: 7 }, 'Cursor done')
-    expect(JSON.parse(json.lines[0] ?? '')).toMatchObject({ level: 'info', msg: 'Cursor done', tenant: 7 })
-    const words = log(true)
-    words.log.warn({ tenant: 7, why: 'two words' }, 'Cursor failed')
-    words.log.debug('too fine')
-    expect(words.lines).toEqual([
-      expect.stringMatching(/^\d\d:\d\d:\d\d WARN {2}Cursor failed tenant=7 why="two words"\n$/),
-    ])
   })
 })

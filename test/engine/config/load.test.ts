@@ -9,8 +9,8 @@ import { Stop } from '../../../src/engine/base/errors.js'
 import { toJson } from '../../../src/engine/base/printjson.js'
 import type { Config } from '../../../src/engine/config/config.js'
 import { load } from '../../../src/engine/config/load.js'
-import { alertKinds } from '../../../src/features/health/alertsettings.js'
 import { checks } from '../../support/harness/checks.js'
+import { alertKinds } from '../../support/harness/declared.js'
 import { scratch } from '../../support/harness/scratch.js'
 
 const key = Buffer.alloc(32, 7).toString('base64')
@@ -263,6 +263,8 @@ describe('the most common mistakes show what was found, what was expected and wh
       'privacy.customers: found "keep", expected an object such as {"email": "keep"}',
     ],
     [{ sync: [] }, 'sync: found [], expected an object'],
+    [{ 'api.secret': 987654321 }, 'api.secret'],
+    [{ 'api.secret': '${EMPTY}' }, 'EMPTY is empty'],
     [{ 'resources.vehicles.columns.VIN no': 'text' }, 'found the key "VIN no", expected'],
     [
       { 'resources.vehicles.columns.updated_at': 'text' },
@@ -338,15 +340,11 @@ describe('the most common mistakes show what was found, what was expected and wh
   test.each(cases)('%j', (changes, said) => {
     write('\nhunter2\nhunter2\n', 'two-lines')
     write('hunter\u00e9', 'no-ascii')
-    const env = { ...environment, TWO_LINES: 'hunter2\nhunter2' }
+    const env = { ...environment, EMPTY: '', TWO_LINES: 'hunter2\nhunter2' }
     const message = refused(changed(changes), env).message.replaceAll(/ \(line \d+\)/g, '')
     for (const part of said.split(' … ')) expect(message).toContain(part)
     expect(message).toContain('config.example.json')
-    expect(message).not.toMatch(/hunter2|Invalid input|Did you mean "text"/)
-  })
-
-  test('no object', () => {
-    expect(refused([1]).message).toContain('found [1], expected an object')
+    expect(message).not.toMatch(/hunter2|987654321|Invalid input|Did you mean "text"/)
   })
 
   test('SQLite has no schemas that could be the same', () => {
@@ -379,6 +377,7 @@ describe('the most common mistakes show what was found, what was expected and wh
   test('invalid JSON, with line and column', () => {
     const { message } = refused('{\n  "api": {\n    "baseUrl": "x",\n  }\n}')
     expect(message).toContain('config.json is not valid JSON: line 4, column 3: found a comma before }')
+    expect(refused([1]).message).toContain('found [1], expected an object')
     expect(refused('{ // no').message).toContain('line 1, column 3: found a comment')
     expect(refused('').message).toContain('line 1, column 1: found the end of the file')
     expect(refused('{"a":1,"a":2}').message).toContain('line 1, column 8: the key "a" appears twice')
@@ -389,38 +388,6 @@ describe('the most common mistakes show what was found, what was expected and wh
       expect(refused(deep).message).toMatch(/line 1, column \d+: found more than 100 nested brackets/)
     const brackets = '['.repeat(1000)
     expect(refused({ ...good, [brackets]: 1 }).message).toContain('unknown key')
-  })
-
-  test('a missing file', () => {
-    expect(() => read()).toThrow(
-      expect.objectContaining({
-        message: expect.stringMatching(/Found no configuration at .*config\.json$/),
-        hint: expect.stringMatching(/^Type shopsync init.*shopsync demo/),
-      }),
-    )
-    expect(() => read(environment, 'other.json')).toThrow(
-      expect.objectContaining({ hint: expect.stringContaining('that --config names') }),
-    )
-  })
-
-  test('an empty variable counts as missing', () => {
-    expect(refused(good, { SHOPSYNC_API_SECRET: '' }).message).toContain('SHOPSYNC_API_SECRET is empty')
-  })
-
-  test('reports several problems at once, each with its line', () => {
-    const { message } = refused(
-      '{\n"api": {\n"baseUrl": 5, "partnerId": "1",\n"secret": "x"},\n"warehouse": {"uri": "sqlite:x"}}',
-    )
-    expect(message).toContain('3 problems')
-    expect(message).toMatch(/api\.baseUrl \(line 3\): found 5/)
-    expect(message).toMatch(/warehouse\.uri \(line 5\): found the unknown key "uri".*"url"/)
-    expect(message).toMatch(/warehouse\.url: missing/)
-  })
-
-  test("doesn't show a secret when that is what is wrong", () => {
-    const { message } = refused({ ...good, api: { ...good.api, secret: 987654321 } })
-    expect(message).toContain('api.secret')
-    expect(message).not.toContain('987654321')
   })
 })
 

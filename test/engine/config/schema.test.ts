@@ -4,8 +4,8 @@ import { resources } from '../../../schema/index.js'
 import { defineResource, id, stamps } from '../../../schema/resource.js'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
-import { jobSchema } from '../../../src/features/jobs/jobfile.js'
 import { checks, kinds } from '../../support/harness/checks.js'
+import { jobSchema } from '../../support/harness/declared.js'
 
 interface Node {
   type?: string | string[]

@@ -7,10 +7,6 @@ import { retold } from './tables.js'
 import { changeWorld, lookAt } from './vocabulary.js'
 import { World } from './world.js'
 
-/** A warehouse on Postgres has its names only once there is one. */
-const stabilizerOf = (world: World): Stabilizer =>
-  new Stabilizer([], { told: (text) => world.time.told(world.named(text)), instants: false })
-
 /** Log lines: what they are about differs between machines, so only warnings and errors are told, by their message. */
 function withoutLog(stderr: string): string {
   const lines = stderr.split('\n').flatMap((line) => {
@@ -21,9 +17,16 @@ function withoutLog(stderr: string): string {
   return lines.join('\n')
 }
 
+/** What depends on where, by whom and at what time of day the tests run. */
+const everywhere = (text: string): string =>
+  text
+    // init leaves it out where the program or its folder is in /tmp.
+    .replaceAll('PrivateTmp=yes\n', '')
+    .replaceAll(`user: "${process.getuid?.()}:${process.getgid?.()}"`, 'user: "<user>"')
+    // A line of the log on a terminal.
+    .replaceAll(/^\d\d:\d\d:\d\d (?=[A-Z])/gm, '<time> ')
+
 function told(stable: Stabilizer, words: readonly string[], { stdout, stderr, code }: Printed): Printed {
-  // init leaves it out where the program or its folder is in /tmp: it depends on where the tests run.
-  const everywhere = (text: string): string => text.replaceAll('PrivateTmp=yes\n', '')
   const tell = (text: string): string => retold(everywhere(text), (line) => stable.text(line))
   const document = words.includes('--json') ? inLines(stable.value(JSON.parse(stdout), true)) : undefined
   return { stdout: document ?? tell(stdout), stderr: tell(withoutLog(stderr)), code }
@@ -31,7 +34,7 @@ function told(stable: Stabilizer, words: readonly string[], { stdout, stderr, co
 
 export async function play(transcript: string): Promise<string> {
   const world = await World.open({ tenants: 2, repairOrders: 6 })
-  const stable = stabilizerOf(world)
+  const stable = new Stabilizer((text) => world.time.told(world.named(everywhere(text))))
   const played: [Entry, readonly string[]][] = []
   try {
     for (const entry of entriesOf(transcript)) played.push([entry, await printedBy(entry, world, stable)])

@@ -32,17 +32,18 @@ export const vocabulary: readonly Line[] = [
   line('env: without NAME', /^env: without (\w+)$/, (world, name = '') => {
     delete world.env[name]
   }),
-  line('file NAME: TEXT', /^file (\S+): (.*)$/, (world, name = '', text = '') =>
+  line('file NAME: TEXT', /^file (.+?): (.*)$/, (world, name = '', text = '') =>
     world.write(name, `${text.replaceAll('\\n', '\n')}\n`),
   ),
   line('file NAME has mode OCTAL', /^file (\S+) has mode (\d+)$/, (world, name = '', mode = '') =>
     chmodSync(join(world.folder, name), Number.parseInt(mode, 8)),
   ),
-  line('file NAME is gone', /^file (\S+) is gone$/, (world, name = '') =>
+  line('file NAME is gone', /^file (.+) is gone$/, (world, name = '') =>
     rmSync(join(world.folder, name), { recursive: true }),
   ),
   line('stdin: TEXT', /^stdin: (.*)$/, (world, text = '') => {
-    world.stdin = `${text}\n`
+    const typed = text.replaceAll(/\\u(\w{4})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+    world.stdin = `${typed}\n`
   }),
   line(
     'the source: RESOURCE answers STATUS',
@@ -74,6 +75,12 @@ export const vocabulary: readonly Line[] = [
     /^the source: puts (\w+) of (\d+) (\{.*\})$/,
     (world, resource = '', tenant = '', record = '') =>
       void world.sandbox.store.put(Number(tenant), resource, JSON.parse(record)),
+  ),
+  line(
+    'the source: changes RESOURCE ID of TENANT JSON',
+    /^the source: changes (\w+) (\d+) of (\d+) (\{.*\})$/,
+    (world, resource = '', id = '', tenant = '', changes = '') =>
+      void world.sandbox.store.change(Number(tenant), resource, Number(id), JSON.parse(changes)),
   ),
   line(
     'the source: removes RESOURCE ID of TENANT',
