@@ -10,7 +10,7 @@
  * 2. `columns`: every column with `col.KIND('its meaning, as a sentence.')`, in the order in which people see them; the
  *    day that people group by comes before other days. Later versions only append columns. No column is named `at`. A
  *    column that is never null is a `col.KIND.always('…')`, the key of a row a `col.KIND.unique('…')`;
- *    test/features/analytics/nulls.test.ts checks all three kinds.
+ *    test/features/analytics/views.test.ts checks all three kinds.
  * 3. `build: (q) => ({ with, select, from })`: `select` has one expression for each column; `from` is all the rest, with
  *    joins, `where` and `group by`. Several queries in a list are joined by `union all`. Tables are in braces and have an
  *    alias: `{repair_orders} o`. A `select` must not refer to another view.

@@ -1,9 +1,8 @@
 /** The rows derived from orders are stored, replaced, deleted and restored with them, in every warehouse. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { known, markDeleted } from '../support/harness/runs.js'
-import { bothWarehouses, open, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
+import { bothWarehouses, kept, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
 import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../support/world/orders.js'
-import { wipe } from '../support/world/through.js'
 import { computeAnew } from './anew.js'
 
 const table = 'repair_order_totals'
@@ -37,73 +36,65 @@ const remove = (warehouse: Warehouse, id: number, updatedAt: string, askedAt: st
   ])
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  let opened: Warehouse
-  beforeAll(async () => {
-    opened = await open(kind)
+  const { open } = kept(kind)
+
+  it("a newer version replaces them; an older one doesn't", async () => {
+    const warehouse = await open()
+    await storeOrders(warehouse, [at(5, order(1, [{ labors: [labor(1)] }]))], stamp(100))
+    await storeOrders(warehouse, [at(6, order(1, [{ labors: [labor(2)] }]))], stamp(90))
+    expect(await salesOf(warehouse)).toEqual({ 1: 20_000 })
+    await storeOrders(warehouse, [at(4, order(1, [{ labors: [labor(9)] }]))], stamp(110))
+    expect(await salesOf(warehouse)).toEqual({ 1: 20_000 })
+    expect((await byId(warehouse)).get(1)).toMatchObject({ _synced_at: stamp(90), _deleted_at: null })
+    await expectConsistent(warehouse)
   })
-  afterAll(() => opened.close())
-  const withWarehouse = async (work: (warehouse: Warehouse) => Promise<void>): Promise<void> => {
-    await wipe(opened)
-    await work(opened)
-  }
 
-  it("a newer version replaces them; an older one doesn't", () =>
-    withWarehouse(async (warehouse) => {
-      await storeOrders(warehouse, [at(5, order(1, [{ labors: [labor(1)] }]))], stamp(100))
-      await storeOrders(warehouse, [at(6, order(1, [{ labors: [labor(2)] }]))], stamp(90))
-      expect(await salesOf(warehouse)).toEqual({ 1: 20_000 })
-      await storeOrders(warehouse, [at(4, order(1, [{ labors: [labor(9)] }]))], stamp(110))
-      expect(await salesOf(warehouse)).toEqual({ 1: 20_000 })
-      expect((await byId(warehouse)).get(1)).toMatchObject({ _synced_at: stamp(90), _deleted_at: null })
-      await expectConsistent(warehouse)
-    }))
+  it('an unchanged version writes nothing', async () => {
+    const warehouse = await open()
+    const records = [order(1, [{ labors: [labor(1)] }]), order(2, [{ parts: [part(1, 100)] }])]
+    await storeOrders(warehouse, records, stamp(100))
+    const before = await rowsOf(warehouse, table)
+    expect(await storeOrders(warehouse, records, stamp(200))).toMatchObject({ written: 0 })
+    expect(await rowsOf(warehouse, table)).toEqual(before)
+  })
 
-  it('an unchanged version writes nothing', () =>
-    withWarehouse(async (warehouse) => {
-      const records = [order(1, [{ labors: [labor(1)] }]), order(2, [{ parts: [part(1, 100)] }])]
-      await storeOrders(warehouse, records, stamp(100))
-      const before = await rowsOf(warehouse, table)
-      expect(await storeOrders(warehouse, records, stamp(200))).toMatchObject({ written: 0 })
-      expect(await rowsOf(warehouse, table)).toEqual(before)
-    }))
+  it('a different version with the same instant replaces them', async () => {
+    const warehouse = await open()
+    await storeOrders(warehouse, [order(1, [{ labors: [labor(1)] }])], stamp(100))
+    await storeOrders(warehouse, [order(1, [{ labors: [labor(3)] }])], stamp(200))
+    expect(await salesOf(warehouse)).toEqual({ 1: 30_000 })
+  })
 
-  it('a different version with the same instant replaces them', () =>
-    withWarehouse(async (warehouse) => {
-      await storeOrders(warehouse, [order(1, [{ labors: [labor(1)] }])], stamp(100))
-      await storeOrders(warehouse, [order(1, [{ labors: [labor(3)] }])], stamp(200))
-      expect(await salesOf(warehouse)).toEqual({ 1: 30_000 })
-    }))
+  it('a deleted order takes them along, and restores them', async () => {
+    const warehouse = await open()
+    const record = at(5, order(1, [{ labors: [labor(1)] }]))
+    await storeOrders(warehouse, [record, order(2, [])], stamp(100))
+    await remove(warehouse, 1, stamp(5), stamp(200))
+    const rows = await byId(warehouse)
+    expect(rows.get(1)).toMatchObject({
+      _deleted_at: stamp(200),
+      _synced_at: stamp(200),
+      sales_cents: 10_000,
+    })
+    expect(rows.get(2)).toMatchObject({ _deleted_at: null })
+    // A page requested before the deletion was found doesn't bring it back.
+    await storeOrders(warehouse, [record], stamp(150))
+    expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: stamp(200) })
+    await expectConsistent(warehouse)
+    await storeOrders(warehouse, [at(5, order(1, [{ labors: [labor(4)] }]))], stamp(300))
+    expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: null, sales_cents: 40_000 })
+  })
 
-  it('a deleted order takes them along, and restores them', () =>
-    withWarehouse(async (warehouse) => {
-      const record = at(5, order(1, [{ labors: [labor(1)] }]))
-      await storeOrders(warehouse, [record, order(2, [])], stamp(100))
-      await remove(warehouse, 1, stamp(5), stamp(200))
-      const rows = await byId(warehouse)
-      expect(rows.get(1)).toMatchObject({
-        _deleted_at: stamp(200),
-        _synced_at: stamp(200),
-        sales_cents: 10_000,
-      })
-      expect(rows.get(2)).toMatchObject({ _deleted_at: null })
-      // A page requested before the deletion was found doesn't bring it back.
-      await storeOrders(warehouse, [record], stamp(150))
-      expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: stamp(200) })
-      await expectConsistent(warehouse)
-      await storeOrders(warehouse, [at(5, order(1, [{ labors: [labor(4)] }]))], stamp(300))
-      expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: null, sales_cents: 40_000 })
-    }))
-
-  it('two tenants with the same ids have their own rows', () =>
-    withWarehouse(async (warehouse) => {
-      await storeOrders(warehouse, [order(1, [{ labors: [labor(1)] }])], stamp(100))
-      await storeOrders(warehouse, [order(1, [{ labors: [labor(2)] }])], stamp(100), { tenantId: 8 })
-      const rows = await rowsOf(warehouse, table)
-      expect(rows.map(({ repair_order_key, sales_cents }) => [repair_order_key, sales_cents])).toEqual([
-        ['7-1', 10_000],
-        ['8-1', 20_000],
-      ])
-    }))
+  it('two tenants with the same ids have their own rows', async () => {
+    const warehouse = await open()
+    await storeOrders(warehouse, [order(1, [{ labors: [labor(1)] }])], stamp(100))
+    await storeOrders(warehouse, [order(1, [{ labors: [labor(2)] }])], stamp(100), { tenantId: 8 })
+    const rows = await rowsOf(warehouse, table)
+    expect(rows.map(({ repair_order_key, sales_cents }) => [repair_order_key, sales_cents])).toEqual([
+      ['7-1', 10_000],
+      ['8-1', 20_000],
+    ])
+  })
 
   describe('a line shown by two orders', () => {
     const service = { id: 500, labor_rate_cents: 10_000 }
@@ -112,34 +103,34 @@ describe.each(bothWarehouses())('$name', (kind) => {
       services: [{ ...service, labors: [moving, ...more] }],
     })
 
-    it('counts in both, whichever is newer, until one of them comes without it', () =>
-      withWarehouse(async (warehouse) => {
-        await storeOrders(warehouse, [at(5, holding(1, [{ id: 78, ...labor(2) }]))], stamp(100))
-        await storeOrders(warehouse, [at(9, holding(2))], stamp(200))
-        expect(await salesOf(warehouse)).toEqual({ 1: 30_000, 2: 10_000 })
-        await storeOrders(warehouse, [at(4, holding(3))], stamp(300))
-        expect(await salesOf(warehouse)).toEqual({ 1: 30_000, 2: 10_000, 3: 10_000 })
-        await expectConsistent(warehouse)
-        await storeOrders(warehouse, [at(10, order(2, []))], stamp(400))
-        expect(await salesOf(warehouse)).toEqual({ 1: 30_000, 2: 0, 3: 10_000 })
-        await expectConsistent(warehouse)
-      }))
+    it('counts in both, whichever is newer, until one of them comes without it', async () => {
+      const warehouse = await open()
+      await storeOrders(warehouse, [at(5, holding(1, [{ id: 78, ...labor(2) }]))], stamp(100))
+      await storeOrders(warehouse, [at(9, holding(2))], stamp(200))
+      expect(await salesOf(warehouse)).toEqual({ 1: 30_000, 2: 10_000 })
+      await storeOrders(warehouse, [at(4, holding(3))], stamp(300))
+      expect(await salesOf(warehouse)).toEqual({ 1: 30_000, 2: 10_000, 3: 10_000 })
+      await expectConsistent(warehouse)
+      await storeOrders(warehouse, [at(10, order(2, []))], stamp(400))
+      expect(await salesOf(warehouse)).toEqual({ 1: 30_000, 2: 0, 3: 10_000 })
+      await expectConsistent(warehouse)
+    })
 
-    it('counts in both orders of the same page', () =>
-      withWarehouse(async (warehouse) => {
-        await storeOrders(warehouse, [at(9, holding(2)), at(5, holding(1))], stamp(100))
-        expect(await salesOf(warehouse)).toEqual({ 1: 10_000, 2: 10_000 })
-        await storeOrders(warehouse, [at(11, order(1, [])), at(10, order(2, []))], stamp(200))
-        expect(await salesOf(warehouse)).toEqual({ 1: 0, 2: 0 })
-        expect(await rowsOf(warehouse, 'repair_order_labors')).toEqual([])
-      }))
+    it('counts in both orders of the same page', async () => {
+      const warehouse = await open()
+      await storeOrders(warehouse, [at(9, holding(2)), at(5, holding(1))], stamp(100))
+      expect(await salesOf(warehouse)).toEqual({ 1: 10_000, 2: 10_000 })
+      await storeOrders(warehouse, [at(11, order(1, [])), at(10, order(2, []))], stamp(200))
+      expect(await salesOf(warehouse)).toEqual({ 1: 0, 2: 0 })
+      expect(await rowsOf(warehouse, 'repair_order_labors')).toEqual([])
+    })
 
-    it('stays in the order that got it from a deleted one', () =>
-      withWarehouse(async (warehouse) => {
-        await storeOrders(warehouse, [at(5, holding(1)), at(9, holding(2))], stamp(100))
-        await remove(warehouse, 2, stamp(9), stamp(200))
-        expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: null, sales_cents: 10_000 })
-        await expectConsistent(warehouse)
-      }))
+    it('stays in the order that got it from a deleted one', async () => {
+      const warehouse = await open()
+      await storeOrders(warehouse, [at(5, holding(1)), at(9, holding(2))], stamp(100))
+      await remove(warehouse, 2, stamp(9), stamp(200))
+      expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: null, sales_cents: 10_000 })
+      await expectConsistent(warehouse)
+    })
   })
 })

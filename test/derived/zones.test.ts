@@ -25,12 +25,6 @@ type Report = Omit<typeof usual, 'shopTimeZones' | 'timeZone'> & {
   readonly shopTimeZones: Readonly<Record<string, string>>
 }
 
-const dayIn = (zone: string, instant: unknown): string | null =>
-  DateTime.fromISO(String(instant), { zone: 'utc' }).setZone(zone).toISODate()
-
-const clockIn = (zone: string, instant: unknown): string =>
-  DateTime.fromISO(String(instant), { zone: 'utc' }).setZone(zone).toFormat('yyyy-MM-dd HH:mm:ss')
-
 describe.each(warehouses())('$name', (kind) => {
   it('are computed with the orders, and recomputed when a zone is added or changes', async () => {
     const sandbox = await createSandbox({ tenants: [{ id: 101 }], repairOrders: 60, seed: 3 })
@@ -151,20 +145,17 @@ async function expectDays(
 ): Promise<void> {
   const orders = await rowsOf(warehouse, 'repair_orders')
   const rows = await rowsOf(warehouse, 'repair_order_totals')
-  const wanted = orders.map(({ tenant_id, shop_id, created_at, started_at, closed_at }) =>
-    [created_at, started_at, closed_at].map((instant) =>
-      instant === null ? null : dayIn(zoneOf(shop_id, tenant_id), instant),
-    ),
-  )
-  const clocks = orders.map(({ tenant_id, shop_id, created_at, closed_at }) =>
-    [created_at, closed_at].map((instant) =>
-      instant === null ? null : clockIn(zoneOf(shop_id, tenant_id), instant),
-    ),
-  )
-  expect(rows.map(({ created_at_local, closed_at_local }) => [created_at_local, closed_at_local])).toEqual(
-    clocks,
-  )
-  expect(rows.map(({ created_on, started_on, closed_on }) => [created_on, started_on, closed_on])).toEqual(
-    wanted,
-  )
+  const at = (format: (there: DateTime) => unknown, zone: string, instant: unknown): unknown =>
+    instant === null ? null : format(DateTime.fromISO(String(instant), { zone: 'utc' }).setZone(zone))
+  const day = (there: DateTime): unknown => there.toISODate()
+  const clock = (there: DateTime): unknown => there.toFormat('yyyy-MM-dd HH:mm:ss')
+  const wanted = orders.map(({ tenant_id, shop_id, created_at, started_at, closed_at }) => {
+    const zone = zoneOf(shop_id, tenant_id)
+    const days = [created_at, started_at, closed_at].map((instant) => at(day, zone, instant))
+    return [...days, ...[created_at, closed_at].map((instant) => at(clock, zone, instant))]
+  })
+  const found = rows.map((row) => [
+    ...[row.created_on, row.started_on, row.closed_on, row.created_at_local, row.closed_at_local],
+  ])
+  expect(found).toEqual(wanted)
 }

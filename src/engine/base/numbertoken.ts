@@ -29,7 +29,7 @@ export function decimalOf(text: string): Decimal {
 }
 
 /** Whether two texts write the same number. */
-export function isSameNumber(a: string, b: string): boolean {
+function isSameNumber(a: string, b: string): boolean {
   const [one, other] = [decimalOf(a), decimalOf(b)]
   if (one.digits !== other.digits || one.point !== other.point) return false
   return one.digits === '' || one.negative === other.negative

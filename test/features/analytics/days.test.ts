@@ -40,27 +40,23 @@ const instant = (ms: number): string => fromMicros(BigInt(ms) * 1000n)
 
 describe('the day of an instant', () => {
   const zones = [
-    'UTC',
-    'America/Chicago',
-    'Europe/Berlin',
-    'Asia/Kathmandu',
-    'Australia/Lord_Howe',
-    'Pacific/Apia',
-    'America/Sao_Paulo',
-    'Asia/Beirut',
-    'Africa/Casablanca',
+    ...['UTC', 'America/Chicago', 'Europe/Berlin', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Pacific/Apia'],
+    ...['America/Sao_Paulo', 'Asia/Beirut', 'Africa/Casablanca'],
   ]
+  const ours = (zone: string, ms: number) => [dayOf(zone, instant(ms), end), localOf(zone, instant(ms), end)]
+  const luxons = (zone: string, ms: number) => {
+    const there = DateTime.fromMillis(ms, { zone })
+    return [there.toISODate(), there.toFormat('yyyy-MM-dd HH:mm:ss')]
+  }
 
   it('matches luxon', () => {
     const from = Date.parse('1990-01-02T00:00:00Z')
     const until = Date.parse('2036-12-30T00:00:00Z')
     fc.assert(
       fc.property(fc.constantFrom(...zones), fc.integer({ min: from, max: until }), (zone, ms) => {
-        const there = DateTime.fromMillis(ms, { zone })
-        expect(dayOf(zone, instant(ms), end)).toBe(there.toISODate())
-        expect(localOf(zone, instant(ms), end)).toBe(there.toFormat('yyyy-MM-dd HH:mm:ss'))
+        expect(ours(zone, ms)).toEqual(luxons(zone, ms))
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     )
   })
 
@@ -74,40 +70,37 @@ describe('the day of an instant', () => {
       '2018-02-18',
       '2011-12-31',
     ]
-    const instants = days.flatMap((day) =>
-      Array.from({ length: 169 }, (_, half) => Date.parse(`${day}T00:00:00Z`) + (half - 60) * 18e5),
-    )
-    for (const zone of zones)
-      for (const ms of instants)
-        for (const at of [ms - 1, ms]) {
-          const there = DateTime.fromMillis(at, { zone })
-          const [day, local] = [dayOf(zone, instant(at), end), localOf(zone, instant(at), end)]
-          // One comparison for each of 21,000 instants would take longer than the code that is tested.
-          if (day !== there.toISODate() || local !== there.toFormat('yyyy-MM-dd HH:mm:ss'))
-            expect([zone, at, day, local]).toEqual([
-              zone,
-              at,
-              there.toISODate(),
-              there.toFormat('yyyy-MM-dd HH:mm:ss'),
-            ])
-        }
+    for (const zone of zones) {
+      const instants = days.flatMap((day) =>
+        Array.from({ length: 85 }, (_, half) => Date.parse(`${day}T00:00:00Z`) + (half - 30) * 18e5),
+      )
+      const around = instants.flatMap((ms) => [ms - 1, ms])
+      expect(around.map((ms) => [zone, ms, ...ours(zone, ms)])).toEqual(
+        around.map((ms) => [zone, ms, ...luxons(zone, ms)]),
+      )
+    }
   })
 
-  it('is null outside the calendar', () => {
-    expect(dayOf('America/Chicago', '1990-01-01T05:59:59.999999Z', end)).toBeNull()
-    expect(dayOf('America/Chicago', '1990-01-01T06:00:00.000000Z', end)).toBe('1990-01-01')
-    expect(dayOf('America/Chicago', '2037-01-01T05:59:59.999999Z', end)).toBe('2036-12-31')
-    expect(dayOf('America/Chicago', '2037-01-01T06:00:00.000000Z', end)).toBeNull()
-    expect(dayOf('UTC', '0001-01-01T00:00:00.000000Z', end)).toBeNull()
-    expect(dayOf('UTC', '9999-12-31T00:00:00.000000Z', end)).toBeNull()
-    expect(localOf('UTC', '9999-12-31T00:00:00.000000Z', end)).toBeNull()
-    expect(localOf('UTC', '1990-01-01T00:00:59.999999Z', end)).toBe('1990-01-01 00:00:59')
+  it.each([
+    ['America/Chicago', '1990-01-01T05:59:59.999999Z', null],
+    ['America/Chicago', '1990-01-01T06:00:00.000000Z', '1990-01-01'],
+    ['America/Chicago', '2037-01-01T05:59:59.999999Z', '2036-12-31'],
+    ['America/Chicago', '2037-01-01T06:00:00.000000Z', null],
+    ['UTC', '0001-01-01T00:00:00.000000Z', null],
+    ['UTC', '9999-12-31T00:00:00.000000Z', null],
+    // 00:01 on November 7 was followed by 23:01 on the 6th: the day begins once, at the first time.
+    ['America/St_Johns', '2010-11-07T02:29:59.999999Z', '2010-11-06'],
+    ['America/St_Johns', '2010-11-07T02:30:00.000000Z', '2010-11-07'],
+    ['America/St_Johns', '2010-11-07T02:45:00.000000Z', '2010-11-07'],
+  ])('in %s at %s is %s', (zone, at, day) => {
+    expect(dayOf(zone, at, end)).toBe(day)
+    expect(localOf(zone, at, end) === null).toBe(day === null)
   })
 
   it('begins and ends less than a day apart from a UTC day, wherever it is', () => {
     const dayMs = 864e5
     const first = Date.parse('1990-01-01') / dayMs
-    for (const zone of someOf(24, Intl.supportedValuesOf('timeZone')))
+    for (const zone of someOf(80, Intl.supportedValuesOf('timeZone')))
       for (const { first: number, days, start, end: last } of daysOf(zone).runs(first, end)) {
         const isNear = Math.abs(start - number * 86_400) < 86_400
         // The next day may have been skipped.
@@ -115,13 +108,6 @@ describe('the day of an instant', () => {
         if (!isNear || !endsInTime)
           expect([zone, number, isNear, endsInTime]).toEqual([zone, number, true, true])
       }
-  })
-
-  it('begins once if clocks go back over midnight: at the first time', () => {
-    // 00:01 on November 7 was followed by 23:01 on the 6th.
-    expect(dayOf('America/St_Johns', '2010-11-07T02:29:59.999999Z', end)).toBe('2010-11-06')
-    expect(dayOf('America/St_Johns', '2010-11-07T02:30:00.000000Z', end)).toBe('2010-11-07')
-    expect(dayOf('America/St_Johns', '2010-11-07T02:45:00.000000Z', end)).toBe('2010-11-07')
   })
 })
 
@@ -138,41 +124,24 @@ it('minutes between two instants are rounded down, also before 1970 and across y
   )
 })
 
-describe('names of zones', () => {
-  it('are those of the IANA list', () => {
-    for (const name of ['UTC', 'America/Chicago', 'Europe/Berlin', 'Asia/Kathmandu', 'US/Central', 'CST6CDT'])
-      expect([name, isTimeZone(name)]).toEqual([name, true])
-    for (const name of [
-      'UTC-6',
-      'UTC+01:00',
-      'GMT-5',
-      '-06:00',
-      'EST',
-      'CST',
-      'america/chicago',
-      'Chicago',
-      '',
-    ])
-      expect([name, isTimeZone(name)]).toEqual([name, false])
-  })
-
-  it("include Rails', for APIs that send them", () => {
-    expect(zoneNamed('Central Time (US & Canada)')).toBe('America/Chicago')
-    expect(zoneNamed(' Kathmandu ')).toBe('Asia/Kathmandu')
-    expect(zoneNamed('constructor')).toBeUndefined()
-    for (const [name, zone] of Object.entries(railsZones))
-      expect([name, isTimeZone(zone)]).toEqual([name, true])
-  })
+it('zones have names of the IANA list, and for APIs that send them, those of Rails', () => {
+  const isOne = ['UTC', 'America/Chicago', 'Europe/Berlin', 'Asia/Kathmandu', 'US/Central', 'CST6CDT']
+  const isNone = ['UTC-6', 'UTC+01:00', 'GMT-5', '-06:00', 'EST', 'CST', 'america/chicago', 'Chicago', '']
+  expect([...isOne, ...isNone].filter(isTimeZone)).toEqual(isOne)
+  expect(Object.values(railsZones).filter((zone) => !isTimeZone(zone))).toEqual([])
+  expect(['Central Time (US & Canada)', ' Kathmandu ', 'constructor'].map(zoneNamed)).toEqual([
+    'America/Chicago',
+    'Asia/Kathmandu',
+    undefined,
+  ])
 })
 
 const opened: Warehouse[] = []
-afterAll(async () => {
-  for (const warehouse of opened) await warehouse.close()
-})
-async function fresh(kind: Kind): Promise<Warehouse> {
-  const warehouse = await open(kind)
-  opened.push(warehouse)
-  return warehouse
+afterAll(() => Promise.all(opened.map((warehouse) => warehouse.close())))
+/** Each its own: making views changes what a kept one may not. */
+async function fresh(kind: Kind, of = known): Promise<Warehouse> {
+  opened.push(await open(kind, of))
+  return opened.at(-1) as Warehouse
 }
 
 const zonesOf = async (warehouse: Warehouse): Promise<unknown[]> =>
@@ -281,8 +250,7 @@ describe.each(bothWarehouses())('in $name', (kind) => {
 
   test('the zone is read from a configured column', async () => {
     const promoted = model(resources, { shops: { columns: { time_zone: 'text' } } })
-    const warehouse = await open(kind, promoted)
-    opened.push(warehouse)
+    const warehouse = await fresh(kind, promoted)
     await store(warehouse, [[101, 1, '{}']])
     const { db } = warehouse
     await db
@@ -390,7 +358,7 @@ describe.each(bothWarehouses())('in $name', (kind) => {
       ],
     }
     const both: [RegExp, string][] = [[/d_zone\.tenant_id = a\.tenant_id and/, '']]
-    for (const [part, without] of [...both, ...(parts[kind.name] ?? [])]) {
+    for (const [part, without] of someOf(3, [...both, ...(parts[kind.name] ?? [])])) {
       expect(text).toMatch(part)
       expect([part, await daysOf(text.replace(part, without))]).not.toEqual([part, right])
     }

@@ -92,13 +92,6 @@ it('autoMigrate: false leaves them alone; migrate makes them', async () => {
   expect(viewCount()).toBe(before)
 })
 
-it('an invalid zone is refused before anything is done', async () => {
-  here.configure({ report: { timeZone: 'UTC-6' } })
-  const { code, stderr } = await here.run('sync')
-  expect(code).toBe(2)
-  expect(stderr).toContain('report.timeZone')
-})
-
 describe('a role that owns only the schema of the tables', () => {
   const name = `views_${randomBytes(4).toString('hex')}`
   let owner: pg.Client
@@ -120,7 +113,6 @@ describe('a role that owns only the schema of the tables', () => {
     url.username = name
     here.configure({ warehouse: { url: url.href, schema: name } })
     const statement = `create schema ${name}_analytics authorization ${name}`
-    expect((await here.run('plan')).stdout).toContain(statement)
     const first = await here.run('sync', '--resource', 'shops', '--log-level', 'warn')
     expect(first.code).toBe(0)
     expect(first.stderr.split(statement)).toHaveLength(2)

@@ -9,6 +9,8 @@ import { randomFrom } from '../world/random.js'
 import { type Dependencies, depsOf, type RunOptions, type Target } from './runs.js'
 import type { Warehouse } from './warehouse.js'
 
+export { forgetPersons, liftPersons } from '../../../src/features/forget/customers.js'
+
 export { readGauges } from '../../../src/features/health/gauges.js'
 export { lastOfJobs } from '../../../src/features/jobs/jobfiles.js'
 export { verifyStep } from '../../../src/features/reconcile/verifywork.js'

@@ -30,10 +30,10 @@ export const customers = mutants({
             },
           ),
       },
-    'test/features/forget/customerlaws.test.ts: a new order enters itself, and what came before it is emptied in its transaction':
+    'test/features/forget/closure.test.ts: , whatever they refer to, exactly those are emptied that lead to a customer':
       {
         'enters no new order': () =>
-          breaking('engine/model/forgotten', 'daily').compileForget((sound, ...given) => {
+          breaking('engine/model/forgotten').compileForget((sound, ...given) => {
             const forget = sound(...given)
             return (page, set) => {
               const flat = forget(page, set)

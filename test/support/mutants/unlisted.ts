@@ -23,7 +23,7 @@ export const unlisted = mutants({
       'keeps the mark of a record that the list shows again': () =>
         breaking('engine/warehouse/unlisted', 'daily').clearUnlisted(() => []),
     },
-    'test/features/analytics/unlisted.test.ts: a change of the setting makes the views again': {
+    'test/features/analytics/unlisted.test.ts: a change makes the views again': {
       'shows archived records in views that leave them out': () =>
         breaking('features/analytics/viewwords').withTables((sound, text, sql) =>
           sound(text, sql, { unlisted: 'keep' }),

@@ -198,6 +198,12 @@ const orders: readonly Fields[] = [
 ]
 
 const record = (id: number, fields: Fields): Fields => ({ id, ...stamps, ...fields })
+/** Records by their fields: those that have none of a field say undefined. */
+const table = (fields: string, ...rows: readonly (readonly unknown[])[]): readonly Fields[] =>
+  rows.map(([id, ...values]) => {
+    const given = fields.split(' ').map((name, i) => [name, values[i]] as const)
+    return record(Number(id), Object.fromEntries(given.filter(([, value]) => value !== undefined)))
+  })
 const payment = (
   id: number,
   repair_order_id: number,
@@ -221,49 +227,43 @@ const attempt = (id: number, repair_order_id: number, status: string | null, min
     requested_amount_cents: 100,
     amount_cents: status === 'approved' ? 100 : 0,
   })
+const phone = (number: string | null, national: string | null, preferred?: boolean | null): Fields => ({
+  ...{ number, national, ...(preferred !== undefined && { preferred }) },
+})
 
 /** How customers are reached: the preferred phone, the first one, the old field, blanks. */
 const reached: Readonly<Record<number, Fields>> = {
   1: {
-    email: 'one@example.com',
-    phone: '1',
-    phones: [
-      { number: '+16025550101', national: '(602) 555-0101', preferred: false },
-      { number: '+16025550102', national: '(602) 555-0102', preferred: true },
-    ],
+    ...{ email: 'one@example.com', phone: '1' },
+    phones: [phone('+16025550101', '(602) 555-0101', false), phone('+16025550102', '(602) 555-0102', true)],
   },
-  2: {
-    email: '',
-    phones: [
-      { number: '+16025550103', national: '' },
-      { number: '2', national: '2' },
-    ],
-  },
+  2: { email: '', phones: [phone('+16025550103', ''), phone('2', '2')] },
   3: { phone: '555-0104', phones: [] },
-  4: { phone: '4', phones: [{ number: '+16025550105', national: '(602) 555-0105', preferred: null }] },
-  5: { phone: '', phones: [{ number: null, national: null }] },
+  4: { phone: '4', phones: [phone('+16025550105', '(602) 555-0105', null)] },
+  5: { phone: '', phones: [phone(null, null)] },
 }
 
+const bought = (inventory_id: number, quantity: number | null, cost_cents: number | null): Fields => ({
+  ...{ inventory_id, quantity, cost_cents },
+})
+
 const others: Readonly<Record<string, readonly Fields[]>> = {
-  shops: [record(1, { name: 'Phoenix' }), record(2, { name: 'Kathmandu' })],
-  staffs: [
-    record(7, { first_name: 'Ada', last_name: 'Lovelace' }),
-    record(8, { first_name: 'Grace', last_name: 'Hopper' }),
-    record(9, { first_name: 'Alan', last_name: 'Turing' }),
-  ],
-  statuses: [record(4, { name: 'Waiting' })],
-  vehicles: [1, 5, 6].map((id) => record(id, { name: `Car ${id}` })),
-  vendors: [record(5, { name: 'Parts & Co' })],
-  categories: [record(3, { text: 'Brakes' })],
-  canned_jobs: [
-    record(61, {
-      title: 'Pads',
-      shop_id: 1,
-      category_id: 3,
-      labors: [labor(62, 1.5), labor(63, 0.1), labor(64, 1e5)],
-    }),
-    record(65, { title: 'Never sold', labors: [] }),
-  ],
+  shops: table('name', [1, 'Phoenix'], [2, 'Kathmandu']),
+  staffs: table(
+    'first_name last_name',
+    [7, 'Ada', 'Lovelace'],
+    [8, 'Grace', 'Hopper'],
+    [9, 'Alan', 'Turing'],
+  ),
+  statuses: table('name', [4, 'Waiting']),
+  vehicles: table('name', [1, 'Car 1'], [5, 'Car 5'], [6, 'Car 6']),
+  vendors: table('name', [5, 'Parts & Co']),
+  categories: table('text', [3, 'Brakes']),
+  canned_jobs: table(
+    'title shop_id category_id labors',
+    [61, 'Pads', 1, 3, [labor(62, 1.5), labor(63, 0.1), labor(64, 1e5)]],
+    [65, 'Never sold', undefined, undefined, []],
+  ),
   customers: [1, 2, 3, 4, 5, 6].map((id) =>
     record(id, { first_name: 'Customer', last_name: String(id), ...reached[id] }),
   ),
@@ -286,92 +286,39 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
   ],
   inventories: [
     record(31, {
-      shop_id: 1,
-      quantity_on_hand: 2.5,
-      cost_cents: 333,
-      min_stock: 3,
-      quantity_ordered_for_stock: 0.5,
-      quantity_needed: 3,
-      quantity_ordered: 2,
-      quantity_returned: 1e6,
+      ...{ shop_id: 1, quantity_on_hand: 2.5, cost_cents: 333, min_stock: 3 },
+      ...{ quantity_ordered_for_stock: 0.5, quantity_needed: 3, quantity_ordered: 2, quantity_returned: 1e6 },
       primary_vendor_id: 5,
     }),
     record(32, {
-      shop_id: 1,
-      quantity_on_hand: 0,
-      cost_cents: null,
-      min_stock: 1,
-      quantity_ordered_for_stock: 0,
+      ...{ shop_id: 1, quantity_on_hand: 0, cost_cents: null, min_stock: 1, quantity_ordered_for_stock: 0 },
     }),
     record(33, {
       created_at: '2026-03-04T18:15:00Z',
-      shop_id: 2,
-      quantity_on_hand: null,
-      cost_cents: 100,
-      min_stock: null,
+      ...{ shop_id: 2, quantity_on_hand: null, cost_cents: 100, min_stock: null },
     }),
   ],
-  purchase_records: [
-    record(1, {
-      created_at: '2026-03-05T01:00:00Z',
-      shop_id: 1,
-      vendor_id: 5,
-      is_return: false,
-      line_items: [
-        { inventory_id: 31, quantity: 2.5, cost_cents: 333 },
-        { inventory_id: 32, quantity: null, cost_cents: 5 },
-      ],
-    }),
-    record(2, {
-      created_at: '2026-03-05T01:00:00Z',
-      shop_id: 2,
-      vendor_id: 5,
-      is_return: true,
-      line_items: [
-        { inventory_id: 33, quantity: 1, cost_cents: 1000 },
-        { inventory_id: 33, quantity: 0, cost_cents: null },
-      ],
-    }),
-  ],
-  appointments: [
-    record(1, {
-      shop_id: 1,
-      staff_id: 7,
-      repair_order_id: 1,
-      start_at: '2026-03-05T01:00:00Z',
-      end_at: '2026-03-05T02:30:30Z',
-    }),
-    record(2, {
-      shop_id: 2,
-      staff_id: null,
-      repair_order_id: null,
-      start_at: '2026-03-05T02:30:30Z',
-      end_at: '2026-03-05T02:00:00Z',
-    }),
-    record(3, { shop_id: 1, repair_order_id: 3, start_at: '2026-03-05T01:00:00Z', end_at: null }),
-    record(4, {
-      shop_id: 1,
-      repair_order_id: 999,
-      start_at: '1989-06-01T01:00:00Z',
-      end_at: '1989-06-01T01:00:59Z',
-    }),
-    record(5, { shop_id: 1, repair_order_id: 5, start_at: ago(-3), end_at: ago(-3, -60) }),
-    record(6, { shop_id: 1, repair_order_id: 5, start_at: ago(3), end_at: ago(3, -60) }),
-  ],
+  purchase_records: table(
+    'created_at shop_id vendor_id is_return line_items',
+    [1, '2026-03-05T01:00:00Z', 1, 5, false, [bought(31, 2.5, 333), bought(32, null, 5)]],
+    [2, '2026-03-05T01:00:00Z', 2, 5, true, [bought(33, 1, 1000), bought(33, 0, null)]],
+  ),
+  appointments: table(
+    'shop_id staff_id repair_order_id start_at end_at',
+    [1, 1, 7, 1, '2026-03-05T01:00:00Z', '2026-03-05T02:30:30Z'],
+    [2, 2, null, null, '2026-03-05T02:30:30Z', '2026-03-05T02:00:00Z'],
+    [3, 1, undefined, 3, '2026-03-05T01:00:00Z', null],
+    [4, 1, undefined, 999, '1989-06-01T01:00:00Z', '1989-06-01T01:00:59Z'],
+    [5, 1, undefined, 5, ago(-3), ago(-3, -60)],
+    [6, 1, undefined, 5, ago(3), ago(3, -60)],
+  ),
   recommendations: [
     record(1, {
-      created_at: '2026-03-05T01:30:00Z',
-      repair_order_id: 1,
-      approved: true,
-      imported: true,
-      quick_price_cents: 5000,
-      service: {},
+      ...{ created_at: '2026-03-05T01:30:00Z', repair_order_id: 1, approved: true, imported: true },
+      ...{ quick_price_cents: 5000, service: {} },
     }),
     record(2, {
-      created_at: '2026-03-04T18:15:00Z',
-      repair_order_id: 4,
-      approved: null,
-      imported: false,
+      ...{ created_at: '2026-03-04T18:15:00Z', repair_order_id: 4, approved: null, imported: false },
       service: service(901, 10_000, {
         labors: [labor(902, 1)],
         parts: [part(903, 2, 1500, 1)],
@@ -380,64 +327,25 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
       }),
     }),
     record(3, {
-      repair_order_id: 1,
-      approved: false,
-      imported: false,
+      ...{ repair_order_id: 1, approved: false, imported: false },
       service: service(904, 10_000, { labors: [labor(905, 1)], parts: [part(906, 2, null, 1)] }),
     }),
     record(4, { repair_order_id: 1, approved: null, imported: false, service: {} }),
   ],
-  assignments: [
-    record(1, {
-      created_at: '2026-03-05T01:00:00Z',
-      repair_order_id: 1,
-      transfer_from_id: 7,
-      transfer_to_id: 8,
-      message: 'Please test drive',
-      accepted_at: '2026-03-05T01:20:30Z',
-      cancelled_at: null,
-    }),
-    record(2, {
-      created_at: '2026-03-05T01:00:00Z',
-      repair_order_id: 3,
-      transfer_from_id: 8,
-      transfer_to_id: null,
-      message: '',
-      accepted_at: null,
-      cancelled_at: null,
-    }),
-    record(3, {
-      created_at: '2026-03-04T18:15:00Z',
-      repair_order_id: 4,
-      transfer_from_id: 7,
-      transfer_to_id: 9,
-      message: '',
-      accepted_at: '2026-03-04T18:16:00Z',
-      cancelled_at: '2026-03-04T18:17:00Z',
-    }),
-  ],
-  past_recommendations: [
-    record(1, {
-      recommendation_id: 2,
-      approved: true,
-      approval_at: '2026-03-10T20:00:00Z',
-      imported: true,
-      done: true,
-      vehicle_id: 1,
-    }),
-    record(2, { recommendation_id: 3, imported: false, done: true, vehicle_id: 1 }),
-    record(4, {
-      recommendation_id: 90,
-      description: 'Wipers',
-      approved: false,
-      approval_at: '2026-03-05T06:30:00Z',
-      imported: false,
-      done: false,
-      vehicle_id: 5,
-    }),
-    record(5, { recommendation_id: 1, approved: true, imported: false, done: false, vehicle_id: 1 }),
-    record(6, { recommendation_id: 4, approved: true, imported: false, done: false, vehicle_id: 1 }),
-  ],
+  assignments: table(
+    'created_at repair_order_id transfer_from_id transfer_to_id message accepted_at cancelled_at',
+    [1, '2026-03-05T01:00:00Z', 1, 7, 8, 'Please test drive', '2026-03-05T01:20:30Z', null],
+    [2, '2026-03-05T01:00:00Z', 3, 8, null, '', null, null],
+    [3, '2026-03-04T18:15:00Z', 4, 7, 9, '', '2026-03-04T18:16:00Z', '2026-03-04T18:17:00Z'],
+  ),
+  past_recommendations: table(
+    'recommendation_id approved imported done vehicle_id approval_at description',
+    [1, 2, true, true, true, 1, '2026-03-10T20:00:00Z'],
+    [2, 3, undefined, false, true, 1],
+    [4, 90, false, false, false, 5, '2026-03-05T06:30:00Z', 'Wipers'],
+    [5, 1, true, false, false, 1],
+    [6, 4, true, false, false, 1],
+  ),
 }
 
 /** The other tenant: the same ids with other contents, none of which may appear in the first tenant's rows. */
