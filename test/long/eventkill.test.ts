@@ -2,8 +2,11 @@
  * Every event that was answered with 2xx is settled in the end, whatever was killed or stopped meanwhile, and no run
  * ends with 4 because of a listener. EVENT_KILLS=…, EVENTS=… and STOP_SECONDS=15,120 set how much of it.
  */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
+import { scratch } from '../support/harness/scratch.js'
 import { bothWarehouses } from '../support/harness/warehouse.js'
 import { EventStorm } from '../support/world/eventstorm.js'
 
@@ -60,6 +63,27 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     }
     await storm.calm()
     console.log(kind.name, 'killed', killed)
+    await expectAllSettled()
+  })
+
+  it('beside runs, hourly and copy, which get the warehouse, and after which events go on', async () => {
+    storm = await EventStorm.open(kind, 13)
+    storm.begin({ perSecond, pauseMs: 3000 })
+    const schema = `c_${randomBytes(6).toString('hex')}`
+    const to =
+      kind.name === 'sqlite'
+        ? [`sqlite:${join(scratch(), 'copy.db')}`]
+        : [storm.address.url, '--to-schema', schema]
+    for (const words of [
+      ['run', 'hourly'],
+      ['copy', '--to', ...to],
+    ]) {
+      const ended = await storm.command(...words)
+      expect([words, ended.code, ended.stderr]).toEqual([words, 0, expect.any(String)])
+      const before = storm.answered().size
+      await expect.poll(() => storm.answered().size, { timeout: 30_000 }).toBeGreaterThan(before)
+    }
+    await storm.calm()
     await expectAllSettled()
   })
 

@@ -25,7 +25,7 @@ import { changesText, probeFault, probeText } from './probewords.js'
 import type { Trial } from './trials.js'
 
 /** One trial in words: an entry in the document of `check`, and a line of its text. */
-export interface CheckFinding {
+interface CheckFinding {
   readonly what: string
   readonly ok: boolean
   readonly found: string

@@ -14,7 +14,7 @@ import type { EventRow } from './tables.js'
 import { type Settled, settleEvents, voidFrom, waitAgain, waitingOf } from './waiting.js'
 
 /** Milliseconds until a walk looks again for an announced record that isn't there: a replica may lag. */
-export const pausesMs = [5_000, 30_000, 120_000, 600_000] as const
+const pausesMs = [5_000, 30_000, 120_000, 600_000] as const
 
 /** What limits the requests by id of a ring. A planned run takes the time that it needs. */
 interface AskingLimits {

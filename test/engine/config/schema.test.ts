@@ -36,7 +36,7 @@ describe.each([
 
   test('rejects unknown keys everywhere', () => {
     const open = keys(schema).filter(([, node]) => node.properties && node.additionalProperties !== false)
-    // Its keys are names of resources, which the section checks itself (test/features/targets/settings.test.ts).
+    // Its keys are names of resources, which the section checks itself (test/transcripts/targets.txt).
     expect(open.map(([path]) => path).filter((path) => path !== '.targets')).toEqual([])
     expect(schema.additionalProperties).toBe(false)
   })

@@ -1,356 +1,458 @@
-/** What rings may use: the time between two of the same cursor, requests, the lease; and what a failing cursor may. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Source } from '../../support/harness/runs.js'
+/** What rings may use: the time between two of the same list, requests, the lease; and what a failing list may. */
+import { sql } from 'kysely'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { RunOptions, Source } from '../../support/harness/runs.js'
 import { until } from '../../support/harness/scheduler.js'
+import { isWhole } from '../../support/harness/size.js'
 import {
   addLateness,
+  bothWarehouses,
   claimLease,
-  type LatenessWay,
   reopen,
   rowsOf,
   wantLease,
   warehouses,
 } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
-import { EventWorld, list, minute, resources } from '../../support/world/eventworld.js'
+import { during, EventWorld, list, minute, resources } from '../../support/world/eventworld.js'
+
+/** In pages so small that a list has several of them. */
+const small = { pageSizes: [3, 4, 5], readAhead: 0 }
+const broken = () => Promise.reject(new TypeError('no function of the program throws this'))
+
+/** Checks of the inbox come and go. */
+const aWhile = () => new Promise((resolve) => setTimeout(resolve, 200))
+
+/** The methods of a source, some of them replaced. */
+function replacing(source: Source, instead: (its: Source) => object): Source {
+  return new Proxy(source, {
+    get: (its, name) => {
+      if (name === 'tagged') return () => replacing(its.tagged(), instead)
+      const value = (Reflect.get(instead(its), name) ?? Reflect.get(its, name)) as unknown
+      return typeof value === 'function' ? value.bind(its) : value
+    },
+  })
+}
 
 describe.each(warehouses())('on $name', (kind) => {
-  let world: EventWorld
-  beforeEach(async () => {
-    world = await EventWorld.open(kind)
+  let w: EventWorld
+  let id = 0
+  beforeAll(async () => {
+    w = await EventWorld.open(kind, { repairOrders: 40 })
+    return () => w.close()
   })
-  afterEach(() => world.close())
+  beforeEach(async () => {
+    await w.begin()
+    id = w.unused()
+  })
 
-  const floorsAsked = (): string[] =>
-    world.sandbox.requests
-      .filter(({ path }) => path.endsWith(list))
-      .map(({ updated_after }) => updated_after ?? '')
+  const waitingFor = async (): Promise<string[]> =>
+    (await w.events.states()).filter((state) => state !== 'settled')
+  const ofCustomer = () => w.events.put({ tenant: w.tenant, resource: 'customers', id: 1, type: 'Customer' })
+  const told = (words: string) => w.notices.filter(([message]) => message.includes(words))
 
   it('several events of a cursor cause one ring, and the next one waits until the first has settled', async () => {
-    const [id = 0] = world.orders
-    world.events.settings = { ...world.events.settings, settle: 2000 }
-    for (let i = 0; i < 50; i++) await world.put({ id })
-    await world.turn()
-    expect(world.requests().lists).toBe(1)
-    await world.put({ id })
-    world.clock.pass(900)
-    expect(await world.turn()).toEqual({ by: 'done' })
-    expect(world.requests().lists).toBe(0)
-    world.clock.pass(1200)
-    await world.turn()
-    expect(world.requests().lists).toBe(1)
+    w.events.settings = { ...w.events.settings, settle: 2000 }
+    for (let i = 0; i < 50; i++) await w.put({ id })
+    expect(await w.turn()).toBe('1 list: 50 settled')
+    await w.put({ id })
+    w.clock.pass(900)
+    expect(await w.turn()).toBe('nothing: 50 settled, waiting')
+    w.clock.pass(1200)
+    expect(await w.turn()).toBe('1 list: 51 settled')
+  })
+
+  it('is fetched once, if its ring ends between what the next look has read and what follows from that', async () => {
+    await w.put({ id, version: w.change(id) })
+    const { inbox, memory } = w.events
+    const [read, worked] = [inbox.read.bind(inbox), memory.worked.bind(memory)]
+    let looks = 0
+    const ended = new Promise<void>((resolve) => {
+      memory.worked = (key) => {
+        worked(key)
+        setImmediate(resolve)
+      }
+    })
+    inbox.read = async (work) => {
+      const found = await read(work)
+      const isOfLook = Array.isArray(found) && found.some((one) => 'since' in one)
+      if (isOfLook && ++looks === 2) await ended
+      return found
+    }
+    const stop = w.sandbox.onRequest(() => until(() => looks >= 2))
+    expect(await w.turn()).toBe('1 list: settled')
+    expect(looks).toBeGreaterThanOrEqual(2)
+    stop()
+    inbox.read = read
+  })
+
+  it('is recorded in one row per hour, with the verdict of its list', async () => {
+    const hour = (): string => `events-${w.now.slice(0, 13)}`
+    w.clock.pass(60 * minute - (Number(w.clock.micros / 1000n) % (60 * minute)))
+    const hours = [hour(), hour(), '']
+    for (const [i] of hours.entries()) {
+      if (i === 2) w.clock.pass(60 * minute)
+      hours[i] = hour()
+      await w.put({ id })
+      await w.turn()
+    }
+    const ofRings = async (table: 'sync_runs' | 'sync_run_cursors') =>
+      (await rowsOf(w.warehouse, table)).filter(({ run_id }) => hours.includes(String(run_id)))
+    expect(
+      (await ofRings('sync_runs')).map(({ run_id, mode, status, requests, job }) =>
+        [run_id, mode, status, requests, job].join(' '),
+      ),
+    ).toEqual([`${hours[0]} events ok 2 `, `${hours[2]} events ok 1 `])
+    expect(new Set((await ofRings('sync_run_cursors')).map((one) => one.completeness))).toEqual(
+      new Set(['proven']),
+    )
   })
 
   it('goes back by the whole overlap, or by less if it is known how late records come', async () => {
-    const [id = 0] = world.orders
     const overlapMs = 20 * minute
-    const watermark = Date.parse(String((await world.cursor())?.watermark))
-    const back = async (run: () => Promise<unknown>): Promise<number> => {
-      await world.put({ id })
-      world.sandbox.resetRequests()
+    const day = { resource: list, day: w.now.slice(0, 10) }
+    const late = (records: number, largest: number, way: 'walk' | 'reconcile' = 'walk') => {
+      const buckets = [{ upToMs: 2 ** 15, records, largestMicros: largest * 1_000_000 }]
+      return w.warehouse.write(addLateness(w.warehouse.db, { ...day, way }, buckets))
+    }
+    const watermark = Date.parse(String((await w.cursor())?.watermark))
+    const back = async (run: () => Promise<unknown> = () => w.turn({ overlapMs })): Promise<number> => {
+      await w.put({ id })
+      const from: string[] = []
+      const stop = w.sandbox.onRequest(({ path, updatedAfter }) => {
+        if (path.endsWith(list)) from.push(String(updatedAfter))
+      })
       await run()
-      return Math.floor((watermark - Date.parse(floorsAsked()[0] ?? '')) / 1000)
+      stop()
+      return Math.floor((watermark - Date.parse(from[0] ?? '')) / 1000)
     }
-    const turn = () => world.turn({ overlapMs })
-    expect(await back(turn)).toBe(20 * 60)
-    const late = async (records: number, largestMicros: number, way: LatenessWay = 'walk'): Promise<void> => {
-      const day = { resource: list, day: world.now.slice(0, 10), way }
-      const buckets = [{ upToMs: 2 ** 15, records, largestMicros }]
-      await world.warehouse.write(addLateness(world.warehouse.db, day, buckets))
-    }
-    await late(999, 1_000_000)
-    expect(await back(turn)).toBe(20 * 60)
-    await late(1, 1_000_000)
-    expect(await back(turn)).toBe(30)
-    await late(1, 60_000_000)
-    expect(await back(turn)).toBe(120)
-    await late(1, 240_000_000, 'reconcile')
-    expect(await back(turn)).toBe(480)
+    expect(await back()).toBe(20 * 60)
+    await late(999, 1)
+    expect(await back()).toBe(20 * 60)
+    await late(1, 1)
+    expect(await back()).toBe(30)
+    await late(1, 60)
+    expect(await back()).toBe(120)
+    await late(1, 240, 'reconcile')
+    expect(await back()).toBe(480)
     // A planned walk still goes back by the whole overlap.
-    const planned = () => world.sync({ overlapMs, resources: [list], tenants: [world.tenant] })
-    expect(await back(planned)).toBe(20 * 60)
+    expect(await back(() => w.sync({ overlapMs, resources: [list], tenants: [w.tenant] }))).toBe(20 * 60)
   })
 
-  it("keeps no progress: after an interruption it starts over, and the watermark doesn't move", async () => {
-    for (const id of world.orders) world.change(id, { detail: 'anew' })
-    const [id = 0] = world.orders
-    await world.put({ id })
-    const before = await world.cursor()
-    const stop = new AbortController()
-    let n = 0
-    const around = (source: Source) =>
-      new Between(source, async (_, ask) => {
-        const page = await ask()
-        if (++n === 2) stop.abort()
-        return page
-      })
-    await world.turn({ signal: stop.signal, around, pageSizes: [3, 4, 5], readAhead: 0 })
-    expect(await world.events.states()).toEqual(['waiting cut_short'])
-    expect(await world.cursor()).toMatchObject({ walk: null, watermark: before?.watermark })
-    await world.turn()
-    expect(await world.events.states()).toEqual(['settled'])
-    expect(await world.cursor()).toMatchObject({ walk: null, completeness: 'proven' })
-  })
-
-  it('leaves the progress of a planned walk as it is', async () => {
-    for (const id of world.orders) world.change(id, { detail: 'anew' })
-    const stop = new AbortController()
-    let n = 0
-    const around = (source: Source) =>
-      new Between(source, async (_, ask) => {
-        const page = await ask()
-        if (++n === 2) stop.abort()
-        return page
-      })
-    const full = { mode: 'full' as const, resources: [list], tenants: [world.tenant], pageSizes: [3, 4, 5] }
-    await world.sync({ ...full, readAhead: 0, signal: stop.signal, around })
-    const cut = await world.cursor()
-    expect(cut?.walk).not.toBeNull()
-    const [id = 0] = world.orders
-    await world.put({ id })
-    await world.turn()
-    expect(await world.events.states()).toEqual(['settled'])
-    const after = await world.cursor()
-    expect(after?.walk).toEqual(cut?.walk)
-    expect(String(after?.watermark) > String(cut?.watermark)).toBe(true)
+  it("keeps no progress, and leaves a planned walk's as it is", async () => {
+    const cut = (): RunOptions => {
+      const stop = new AbortController()
+      return { ...small, signal: stop.signal, around: during(() => stop.abort(), 2) }
+    }
+    for (const one of w.orders) w.change(one, { detail: 'anew' })
+    await w.put({ id })
+    const before = await w.cursor()
+    expect(await w.turn(cut())).toMatch(/waiting cut_short$/)
+    expect(await w.cursor()).toMatchObject({ walk: null, watermark: before?.watermark })
+    await w.sync({ mode: 'full', resources: [list], tenants: [w.tenant], ...cut() })
+    const planned = await w.cursor()
+    expect(planned?.walk).not.toBeNull()
+    expect(await w.turn()).toMatch(/: settled$/)
+    const after = await w.cursor()
+    expect(after?.walk).toEqual(planned?.walk)
+    expect(String(after?.watermark) > String(before?.watermark)).toBe(true)
   })
 
   it('a host whose clock is an hour ahead makes no event wait for an hour', async () => {
-    const [id = 0] = world.orders
-    await world.put({ id, version: world.later(world.now, 1) })
-    await world.turn()
-    expect(await world.events.states()).toEqual(['waiting not_listed'])
-    const { inbox } = world.events
-    const due_at = world.later(world.now, 60 * minute)
+    await w.put({ id, version: w.later(w.now, 1) })
+    expect(await w.turn()).toBe('1 list: waiting not_listed')
+    const { inbox } = w.events
+    const due_at = w.later(w.now, 60 * minute)
     await inbox.write([inbox.db.updateTable('sync_events').set({ due_at }).compile()])
-    world.clock.pass(1000)
-    world.change(id)
-    await world.turn()
-    expect(await world.events.states()).toEqual(['settled'])
+    w.clock.pass(1000)
+    w.change(id)
+    expect(await w.turn()).toBe('1 list: settled')
   })
 
   it('does no first load', async () => {
-    await world.events.put({ tenant: world.tenant, resource: 'notes', id: 1 })
-    await world.turn()
-    expect(world.requests()).toEqual({ lists: 0, items: 0 })
-    expect(await world.events.states()).toEqual(['waiting not_loaded'])
-    await world.sync({ resources: ['notes'], beside: world.events.beside })
-    expect(await world.events.states()).toEqual(['settled'])
+    await w.events.put({ tenant: w.tenant, resource: 'notes', id: 1 })
+    expect(await w.turn()).toBe('nothing: waiting not_loaded')
+    await w.sync({ resources: ['notes'], beside: w.events.beside })
+    expect(await w.seen()).toBe('settled')
   })
 
   it('a failing cursor is rung after 10 s, 1 min and 5 min, then left to the next run; others continue', async () => {
-    const [id = 0] = world.orders
-    world.sandbox.script([{ when: { resource: list }, fault: { kind: 'status', status: 403 } }])
-    const notices: [string, Record<string, unknown>][] = []
-    const ring = async (): Promise<boolean> => {
+    w.sandbox.script([{ when: { resource: list }, fault: { kind: 'status', status: 403 } }])
+    const ring = async (): Promise<string> => {
       // What comes meanwhile doesn't ring it early.
-      await world.put({ id })
-      await world.events.put({ tenant: world.tenant, resource: 'customers', id: 1, type: 'Customer' })
-      world.sandbox.resetRequests()
-      await world.turn({ notices })
-      expect(world.sandbox.requests.filter(({ path }) => path.endsWith('customers')).length).toBe(1)
-      return world.sandbox.requests.some(({ path }) => path.endsWith(list))
+      await w.put({ id })
+      await ofCustomer()
+      return (await w.turn()).replace(/:.*/, '')
     }
-    expect(await ring()).toBe(true)
+    expect(await ring()).toBe('2 lists')
     for (const pause of [10_000, minute, 5 * minute]) {
-      world.clock.pass(pause - 2000)
-      expect(await ring()).toBe(false)
-      world.clock.pass(3000)
-      expect(await ring()).toBe(true)
+      w.clock.pass(pause - 2000)
+      expect(await ring()).toBe('1 list')
+      w.clock.pass(3000)
+      expect(await ring()).toBe('2 lists')
     }
-    const told = notices.filter(([message]) => message.includes('left for the next run'))
-    expect(told.map(([, fields]) => fields)).toEqual([{ tenant_id: world.tenant, resource: list }])
-    const rows = (await world.events.rows()).filter(
-      ({ state, resource }) => state === 'waiting' && resource === list,
-    )
-    expect(new Set(rows.map(({ reason, due_at }) => `${reason} ${due_at}`))).toEqual(
-      new Set(['walk_failed null']),
-    )
-    world.clock.pass(60 * minute)
-    world.sandbox.resetRequests()
-    await world.turn()
-    expect(world.requests()).toEqual({ lists: 0, items: 0 })
-    world.sandbox.script([])
-    await world.sync({ beside: world.events.beside })
-    expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
+    expect(told('left for the next run').map(([, fields]) => fields)).toEqual([
+      { tenant_id: w.tenant, resource: list },
+    ])
+    w.clock.pass(60 * minute)
+    expect(await w.turn()).toMatch(/^nothing: 7 waiting walk_failed, 7 settled$/)
+    w.sandbox.script([])
+    await w.sync({ beside: w.events.beside })
     // It is rung at once again.
-    await world.put({ id })
-    await world.turn()
-    expect((await world.events.states()).at(-1)).toBe('settled')
+    await w.put({ id })
+    expect(await w.turn()).toBe('1 list: 15 settled')
   })
 
-  /** A source whose rate limit is 20 requests a window. */
-  const around = (source: Source): Source =>
-    new Proxy(source, {
-      get: (its, name) => {
-        const window = { limit: 20, remaining: 10, resetsAt: Number(world.clock.micros / 1000n) + 60_000 }
-        if (name === 'stats') return () => ({ ...its.stats(), window })
-        if (name === 'tagged') return () => around(its.tagged())
-        const value = Reflect.get(its, name) as unknown
-        return typeof value === 'function' ? value.bind(its) : value
-      },
-    })
+  describe('of a rate limit of 20 requests a window', () => {
+    const around = (source: Source): Source =>
+      replacing(source, (its) => {
+        const window = { limit: 20, remaining: 10, resetsAt: Number(w.clock.micros / 1000n) + 60_000 }
+        return { stats: () => ({ ...its.stats(), window }) }
+      })
+    const plan = () => ({ mode: 'full' as const, resources: ['customers'], tenants: [w.tenant] })
 
-  it('leaves half of a window to planned work that waits, and uses all of it otherwise', async () => {
-    const [id = 0] = world.orders
-    world.events.settings = { settle: 0, requestShare: 0.1 }
-    // A slow planned list: rings may send two requests meanwhile.
-    let rings = 0
-    await world.sync({
-      mode: 'full',
-      resources: ['customers'],
-      tenants: [world.tenant],
-      beside: world.events.beside,
-      around: (source) =>
-        new Between(around(source), async ({ path }, ask) => {
-          if (path === list) rings += 1
-          else if (rings < 2)
-            for (let wanted = 1; wanted <= 2; wanted++) {
-              await world.put({ id })
-              await until(() => rings >= wanted)
+    it('leaves half of a window to planned work that waits, and uses all of it otherwise', async () => {
+      w.events.settings = { settle: 0, requestShare: 0.1 }
+      // A slow planned list: rings may send two requests meanwhile.
+      let rings = 0
+      await w.sync({
+        ...plan(),
+        beside: w.events.beside,
+        around: (source) =>
+          new Between(around(source), async ({ path }, ask) => {
+            if (path === list) rings += 1
+            else if (rings < 2)
+              for (let wanted = 1; wanted <= 2; wanted++) {
+                await w.put({ id })
+                await until(() => rings >= wanted)
+              }
+            else {
+              await w.put({ id })
+              await aWhile()
             }
-          else {
-            // Checks come and go: none of them may ring a third time.
-            await world.put({ id })
-            await new Promise((resolve) => setTimeout(resolve, 200))
-          }
-          return ask()
-        }),
+            return ask()
+          }),
+      })
+      expect(rings).toBe(2)
+      for (let i = 0; i < 4; i++) {
+        await w.put({ id })
+        await w.turn({ around })
+      }
+      expect(await waitingFor()).toEqual([])
     })
-    expect(rings).toBe(2)
-    for (let i = 0; i < 4; i++) {
-      await world.put({ id })
-      await world.turn({ around })
-    }
-    expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
-  })
 
-  it('counts what a ring has sent so far: none starts when its pages have used up the share', async () => {
-    for (const id of world.orders) world.change(id, { detail: 'in bulk' })
-    world.events.settings = { settle: 0, requestShare: 0.1 }
-    const { tenant } = world
-    let [pages, others] = [0, 0]
-    await world.put({ id: world.orders[0] ?? 0 })
-    await world.sync({
-      ...{ mode: 'full', resources: ['customers'], tenants: [tenant], pageSizes: [3, 4, 5], readAhead: 0 },
-      beside: world.events.beside,
-      around: (source) =>
-        new Between(around(source), async ({ path }, ask) => {
-          if (path === 'payments') others += 1
-          else if (path === 'customers') await until(() => pages > 3)
-          else if (++pages === 3) {
-            await world.events.put({ tenant, resource: 'payments', id: 1 })
-            // Checks come and go.
-            await new Promise((resolve) => setTimeout(resolve, 200))
-            expect(others).toBe(0)
-          }
-          return ask()
-        }),
+    it('counts what a ring has sent so far: none starts when its pages have used up the share', async () => {
+      for (const one of w.orders) w.change(one, { detail: 'in bulk' })
+      w.events.settings = { settle: 0, requestShare: 0.1 }
+      let [pages, others] = [0, 0]
+      await w.put({ id })
+      await w.sync({
+        ...plan(),
+        ...small,
+        beside: w.events.beside,
+        around: (source) =>
+          new Between(around(source), async ({ path }, ask) => {
+            if (path === 'payments') others += 1
+            else if (path === 'customers') await until(() => pages > 3)
+            else if (++pages === 3) {
+              await w.put({ resource: 'payments', id: 1 })
+              await aWhile()
+              expect(others).toBe(0)
+            }
+            return ask()
+          }),
+      })
+      expect(pages).toBeGreaterThan(3)
+      await w.turn()
+      expect(await waitingFor()).toEqual([])
     })
-    expect(pages).toBeGreaterThan(3)
-    await world.turn()
-    expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
-  })
 
-  it('with targets, spreads its share over the window, and first reads what waits for longest in targets', async () => {
-    const [id = 0] = world.orders
-    const { tenant } = world
-    const targetOf = (resource: string): number => (resource === 'customers' ? minute : 60 * minute)
-    world.events.settings = { settle: 0, requestShare: 0.1, targetOf }
-    for (let i = 0; i < 3; i++) await world.put({ id })
-    world.clock.pass(10)
-    await world.events.put({ tenant, resource: 'customers', id: 1, type: 'Customer' })
-    world.clock.pass(10)
-    const read = (): string[] => world.sandbox.requests.map(({ path }) => path.split('/').at(-1) ?? '')
-    const turn = () => world.turn({ around })
-    expect(await turn()).toMatchObject({ by: 'window' })
-    expect(read()).toEqual(['customers'])
-    // A tenth of the ten requests that are left, over the minute that is left.
-    world.clock.pass(0.9 * minute)
-    expect(await turn()).toMatchObject({ by: 'window', until: expect.any(Number) })
-    expect(read()).toEqual(['customers'])
-    world.clock.pass(0.11 * minute)
-    expect(await turn()).toEqual({ by: 'done' })
-    expect(read()).toEqual(['customers', 'repair_orders'])
-    await world.put({ id })
-    expect(await turn()).toMatchObject({ by: 'window' })
-    expect((await world.events.states()).filter((state) => state === 'waiting')).toHaveLength(1)
-    // A planned walk settles them, as one of a due round does.
-    await world.sync({ beside: world.events.beside })
-    expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
+    it('with targets, spreads its share over the window, and first reads what waits for longest in targets', async () => {
+      const targetOf = (resource: string): number => (resource === 'customers' ? minute : 60 * minute)
+      w.events.settings = { settle: 0, requestShare: 0.1, targetOf }
+      for (let i = 0; i < 3; i++) await w.put({ id })
+      w.clock.pass(10)
+      await ofCustomer()
+      w.clock.pass(10)
+      const turn = () => w.turn({ around })
+      expect(await turn()).toBe('window, 1 list: 3 waiting, settled')
+      // A tenth of the ten requests that are left, over the minute that is left.
+      w.clock.pass(0.9 * minute)
+      expect(await turn()).toBe('window, nothing: 3 waiting, settled')
+      w.clock.pass(0.11 * minute)
+      expect(await turn()).toBe('1 list: 4 settled')
+      await w.put({ id })
+      expect(await turn()).toBe('window, nothing: 4 settled, waiting')
+      // A planned walk settles them, as one of a due round does.
+      await w.sync({ beside: w.events.beside })
+      expect(await waitingFor()).toEqual([])
+    })
   })
 
   it('a turn ends with the window; the next one starts when it resets', async () => {
-    world.sandbox.script([{ when: { nth: 1 }, before: { kind: 'consume', requests: 0 } }])
-    const rate = { limit: 3, remaining: 0, reset: Math.ceil(Number(world.clock.micros) / 1e6) + 40 }
-    world.sandbox.script([{ when: { kind: 'list' }, fault: { kind: 'rate', ...rate } }])
-    for (const tenant of world.sandbox.tenantIds)
-      for (const resource of resources) await world.events.put({ tenant, resource, id: 1, type: 'None' })
-    const end = await world.turn()
-    expect(end).toMatchObject({ by: 'window' })
-    const left = (await world.events.states()).filter((state) => state === 'waiting')
-    expect(left.length).toBeGreaterThan(0)
-    world.sandbox.script([])
-    world.clock.pass(60_000)
-    await world.turn()
-    expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
+    const rate = { limit: 3, remaining: 0, reset: Math.ceil(Number(w.clock.micros) / 1e6) + 40 }
+    w.sandbox.script([{ when: { kind: 'list' }, fault: { kind: 'rate', ...rate } }])
+    for (const tenant of w.sandbox.tenantIds)
+      for (const resource of resources) await w.put({ tenant, resource, id: 1, type: 'None' })
+    expect(await w.turn()).toMatch(/^window, .*waiting/)
+    w.sandbox.script([])
+    w.clock.pass(minute)
+    expect(await w.turn()).toMatch(/: 6 settled$/)
   })
 
   it('gives the lease back as soon as someone wants it', async () => {
-    const [id = 0] = world.orders
-    await world.put({ id })
-    const end = await world.turn({
-      around: (source) =>
-        new Between(source, async (_, ask) => {
-          await wantLease(world.warehouse)
-          // The response never comes: the request in flight is ended.
-          await new Promise((resolve) => setTimeout(resolve, 50))
-          return ask()
-        }),
-    })
-    expect(end).toEqual({ by: 'wanted' })
-    await world.sync({ beside: world.events.beside })
-    expect(await world.events.states()).toEqual(['settled'])
+    await w.put({ id })
+    const around = (source: Source) =>
+      new Between(source, async (_, ask) => {
+        await wantLease(w.warehouse)
+        // The response never comes: the request in flight is ended.
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        return ask()
+      })
+    expect(await w.turn({ around })).toMatch(/^wanted, .*: waiting/)
+    await w.sync({ beside: w.events.beside })
+    expect(await w.seen()).toBe('settled')
   })
 
   it('a listener that was stopped for longer than its lease writes nothing when it wakes', async () => {
-    const [id = 0] = world.orders
-    world.change(id)
-    await world.put({ id })
-    const { db } = world.warehouse
-    const expired = db.updateTable('sync_lease').set({ expires_at: '2020-01-01T00:00:00.000000Z' })
-    let isStopped = true
-    const turn = world.turn({
-      around: (source) =>
-        new Between(source, async (_, ask) => {
-          const page = await ask()
-          // Its lease expires while it is stopped, and a command has taken over.
-          await world.warehouse.write([expired.compile()])
-          const other = await reopen(world.address)
-          await claimLease(other, { runId: 'other', command: 'forget', leaseMs: 60_000 })
-          await other.close()
-          isStopped = false
-          return page
-        }),
+    await w.put({ id, version: w.change(id) })
+    const expired = w.warehouse.db
+      .updateTable('sync_lease')
+      .set({ expires_at: '2020-01-01T00:00:00.000000Z' })
+    const before = await rowsOf(w.warehouse, 'sync_runs')
+    const turn = w.turn({
+      around: during(async () => {
+        // Its lease expires while it is stopped, and a command has taken over.
+        await w.warehouse.write([expired.compile()])
+        const other = await reopen(w.address)
+        await claimLease(other, { runId: 'other', command: 'forget', leaseMs: 60_000 })
+        await other.close()
+      }),
     })
     await expect(turn).rejects.toMatchObject({ exitCode: 4 })
-    expect(isStopped).toBe(false)
-    expect(await world.row(id)).not.toMatchObject({ detail: 'changed' })
-    expect(await world.events.states()).toEqual(['waiting'])
-    expect((await rowsOf(world.warehouse, 'sync_runs')).filter(({ mode }) => mode === 'events')).toEqual([])
+    expect(await w.row(id)).not.toMatchObject({ detail: 'changed' })
+    expect(await w.seen()).toBe('waiting')
+    expect(await rowsOf(w.warehouse, 'sync_runs')).toEqual(before)
+    await w.warehouse.write([expired.compile()])
   })
 
-  it("is recorded in one row per hour, and isn't a run that anyone waits for", async () => {
-    const [id = 0] = world.orders
-    await world.put({ id })
-    await world.turn()
-    world.clock.pass(60 * minute)
-    await world.put({ id })
-    await world.turn()
-    const runs = (await rowsOf(world.warehouse, 'sync_runs')).filter(({ mode }) => mode === 'events')
-    expect(runs.map(({ status, requests, job }) => [status, Number(requests), job])).toEqual([
-      ['ok', 1, null],
-      ['ok', 1, null],
+  it('a fault in one cursor is its own: others are rung, and the faulty one is rung again later', async () => {
+    await w.put({ id })
+    await ofCustomer()
+    const around = (source: Source): Source =>
+      new Between(source, ({ path }, ask) => (path === list ? broken() : ask()))
+    expect(await w.turn({ around, toleratesBugs: true })).toMatch(/: waiting walk_failed, settled$/)
+    expect(w.notices.map(([, fields]) => fields)).toEqual([
+      { tenant_id: w.tenant, resource: list, error: expect.stringContaining('no function') },
     ])
+    w.clock.pass(10_000)
+    expect(await w.turn()).toBe('1 list: 2 settled')
+  })
+
+  it('a fault while events are settled fails no run: the list is read, and the events wait', async () => {
+    const other = w.unused()
+    await w.put({ id, action: 'deleted' })
+    w.change(other)
+    const around = (source: Source): Source => replacing(source, () => ({ item: broken }))
+    const report = await w.sync({ around, beside: w.events.settling, toleratesBugs: true })
+    expect(report.status).toBe('ok')
+    expect(w.notices.map(([, { error }]) => error)).toEqual(['no function of the program throws this'])
+    expect(await w.row(other)).toMatchObject({ detail: 'changed' })
+    expect(await w.seen()).toBe('waiting not_asked')
+    w.clock.pass(5000)
+    expect(await w.turn()).toBe('1 list, 1 by id: waiting exists')
+  })
+
+  it.runIf(kind.name === 'sqlite')('so does a file of events that is damaged meanwhile', async () => {
+    await w.put({ id, version: w.change(id) })
+    const { inbox } = w.events
+    const write = (text: string) => inbox.write([sql.raw(text).compile(inbox.db)])
+    // Reads still work; a write finds what somebody made of it.
+    await write("create trigger broken before update on sync_events begin select raise(abort, 'broken'); end")
+    expect(await w.turn()).toMatch(/waiting/)
+    expect(await w.row(id)).toMatchObject({ detail: 'changed' })
+    expect(await w.cursor()).toMatchObject({ status: 'ok' })
+    await write('drop trigger broken')
   })
 })
+
+describe.each(warehouses())('with 60 requests a minute on $name', (kind) => {
+  let w: EventWorld
+  afterEach(() => w.close())
+
+  const nextWindow = (): void => w.clock.pass(minute - ((Number(w.clock.micros) / 1000) % minute))
+  const begin = async (repairOrders: number): Promise<void> => {
+    const orders = { repairOrders, tenants: 1, rate: { limit: 60 } }
+    w = await EventWorld.open(kind, orders, { resources: [list] })
+    nextWindow()
+  }
+
+  it('each turn settles what it has asked for, so all is asked for after as many as it takes', async () => {
+    const amount = isWhole() ? 300 : 110
+    await begin(amount + 20)
+    const ids = w.orders.slice(0, amount)
+    const gone = ids.filter((_, i) => i % 5 === 0)
+    for (const id of gone) w.remove(id)
+    await w.events.putAll(ids.map((id) => ({ tenant: w.tenant, resource: list, id, action: 'deleted' })))
+    const left = [amount]
+    while ((left.at(-1) ?? 0) > 0 && left.length < 10) {
+      await w.turn()
+      left.push((await w.events.states()).filter((state) => state === 'waiting').length)
+      nextWindow()
+    }
+    // One request for the walk, and a live id for each part.
+    for (const [i, before] of left.slice(0, -2).entries())
+      expect(before - (left[i + 1] ?? 0)).toBeGreaterThan(45)
+    expect(left).toHaveLength(1 + Math.ceil(amount / 54))
+    const rows = await rowsOf(w.warehouse, list)
+    expect(rows.filter(({ _deleted_at }) => _deleted_at !== null)).toHaveLength(gone.length)
+  })
+
+  it('a ring that is cut short twice is left to the next run, and new events do not ring it', async () => {
+    await begin(350)
+    for (const id of w.orders) w.change(id, { detail: 'in bulk' })
+    const [id = 0] = w.orders
+    await w.put({ id, version: w.version(id) })
+    expect(await w.turn(small)).toMatch(/^window, .*: waiting cut_short$/)
+    nextWindow()
+    expect(await w.turn(small)).toMatch(/^window, /)
+    expect(w.notices.filter(([message]) => message.includes('cut short'))).toHaveLength(1)
+    nextWindow()
+    await w.put({ id })
+    expect(await w.turn()).toBe('nothing: waiting cut_short, waiting')
+    await w.sync({ resources: [list], beside: w.events.beside })
+    expect(await w.seen()).toBe('2 settled')
+    expect(await w.row(id)).toMatchObject({ detail: 'in bulk' })
+    w.clock.pass(minute)
+    await w.put({ id })
+    expect(await w.turn()).toMatch(/: 3 settled$/)
+  })
+})
+
+it.each(bothWarehouses())(
+  'on $name, more deletions than a statement can name values are settled',
+  async (kind) => {
+    const w = await EventWorld.open(kind, { repairOrders: 60 })
+    const amount = kind.name === 'sqlite' ? 33_000 : 66_000
+    const [gone = 0, there = 0] = w.orders
+    w.remove(gone)
+    // Deletions of records that never were.
+    const { inbox } = w.events
+    const at = sql.lit(w.now)
+    const rows = sql<never>`with recursive n(i) as (select 1000000 union all select i + 1 from n where i < 999999 + ${sql.lit(amount)})
+    select ${sql.lit(w.tenant)}, 'e' || i, ${sql.lit(list)}, 'RepairOrder', 'deleted', i, ${at}, 1, 'waiting', 0, ${at} from n`
+    const columns = [
+      ...(['tenant_id', 'event_id', 'resource', 'type', 'action', 'record_id'] as const),
+      ...(['received_at', 'deliveries', 'state', 'tries', 'due_at'] as const),
+    ]
+    await inbox.write([inbox.db.insertInto('sync_events').columns(columns).expression(rows).compile()])
+    for (const id of [gone, there]) await w.put({ id, action: 'deleted' })
+    // The walk, two records by id, and a live one with the list that names it.
+    expect(await w.turn()).toMatch(/^2 lists, 3 by id: /)
+    const states = await w.events.states()
+    const counted = (wanted: string) => states.filter((state) => state === wanted).length
+    expect(['settled', 'deleted', 'waiting exists'].map(counted)).toEqual([amount, 1, 1])
+    expect((await w.row(gone))?._deleted_at).not.toBeNull()
+    await w.close()
+  },
+)

@@ -1,129 +1,180 @@
-/** The listener between its turns: what it does with events that come faster than it may claim the warehouse. */
+/** The listener between its turns: beside runs, jobs and shards that hold the warehouse, and when a turn fails. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import { Listener } from '../../../src/features/events/listener.js'
-import { depsOf, type RunReport } from '../../support/harness/runs.js'
+import { shardIndex } from '../../../src/engine/base/shard.js'
+import type { RunReport } from '../../support/harness/runs.js'
 import { until } from '../../support/harness/scheduler.js'
-import { bothWarehouses, claimLease } from '../../support/harness/warehouse.js'
+import { bothWarehouses, claimLease, type Lease, LeaseHeld, rowsOf } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { SkippingClock } from '../../support/world/clocks.js'
-import { ringSettings } from '../../support/world/events.js'
-import { EventWorld } from '../../support/world/eventworld.js'
+import { EventWorld, list } from '../../support/world/eventworld.js'
 import { through } from '../../support/world/through.js'
 
+let w: EventWorld
+const isSettled = async (): Promise<boolean> => (await w.seen()) === 'settled'
+const leaseOf = (runId: string, more: object = {}): Promise<Lease> =>
+  claimLease(w.warehouse, { runId, command: 'sync', leaseMs: 60_000, ...more })
+
 describe.each(bothWarehouses())('on $name', (kind) => {
-  let world: EventWorld
+  let id = 0
   beforeEach(async () => {
-    world = await EventWorld.open(kind)
+    w = await EventWorld.open(kind)
+    id = w.unused()
+    w.change(id)
   })
-  afterEach(() => world.close())
+  afterEach(() => w.close())
+
+  /** The same warehouse, whose transactions are begun by the function. */
+  const watched = (begun: () => void) =>
+    through(w.warehouse, {
+      transaction: (work) => {
+        begun()
+        return w.warehouse.dialect.transaction(work)
+      },
+    })
 
   it("doesn't claim again for each event while a run holds the warehouse, and takes its turn afterwards", async () => {
     let claims = 0
-    const watched = through(world.warehouse, {
-      transaction: (work) => {
-        claims += 1
-        return world.warehouse.dialect.transaction(work)
-      },
+    const run = await leaseOf('run')
+    const warehouse = watched(() => {
+      claims += 1
     })
-    const { deps, close } = await depsOf(world.sandbox, watched)
-    const { inbox } = world.events
-    const listener = new Listener({ deps, inbox, settings: { settle: 0, requestShare: 0.5 } })
-    const run = await claimLease(world.warehouse, { runId: 'run', command: 'sync', leaseMs: 60_000 })
-    const end = new AbortController()
-    const listening = listener.run(end.signal)
-    const [id = 0] = world.orders
-    world.change(id)
-    await world.put({ id })
-    for (let i = 0; i < 150; i++) {
-      listener.received()
-      await systemClock.sleep(10)
-    }
-    // One per second.
-    expect(claims).toBeGreaterThan(0)
-    expect(claims).toBeLessThan(10)
-    await run.release()
-    await until(async () => (await world.events.states()).every((state) => state === 'settled'))
-    expect(await world.row(id)).toMatchObject({ detail: 'changed' })
-    end.abort()
-    await listening
-    await close()
+    await w.events.listening(
+      async (listener) => {
+        await w.put({ id })
+        for (let i = 0; i < 40; i++) {
+          listener.received()
+          await systemClock.sleep(10)
+        }
+        // One per second.
+        expect(claims).toBeGreaterThan(0)
+        expect(claims).toBeLessThan(10)
+        await run.release()
+        await until(isSettled)
+      },
+      { warehouse },
+    )
+    expect(await w.row(id)).toMatchObject({ detail: 'changed' })
   })
 
   it("a command that finds it at work doesn't exit with 4: it reports it, waits, and takes over", async () => {
-    const [id = 0] = world.orders
-    world.change(id)
-    await world.put({ id })
+    await w.put({ id })
     let run: Promise<RunReport> | undefined
-    const end = await world.turn({
+    const turn = await w.turn({
       around: (source) =>
         new Between(source, async ({ signal }, ask) => {
-          run ??= world.sync({ beside: world.events.beside })
+          run ??= w.sync({ beside: w.events.beside })
           // No response comes until the listener gives up.
           await new Promise((resolve) => signal?.addEventListener('abort', resolve))
           return ask()
         }),
     })
-    expect(end).toEqual({ by: 'wanted' })
+    expect(turn).toMatch(/^wanted, /)
     expect((await run)?.status).toBe('ok')
-    expect(await world.events.states()).toEqual(['settled'])
-    expect(await world.row(id)).toMatchObject({ detail: 'changed' })
+    expect(await w.seen()).toBe('settled')
+    expect(await w.row(id)).toMatchObject({ detail: 'changed' })
   })
 
   it('takes no turn while a job is working, and one right after that', async () => {
-    const { deps, close } = await depsOf(world.sandbox, world.warehouse)
-    const settings = { settle: 0, requestShare: 0.5 }
-    const listener = new Listener({ deps, inbox: world.events.inbox, settings })
-    const end = new AbortController()
-    const listening = listener.run(end.signal)
-    const [id = 0] = world.orders
-    const states = await listener.aside(async () => {
-      const run = await claimLease(world.warehouse, { runId: 'job', command: 'hourly', leaseMs: 60_000 })
-      await world.put({ id })
-      listener.received()
-      await systemClock.sleep(100)
-      const before = await world.events.states()
-      await run.release()
-      await systemClock.sleep(100)
-      return [...before, ...(await world.events.states())]
+    await w.events.listening(async (listener) => {
+      const seen = await listener.aside(async () => {
+        const run = await leaseOf('job')
+        await w.put({ id })
+        listener.received()
+        await systemClock.sleep(100)
+        const before = await w.seen()
+        await run.release()
+        await systemClock.sleep(100)
+        return [before, await w.seen()]
+      })
+      expect(seen).toEqual(['waiting', 'waiting'])
+      await until(isSettled)
     })
-    expect(states).toEqual(['waiting', 'waiting'])
-    await until(async () => (await world.events.states()).every((state) => state === 'settled'))
-    end.abort()
-    await listening
-    await close()
   })
 
   it('outlives a turn that ends with any error: it reports that, waits longer each time, and goes on', async () => {
     let faults = 2
-    const faulty = through(world.warehouse, {
-      transaction: (work) => {
-        if (faults-- > 0) throw new TypeError('no function of the program throws this')
-        return world.warehouse.dialect.transaction(work)
-      },
+    const warehouse = watched(() => {
+      if (faults-- > 0) throw new TypeError('no function of the program throws this')
     })
     const clock = new SkippingClock()
-    const { deps, close } = await depsOf(world.sandbox, faulty, { clock })
-    const lines: object[] = []
-    deps.observer.survived = (error) => void lines.push(Object(error))
-    const listener = new Listener({ deps, inbox: world.events.inbox, settings: ringSettings })
-    const end = new AbortController()
-    const told: boolean[] = []
-    const listening = listener.run(end.signal, (isFailing) => void told.push(isFailing))
-    const [id = 0] = world.orders
-    world.change(id)
-    await world.put({ id })
-    // A job may end the turn, or find that it has failed.
-    await listener.aside(async () => {})
-    await until(async () => (await world.events.states()).every((state) => state === 'settled'))
-    expect(await world.row(id)).toMatchObject({ detail: 'changed' })
-    await until(() => told.at(-1) === false)
-    expect(told).toEqual([true, true, false])
-    expect(lines).toEqual([expect.any(TypeError), expect.any(TypeError)])
+    const [survived, fails]: [unknown[], boolean[]] = [[], []]
+    const tells = {
+      survived: (error: unknown) => void survived.push(error),
+      fails: (isFailing: boolean) => void fails.push(isFailing),
+    }
+    await w.put({ id })
+    await w.events.listening(
+      async (listener) => {
+        // A job may end the turn, or find that it has failed.
+        await listener.aside(async () => {})
+        await until(isSettled)
+        await until(() => fails.at(-1) === false)
+      },
+      { warehouse, clock, ...tells },
+    )
+    expect(await w.row(id)).toMatchObject({ detail: 'changed' })
+    expect(fails).toEqual([true, true, false])
+    expect(survived).toEqual([expect.any(TypeError), expect.any(TypeError)])
     const waits = clock.slept.map((ms) => Math.round(ms / 1000)).filter((seconds) => seconds >= 10)
     expect(waits).toEqual([10, 20])
-    end.abort()
-    await listening
-    await close()
+  })
+})
+
+/** It rings the tenants of shards that nobody works on, and those at work ring their own. */
+describe('beside shards, on postgres', () => {
+  const held: Lease[] = []
+  let [first, second] = [0, 0]
+  beforeEach(async () => {
+    w = await EventWorld.open(bothWarehouses().find(({ name }) => name === 'postgres')!)
+    ;[first = 0, second = 0] = w.sandbox.tenantIds
+  })
+  afterEach(async () => {
+    for (const lease of held.splice(0)) await lease.release()
+    await w.close()
+  })
+
+  /** The two tenants are in different shards of this many. */
+  const of = 64
+  const shardOf = (tenant: number) => ({ index: shardIndex(tenant, of), of })
+  const nameOf = (tenant: number): string => `${shardIndex(tenant, of)}/${of}`
+  const work = async (tenant: number) => held.push(await leaseOf(`${tenant}`, { shard: shardOf(tenant) }))
+  const put = async (tenant: number): Promise<void> => {
+    const [id = 0] = w.sandbox.store.ids(tenant, list)
+    w.sandbox.store.change(tenant, list, id, { detail: 'changed' })
+    await w.put({ tenant, id })
+  }
+  const holders = async () =>
+    (await rowsOf(w.warehouse, 'sync_lease')).flatMap(({ owner, name }) => (owner === null ? [] : [name]))
+
+  it('a turn rings the other tenants, under the names of their shards', async () => {
+    await work(first)
+    await put(second)
+    const names: unknown[] = []
+    w.sandbox.onRequest(async () => void names.push(...(await holders())))
+    expect(await w.turn()).toBe('1 list: settled')
+    expect(new Set(names)).toEqual(new Set([nameOf(first), nameOf(second)]))
+    expect(await holders()).toEqual([nameOf(first)])
+  })
+
+  it('what is due in a shard at work waits for it, and the run of the shard rings it beside its plan', async () => {
+    await work(first)
+    await put(first)
+    await expect(w.turn()).rejects.toBeInstanceOf(LeaseHeld)
+    await put(second)
+    expect(await w.turn()).toBe('wanted, 1 list: waiting, settled')
+    await put(second)
+    await held.pop()?.release()
+    let isReleased = false
+    w.sandbox.onRequest(async ({ tenant, resource }) => {
+      // The planned work lasts until the ring has settled what is due.
+      if (resource !== 'customers' || tenant !== first || isReleased) return
+      isReleased = true
+      await expect.poll(() => w.seen(), { timeout: 10_000 }).toContain('settled')
+    })
+    const { beside } = w.events
+    await w.sync({ beside, shard: shardOf(first), tenants: [first], resources: ['customers'] })
+    expect(await w.events.states()).toEqual(['settled', 'settled', 'waiting'])
+    expect(await w.turn()).toBe('1 list: 3 settled')
   })
 })

@@ -2,13 +2,14 @@
 import { dirname } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Inbox } from '../../../src/features/events/inbox.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { shopsync } from '../../support/harness/call.js'
 import { sendEvent, startListening } from '../../support/harness/listening.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { sync } from '../../support/harness/runs.js'
 import { bothWarehouses, reopen, type Warehouse } from '../../support/harness/warehouse.js'
+import { EventBench } from '../../support/world/events.js'
 
 describe.each(bothWarehouses())('on $name', (kind) => {
   let sandbox: Sandbox
@@ -47,10 +48,9 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       }
       await Promise.all(Array.from({ length: 16 }, sender))
       expect((await run.ended).signal).toBe('SIGKILL')
-      const inbox = await Inbox.there(warehouse)
-      const rows = await inbox?.read((db) => db.selectFrom('sync_events').select('event_id').execute())
-      await inbox?.close()
-      const there = new Set(rows?.map(({ event_id }) => event_id))
+      const listed = await shopsync(['events', 'list', '--last', '100000', '--json', '--config', config])
+      const { events } = listed.json<{ events: { event_id: string }[] }>()
+      const there = new Set(events.map(({ event_id }) => event_id))
       expect(answered.filter((id) => !there.has(id))).toEqual([])
       expect(answered.length).toBeGreaterThanOrEqual(killedAfter)
     }
@@ -61,7 +61,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     const careless = new URL(address.url)
     if (kind.name === 'postgres') careless.searchParams.set('options', '-c synchronous_commit=off')
     const other = await reopen({ ...address, url: kind.name === 'postgres' ? careless.href : address.url })
-    await (await Inbox.open(other)).close()
+    await (await EventBench.open(sandbox, other)).inbox.close()
     const dialect = await other.dialect.beside({ name: 'events', table: 'sync_events', creates: false })
     const asked = kind.name === 'postgres' ? sql`show synchronous_commit` : sql`pragma synchronous`
     const rows = await dialect?.transaction(

@@ -4,6 +4,7 @@
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { listenHere } from '../../support/harness/listenhere.js'
@@ -59,6 +60,19 @@ test('so does a command that rings', async () => {
   const ended = await here.run('events', 'ring')
   expect(ended.code).toBe(2)
   expect(ended.stderr).toContain('belongs to the source')
+})
+
+test("listen refuses another source's events, too", async () => {
+  await listened()
+  const events = new Database(inbox())
+  events.exec("update sync_listeners set source = 'https://other.example 7'")
+  const ended = await here.run('listen')
+  expect([ended.code, ended.stderr]).toEqual([
+    2,
+    expect.stringContaining('come from https://other.example 7'),
+  ])
+  events.exec('delete from sync_listeners')
+  events.close()
 })
 
 test("a sync continues if the inbox can't be opened", async () => {

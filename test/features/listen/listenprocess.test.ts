@@ -1,11 +1,8 @@
-/** `shopsync listen` as a process: it hears the sandbox, gives the lease back, ends on a signal; bad input. */
+/** `shopsync listen` as a process: it hears the sandbox, gives the lease back, ends on a signal. */
 import { copyFileSync, existsSync, statSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
-import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Listening, startListening } from '../../support/harness/listening.js'
 import { type Place, viewedPlace } from '../../support/harness/place.js'
@@ -37,19 +34,16 @@ const send = async ({ url }: Listening, body: string): Promise<number> => {
 }
 
 const tenant = (): number => here.sandbox.tenantIds[0] ?? 0
-const states = async (): Promise<string[]> => {
-  const { events } = (await here.run('events', 'list', '--last', '100', '--json')).json<{
-    events: { event_id: string; resource: string; state: string }[]
-  }>()
-  return events.map(({ event_id, resource, state }) => `${event_id} ${resource} ${state}`).sort()
+interface Listed {
+  readonly event_id: string
+  readonly resource: string
+  readonly state: string
 }
-
-const storedIds = async (): Promise<string[]> => {
-  const { events } = (await here.run('events', 'list', '--last', '100000', '--json')).json<{
-    events: { event_id: string }[]
-  }>()
-  return events.map(({ event_id }) => event_id)
-}
+const listed = async (): Promise<Listed[]> =>
+  (await here.run('events', 'list', '--last', '100000', '--json')).json<{ events: Listed[] }>().events
+const states = async (): Promise<string[]> =>
+  (await listed()).map(({ event_id, resource, state }) => `${event_id} ${resource} ${state}`).sort()
+const isSettled = async (): Promise<boolean> => (await listed()).every(({ state }) => state === 'settled')
 
 test('hears a change, has it at once, and ends on SIGTERM with 0', async () => {
   expect(existsSync(join(here.folder, 'data/warehouse.db.events'))).toBe(false)
@@ -57,7 +51,7 @@ test('hears a change, has it at once, and ends on SIGTERM with 0', async () => {
   const [id = 0] = here.sandbox.store.ids(tenant(), 'repair_orders')
   here.sandbox.store.change(tenant(), 'repair_orders', id, { detail: 'heard' })
   expect(await send(listening, eventBody({ tenant: tenant(), record: id }))).toBe(200)
-  await until(async () => (await states()).every((state) => state.endsWith('settled')))
+  await until(isSettled)
   expect(await states()).toEqual(['e1 payments settled', 'e1 repair_orders settled'])
   const why = await here.run('why', 'repair_orders', String(id), '--json')
   expect(why.stdout).toContain('heard')
@@ -91,25 +85,10 @@ test('a command that wants the lease gets it, and rings meanwhile', async () => 
   // Two of them use the same warehouse: the second may find the first one, but never the listener.
   for (const { code, stderr } of ended) if (code === 4) expect(stderr).not.toContain('(listen,')
   await sending
-  await until(async () => (await states()).every((state) => state.endsWith('settled')))
+  await until(isSettled)
   listening.run.child.kill('SIGTERM')
   await listening.run.ended
 }, 120_000)
-
-test('--no-ring stores events; events ring reads lists by hand', async () => {
-  const listening = await start('--no-ring')
-  expect(await send(listening, eventBody({ id: 'kept', tenant: tenant() }))).toBe(200)
-  expect((await states()).filter((state) => state.startsWith('kept'))).toEqual([
-    'kept payments waiting',
-    'kept repair_orders waiting',
-  ])
-  const rung = await here.run('events', 'ring', '--resource', 'customers', '--json')
-  expect([rung.code, rung.json()]).toEqual([0, { rung: 1, settled: 1, waiting: 0 }])
-  // The turn has also handled what else was due.
-  expect((await states()).filter((state) => state.endsWith('waiting'))).toEqual([])
-  listening.run.child.kill('SIGINT')
-  expect((await listening.run.ended).code).toBe(0)
-})
 
 test('schedule hears alongside its jobs', async () => {
   here.configure({
@@ -182,7 +161,7 @@ test('a full disk: what was answered is stored, the rest is refused with 503', a
   expect((await fetch(new URL('/health', listening.url))).status).toBe(200)
   listening.run.child.kill('SIGTERM')
   await listening.run.ended
-  const found = new Set(await storedIds())
+  const found = new Set((await listed()).map(({ event_id }) => event_id))
   expect(stored.filter((id) => !found.has(id))).toEqual([])
 }, 60_000)
 
@@ -192,36 +171,4 @@ test('--json: one document, with the address', async () => {
   run.child.kill('SIGTERM')
   const ended = await run.ended
   expect([ended.code, ended.json()]).toEqual([0, { url, pid: run.child.pid, rings: false }])
-})
-
-test("refuses with 2 what it can't listen on", async () => {
-  const refused = async (...words: string[]): Promise<string> => {
-    const { code, stderr } = await here.run('listen', ...words)
-    expect(code, stderr).toBe(stderr.includes('in use') ? 3 : 2)
-    return stderr
-  }
-  expect(await refused('--host', '0.0.0.0', '--port', '0')).toContain('in clear text')
-  expect(await refused('--tls-cert', 'a.pem')).toContain('expected both files')
-  expect(await refused('--tls-cert', 'a.pem', '--tls-key', 'b.pem')).toContain(
-    'a.pem cannot be read (ENOENT). Expected',
-  )
-  expect(await refused('--port', '99999')).toContain('expected a whole number from 0 to 65535')
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  expect(await refused('--port', String(port))).toContain('in use by another program')
-  server.close()
-  here.configure({ sync: { resources }, schedule: { listen: { port: 8787 } } })
-  expect(await refused()).toContain("is the report's")
-  here.configure({ api: { partnerId: '43' }, sync: { resources }, schedule: { listen: { port: 0 } } })
-  expect(await refused('--port', '0')).toContain('belongs to the source')
-  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
-  const strange = new BetterSqlite3(join(here.folder, 'data/warehouse.db.events'))
-  strange.exec("update sync_listeners set source = 'https://other.example 7'")
-  expect(await refused('--port', '0')).toContain('come from https://other.example 7')
-  strange.exec('delete from sync_listeners')
-  strange.close()
-  here.configure({ events: { also: { notes: ['payments'] } } })
-  expect(await refused()).toContain('expected a resource that has events')
-  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
 })

@@ -4,7 +4,6 @@ import { createConnection, type Socket } from 'node:net'
 import { sql } from 'kysely'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
-import { Inbox } from '../../../src/features/events/inbox.js'
 import type { Address } from '../../support/harness/place.js'
 import {
   digest,
@@ -88,28 +87,41 @@ describe.each(warehouses())('on $name', (kind) => {
       expect((await receiver.send(eventBody({ tenant: 700 }))).text).toBe('{"stored":true}')
     })
 
-    it("refuses anything that isn't an event, each for its reason", async () => {
-      const status = async (...sent: Parameters<TestReceiver['send']>): Promise<number> =>
-        (await receiver.send(...sent)).status
-      expect(await receiver.ask('/other')).toMatchObject({ status: 404, text: 'Expected POST /webhooks\n' })
-      const got = await receiver.ask('/webhooks')
-      expect([got.status, got.headers['x-shopsync'], got.headers.allow]).toEqual([405, 'listening', 'POST'])
-      expect((await receiver.ask('/health')).status).toBe(200)
-      expect(await status(eventBody(), { 'x-api-secret': 'wrong' })).toBe(401)
-      expect(await status(eventBody(), { 'content-encoding': 'gzip' })).toBe(415)
-      expect(await announced(receiver, 4 * 1024 * 1024 + 1)).toContain(' 413 ')
-      expect(await status('')).toBe(400)
-      expect(await status('{')).toBe(400)
-      expect(await status('[]')).toBe(400)
-      expect(await status(Buffer.from([0x7b, 0xff, 0x7d]))).toBe(400)
-      expect((await receiver.send('{"id": 7}')).text).toBe('Found no text "id"\n')
-      expect((await receiver.send('{"id":"a","payload":{"id":1.5,"tenant_id":1}}')).text).toBe(
+    it.each<
+      [what: string, status: number, body: string | Buffer, headers?: Record<string, string>, says?: string]
+    >([
+      ['with a wrong secret', 401, eventBody(), { 'x-api-secret': 'wrong' }, ''],
+      ['that is packed', 415, eventBody(), { 'content-encoding': 'gzip' }],
+      ['that is empty', 400, ''],
+      ['that is no JSON', 400, '{'],
+      ['that is no object', 400, '[]'],
+      ['that is no UTF-8', 400, Buffer.from([0x7b, 0xff, 0x7d])],
+      ['without an id', 400, '{"id": 7}', {}, 'Found no text "id"\n'],
+      [
+        'of no record',
+        400,
+        '{"id":"a","payload":{"id":1.5,"tenant_id":1}}',
+        {},
         'Found no integer "payload.id"\n',
-      )
-      expect((await receiver.send('{"id":"a","payload":{"id":1,"tenant_id":"1"}}')).text).toBe(
+      ],
+      [
+        'of no tenant',
+        400,
+        '{"id":"a","payload":{"id":1,"tenant_id":"1"}}',
+        {},
         'Found no integer "payload.tenant_id"\n',
-      )
+      ],
+    ])('refuses one %s with %i', async (_, status, body, headers = {}, says = expect.any(String)) => {
+      expect(await receiver.send(body, headers)).toMatchObject({ status, text: says })
       expect(await receiver.rows()).toEqual([])
+    })
+
+    it('refuses other paths and methods, and what is too large before it comes; and is healthy', async () => {
+      expect(await receiver.ask('/other')).toMatchObject({ status: 404, text: 'Expected POST /webhooks\n' })
+      const { status, headers } = await receiver.ask('/webhooks')
+      expect([status, headers['x-shopsync'], headers.allow]).toEqual([405, 'listening', 'POST'])
+      expect(await announced(receiver, 4 * 1024 * 1024 + 1)).toContain(' 413 ')
+      expect((await receiver.ask('/health')).status).toBe(200)
     })
 
     it('accepts any ids: long, strange, beyond 2^53', async () => {
@@ -244,10 +256,9 @@ describe.each(warehouses())('on $name', (kind) => {
       await receiver.send(eventBody())
       for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`)
       expect((await receiver.send(eventBody({ id: 'e2' }))).status).toBe(200)
-      const other = await Inbox.there(warehouse)
-      const rows = await other?.read((db) => db.selectFrom('sync_events').select('event_id').execute())
-      expect(rows?.map(({ event_id }) => event_id)).toEqual(['e2', 'e2'])
-      await other?.close()
+      const other = await TestReceiver.open(address, warehouse)
+      expect((await other.rows()).map(({ event_id }) => event_id)).toEqual(['e2', 'e2'])
+      await other.close()
     })
 
     it('gives signs of life, and records its end', async () => {

@@ -1,91 +1,81 @@
-/** What waiting events weigh when due rounds and rings rank lists, on both warehouses. */
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { addMicros, canonical } from '../../../src/engine/base/timestamp.js'
-import { eventsText } from '../../../src/features/events/eventlist.js'
-import { Inbox } from '../../../src/features/events/inbox.js'
-import { dueCursors } from '../../../src/features/events/waiting.js'
-import { Announcements, type InboxNeeds } from '../../../src/features/targets/announced.js'
+/** What waiting events weigh when due rounds and rings rank lists. */
+import { beforeAll, expect, it } from 'vitest'
+import { addMicros } from '../../../src/engine/base/timestamp.js'
 import { reopen, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { HandClock } from '../../support/world/clocks.js'
-import { putEvents } from '../../support/world/inboxrows.js'
+import { Weighing } from '../../support/world/weighing.js'
 
-const clock = new HandClock('2026-03-04T12:00:00Z')
-const now = canonical('2026-03-04T12:00:00Z') ?? ''
-const hoursAgo = (hours: number): string => addMicros(now, BigInt(-hours * 3600) * 1_000_000n)
+const now = '2026-03-04T12:00:00.000000Z'
+const clock = new HandClock(now)
+const ago = (hours: number): string => addMicros(now, BigInt(Math.round(hours * -3600)) * 1_000_000n)
 
-warehouses().forEach((kind) => {
+type Events = Parameters<Weighing['of']>[0]
+/** Of rounds: `count` records, and the `hours` that they have waited. Of rings: how many were `announced`, and since when. */
+const cases: [what: string, events: Events, rounds: object, rings: object[]][] = [
+  [
+    'a record that several events announce counts once, from the first one',
+    [
+      { received_at: ago(2), due_at: ago(2) },
+      { received_at: ago(1), due_at: ago(1) },
+      { received_at: ago(1), due_at: ago(1), record_id: 2 },
+    ],
+    { '101 repair_orders': { count: 2, hours: 3 } },
+    [{ since: ago(2), announced: 2 }],
+  ],
+  [
+    'an event of another resource makes a list due, and announces none of its records',
+    [
+      { received_at: ago(5), due_at: ago(5), type: 'Payment' },
+      { received_at: ago(1), due_at: ago(1) },
+      { received_at: ago(3), due_at: ago(3), type: 'Payment', resource: 'vehicles' },
+    ],
+    { '101 repair_orders': { count: 2, hours: 1 }, '101 vehicles': { count: 1, hours: 0 } },
+    [
+      { resource: 'repair_orders', since: ago(5), announced: 1 },
+      { resource: 'vehicles', since: ago(3), announced: 0 },
+    ],
+  ],
+  [
+    'what a host an hour ahead has put off is due now, and has taken no time below zero',
+    [{ received_at: ago(-1), due_at: ago(-1.01), tries: 1 }],
+    { '101 repair_orders': { count: 1, hours: 0 } },
+    [{ announced: 1 }],
+  ],
+  [
+    "what nobody has looked for is due at once, whatever its receiver's clock",
+    [
+      { received_at: ago(-0.1), due_at: ago(-0.1), tries: null },
+      { received_at: ago(-0.1), due_at: ago(-0.1), tries: 1, resource: 'payments' },
+    ],
+    { '101 repair_orders': { count: 1, hours: 0 } },
+    [{ resource: 'repair_orders', announced: 1 }],
+  ],
+  [
+    'a record that a walk did not find counts again once its pause is over',
+    [
+      { received_at: ago(2), due_at: ago(-0.125), tries: 1 },
+      { received_at: ago(2), due_at: ago(1), tries: 1, resource: 'vehicles', type: 'Vehicle' },
+      { received_at: ago(1), due_at: ago(-1), tries: 0, resource: 'notes', type: 'Note' },
+    ],
+    { '101 vehicles': { count: 1, hours: 2 }, '101 notes': { count: 1, hours: 1 } },
+    [{ resource: 'vehicles' }, { resource: 'notes' }],
+  ],
+]
+
+for (const kind of warehouses()) {
   let warehouse: Warehouse
-  let inbox: Inbox
-  const closing: (() => unknown)[] = []
-  beforeEach(async () => {
+  let weighing: Weighing
+  beforeAll(async () => {
     warehouse = await reopen(await kind.migrated())
-    inbox = await Inbox.open(warehouse, { clock })
-  })
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close()
-    await inbox.close()
-    await warehouse.close()
-  })
-
-  async function waiting(): Promise<Record<string, unknown>> {
-    const context = {
-      clock,
-      invocation: { signals: {} },
-      log: { warn: () => {} },
-      onClose: (close: () => unknown) => closing.push(close),
+    weighing = await Weighing.open(warehouse, clock)
+    return async () => {
+      await weighing.close()
+      await warehouse.close()
     }
-    const announcements = await Announcements.there(context as unknown as InboxNeeds, warehouse)
-    return Object.fromEntries((await announcements?.waiting(now)) ?? [])
-  }
-
-  it(`${kind.name}: a record that several events announce counts once, from the first one`, async () => {
-    await putEvents(inbox, [
-      { received_at: hoursAgo(2), due_at: hoursAgo(2) },
-      { received_at: hoursAgo(1), due_at: hoursAgo(1) },
-      { received_at: hoursAgo(1), due_at: hoursAgo(1), record_id: 2 },
-    ])
-    expect(await waiting()).toEqual({ '101 repair_orders': { count: 2, hours: 3 } })
-    expect(await dueCursors(inbox, now)).toMatchObject([{ since: hoursAgo(2), announced: 2 }])
   })
-
-  it(`${kind.name}: an event of another resource makes a list due, and announces none of its records`, async () => {
-    await putEvents(inbox, [
-      { received_at: hoursAgo(5), due_at: hoursAgo(5), type: 'Payment', record_id: 1 },
-      { received_at: hoursAgo(1), due_at: hoursAgo(1), record_id: 1 },
-      { received_at: hoursAgo(3), due_at: hoursAgo(3), type: 'Payment', resource: 'vehicles' },
-    ])
-    expect(await waiting()).toEqual({
-      '101 repair_orders': { count: 2, hours: 1 },
-      '101 vehicles': { count: 1, hours: 0 },
-    })
-    expect(await dueCursors(inbox, now)).toMatchObject([
-      { resource: 'repair_orders', since: hoursAgo(5), announced: 1 },
-      { resource: 'vehicles', since: hoursAgo(3), announced: 0 },
-    ])
+  it.each(cases)(`${kind.name}: %s`, async (_, events, rounds, rings) => {
+    const { inRounds, inRings } = await weighing.of(events)
+    expect(inRounds).toEqual(rounds)
+    expect(inRings).toMatchObject(rings)
   })
-
-  it(`${kind.name}: what a host an hour ahead has put off is due now, and has taken no time below zero`, async () => {
-    const ahead = hoursAgo(-1)
-    await putEvents(inbox, [{ received_at: ahead, due_at: addMicros(ahead, 5_000_000n), tries: 1 }])
-    expect(await waiting()).toEqual({ '101 repair_orders': { count: 1, hours: 0 } })
-    expect(await dueCursors(inbox, now)).toMatchObject([{ announced: 1 }])
-    const rows = await inbox.read((db) => db.selectFrom('sync_events').selectAll().execute())
-    const settled = rows.map((row) => ({ ...row, state: 'settled', settled_at: now }))
-    expect(eventsText(settled as unknown as Parameters<typeof eventsText>[0])).not.toMatch(/-\d+ (s|min|h)/)
-    // Nothing that waits is removed, whatever its times are.
-    await inbox.prune(hoursAgo(-48))
-    expect(await waiting()).toMatchObject({ '101 repair_orders': { count: 1 } })
-  })
-
-  it(`${kind.name}: a record that a walk did not find counts again once its pause is over`, async () => {
-    await putEvents(inbox, [
-      { received_at: hoursAgo(2), due_at: hoursAgo(-0.125), tries: 1 },
-      { received_at: hoursAgo(2), due_at: hoursAgo(1), tries: 1, resource: 'vehicles', type: 'Vehicle' },
-      { received_at: hoursAgo(1), due_at: hoursAgo(-1), tries: 0, resource: 'notes', type: 'Note' },
-    ])
-    expect(await waiting()).toEqual({
-      '101 vehicles': { count: 1, hours: 2 },
-      '101 notes': { count: 1, hours: 1 },
-    })
-  })
-})
+}

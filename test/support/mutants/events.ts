@@ -34,7 +34,7 @@ export const events = mutants({
     },
   },
   'an event is settled by a walk that started after it was received': {
-    'test/features/events/settledby.test.ts: one that arrives while the walk is reading': {
+    'test/features/events/became.test.ts: one that arrives while the walk is reading': {
       'settles events that arrived before the walk ended': () =>
         breaking('features/events/settling', 'daily').beforeWalk(
           async (sound, inbox, cursor) => async (floor) => (await sound(inbox, cursor))?.(floor),
@@ -42,11 +42,11 @@ export const events = mutants({
     },
   },
   'what an event announces is looked for again': {
-    'test/features/events/secondlook.test.ts: a lagging list': {
+    'test/features/events/became.test.ts: a lagging list': {
       'accepts every version as the announced one': () =>
         breaking('features/events/waiting').isOlder(() => false),
     },
-    'test/features/events/secondlook.test.ts: a list that hides a record': {
+    'test/features/events/became.test.ts: a list that hides a record': {
       'requests nothing by id': () =>
         breaking('features/events/notlisted').askUnlisted(async (_sound, _cursor, _floor, rows) => ({
           absent: [],
@@ -55,7 +55,7 @@ export const events = mutants({
           open: new Map(),
         })),
     },
-    'test/features/events/secondlook.test.ts: a record that is committed ten minutes late': {
+    'test/features/events/became.test.ts: a record that is committed ten minutes late': {
       'counts a late record fetched because of an event as in time': () =>
         breaking('engine/run/lateness').LatenessMeter.take((sound, records, previous) => {
           if (records.length > 1) sound(records, previous)
@@ -63,7 +63,7 @@ export const events = mutants({
     },
   },
   'a forged event costs little': {
-    'test/features/events/secondlook.test.ts: costs no more if the list is walked all the time': {
+    'test/features/events/became.test.ts: a list that is walked all the time': {
       'treats every waiting event as due': () =>
         breaking('features/events/waiting').waitingOf(async (sound, ...given) =>
           (await sound(...given)).map((row) => ({ ...row, due_at: null })),
@@ -71,7 +71,7 @@ export const events = mutants({
     },
   },
   'only the source confirms a deletion': {
-    'test/features/events/deletions.test.ts: a record that exists stays': {
+    'test/features/events/became.test.ts: a deletion of a record that exists': {
       'believes every event about a deletion': () =>
         breaking('features/events/deletedevents').DeletedEvents.ask(async (_sound, rows) => ({
           notLive: [],
@@ -80,17 +80,17 @@ export const events = mutants({
           open: new Map(),
         })),
     },
-    'test/features/events/deletions.test.ts: one that the source refuses by id stays': {
+    'test/features/events/became.test.ts: one that the source refuses by id stays': {
       'says that a record was not requested when the source refused it': () =>
         breaking('features/events/deletedevents').openEvents((sound, rows) => sound(rows)),
     },
-    'test/features/events/deletions.test.ts: more than is believed per hour': {
+    'test/features/events/became.test.ts: more deletions than are believed per hour': {
       'believes any number of deletions per hour': () =>
         breaking('engine/run/deletionguard').DeletionGuard.trips(() => false),
     },
   },
   'an event rings only what is synced': {
-    "test/features/events/onlysynced.test.ts: isn't requested": {
+    'test/features/events/became.test.ts: none of a tenant or a resource that is not known': {
       'ignores which tenants and resources are granted and selected': () =>
         breaking('features/events/synced').isSynced((sound, those, key) =>
           sound(
@@ -120,7 +120,7 @@ export const events = mutants({
       'rings a failing cursor as if it worked': () =>
         breaking('features/events/ringmemory').RingMemory.failed(() => {}),
     },
-    'test/features/events/ring.test.ts: fetches it once, if it ends between': {
+    'test/features/events/bounded.test.ts: is fetched once, if its ring ends between': {
       'rings a cursor by what was read before its last ring ended': () =>
         breaking('engine/run/cursorhands').CursorHands.wasReleased(() => false),
     },
@@ -137,18 +137,18 @@ export const events = mutants({
           overlap === 'auto' ? 300_000 : overlap,
         ),
     },
-    'test/features/events/bounded.test.ts: leaves the progress of a planned walk': {
+    "test/features/events/bounded.test.ts: keeps no progress, and leaves a planned walk's": {
       'treats a ring as a planned walk': () => breaking('engine/run/resumecursor').isQuick(() => false),
     },
     'test/features/events/bounded.test.ts: counts what a ring has sent so far': {
       'counts no request that a ring has sent': () =>
         breaking('features/events/ringshare').RingShare.begun(() => ({ [Symbol.dispose]: () => {} })),
     },
-    'test/features/events/manyevents.test.ts: each turn settles what it has asked for': {
+    'test/features/events/bounded.test.ts: each turn settles what it has asked for': {
       'requests one record by id per walk': () =>
         breaking('features/events/ringshare').RingShare.room(() => 0),
     },
-    'test/features/events/manyevents.test.ts: a ring that is cut short twice': {
+    'test/features/events/bounded.test.ts: a ring that is cut short twice': {
       'rings again what is left to the next run': () =>
         breaking('features/events/waiting').waitAgain((sound, inbox, rows, how) =>
           sound(inbox, rows, { ...how, dueAt: how.dueAt ?? '2026-01-01T00:00:00.000000Z' }),
@@ -184,7 +184,7 @@ export const events = mutants({
     },
   },
   'any number of events can wait': {
-    'test/features/events/manyevents.test.ts: more deletions than a statement can name': {
+    'test/features/events/bounded.test.ts: more deletions than a statement can name': {
       'names all values in one statement': () =>
         breaking('engine/base/parts').inParts(function* (_sound, items) {
           yield [...items]
@@ -200,7 +200,7 @@ export const events = mutants({
           }),
         ),
     },
-    'test/features/events/manyevents.test.ts: a fault while events are settled fails no run': {
+    'test/features/events/bounded.test.ts: a fault while events are settled fails no run': {
       'fails the walk whose events cannot be settled': () =>
         breaking('features/events/deletedevents').DeletedEvents.ask((sound, rows) =>
           sound(rows).catch((error: Error) => {

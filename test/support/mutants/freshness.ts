@@ -4,7 +4,7 @@ import { mutants } from './promise.js'
 
 export const freshness = mutants({
   "a tenant's own target comes before its resource's": {
-    "test/features/targets/owntargets.test.ts: a tenant's own target comes before the resource's": {
+    "test/features/targets/due.test.ts: a tenant's own target comes before the resource's": {
       "ranks its lists by the resource's target": () =>
         breaking('features/targets/pollranking').targetIn((_sound, list, targetOf) =>
           targetOf(list.resource),

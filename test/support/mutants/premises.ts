@@ -111,7 +111,7 @@ export const premises = mutants({
           sound({ tenant, resource, state: undefined }, error),
         ),
     },
-    'test/features/targets/rounds.test.ts: a list that is not offered is requested once per polling.atLeast':
+    'test/features/targets/due.test.ts: not offered for longer than polling.atLeast':
       {
         "never takes a list's rest for over": () =>
           breaking('features/targets/restinglists').restingLists((sound, warehouse, nowMs, waits) =>

@@ -63,7 +63,7 @@ export const shards = mutants({
     },
   },
   'the listener takes turns beside shards': {
-    'test/features/events/shardturns.test.ts: a turn rings the other tenants': {
+    'test/features/events/listener.test.ts: a turn rings the other tenants': {
       'waits until all shards have ended': () =>
         breaking('engine/warehouse/leaserows').heldBy((sound, ...given) =>
           Object.assign(sound(...given), { shards: undefined }),
@@ -71,7 +71,7 @@ export const shards = mutants({
     },
   },
   'a shard rings its own tenants': {
-    'test/features/events/shardturns.test.ts: what is due in a shard at work waits for it': {
+    'test/features/events/listener.test.ts: what is due in a shard at work waits for it': {
       'rings whatever is due': () =>
         breaking('features/events/waiting').dueCursors((sound, inbox, now) => sound(inbox, now)),
     },

@@ -5,11 +5,14 @@ import type { BesideWork } from '../../../src/engine/run/runcontext.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { besideRuns } from '../../../src/features/events/beside.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
+import { Listener } from '../../../src/features/events/listener.js'
 import { RingMemory, type RingSettings } from '../../../src/features/events/ringmemory.js'
 import { type TurnEnd, takeTurn } from '../../../src/features/events/turn.js'
+import { judgeUnannounced } from '../../../src/features/events/unannounced.js'
+import { settleEvents, waitingOf } from '../../../src/features/events/waiting.js'
 import { depsOf, type RunOptions, type Target } from '../harness/runs.js'
 
-export const ringSettings: RingSettings = { settle: 0, requestShare: 0.5 }
+const ringSettings: RingSettings = { settle: 0, requestShare: 0.5 }
 
 export interface TestEvent {
   readonly tenant: number
@@ -73,6 +76,7 @@ export class EventBench {
   /** For another scenario, whose clock may start earlier than the last rings. */
   async empty(): Promise<void> {
     this.memory = new RingMemory()
+    this.settings = ringSettings
     await this.inbox.write([this.inbox.db.deleteFrom('sync_events').compile()])
   }
 
@@ -92,6 +96,62 @@ export class EventBench {
     } finally {
       await close()
     }
+  }
+
+  /** Has a listener take turns by itself while the work is done. `fails`: whether its last turn did, when that changes. */
+  async listening(
+    work: (listener: Listener) => Promise<void>,
+    {
+      warehouse = this.warehouse,
+      fails = () => {},
+      survived,
+      ...options
+    }: RunOptions & {
+      readonly warehouse?: Warehouse
+      readonly fails?: (isFailing: boolean) => void
+      readonly survived?: (error: unknown) => void
+    } = {},
+  ): Promise<void> {
+    const { deps, close } = await depsOf(this.sandbox, warehouse, options)
+    if (survived) deps.observer.survived = survived
+    const listener = new Listener({ deps, inbox: this.inbox, settings: ringSettings })
+    const end = new AbortController()
+    const listening = listener.run(end.signal, fails)
+    try {
+      await work(listener)
+    } finally {
+      end.abort()
+      await listening
+      await close()
+    }
+  }
+
+  /** Judges which changes no event has announced, as the listener does each hour. `keepMs`: how long events are kept. */
+  async judge(nowMicros: bigint, keepMs = 30 * 86_400_000): Promise<void> {
+    const { inbox, warehouse } = this
+    const { deps, close } = await depsOf(this.sandbox, warehouse)
+    const { config, model } = deps
+    await judgeUnannounced({ config, model, warehouse, inbox, keep: keepMs }, nowMicros)
+    await close()
+  }
+
+  /** Settles what waits for a list, so many times at once, as several runs do that have read it. */
+  async settle(
+    cursor: { readonly tenantId: number; readonly resource: string },
+    at: string,
+    times = 1,
+  ): Promise<void> {
+    const rows = await waitingOf(this.inbox, cursor)
+    const how = { state: 'settled', runId: 'r', at } as const
+    for (let i = 0; i < times; i++) await settleEvents(this.inbox, rows, how)
+  }
+
+  /** What was counted of events, by labels or part. */
+  async counted(metric: string): Promise<Record<string, number>> {
+    const rows = await this.inbox.read((db) =>
+      db.selectFrom('sync_event_counts').selectAll().where('metric', '=', metric).execute(),
+    )
+    return Object.fromEntries(rows.map(({ labels, part, value }) => [part || labels, Number(value)]))
   }
 
   rows() {

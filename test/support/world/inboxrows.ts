@@ -1,7 +1,8 @@
 /** Rows of the inbox as left by a receiver and by those who ring. Doesn't use vitest. */
 import type { Insertable } from 'kysely'
 import type { RowsOf } from '../../../src/engine/model/statetable.js'
-import type { Inbox } from '../../../src/features/events/inbox.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { Inbox } from '../../../src/features/events/inbox.js'
 import type { eventTables } from '../../../src/features/events/tables.js'
 
 type EventRow = Insertable<RowsOf<typeof eventTables>['sync_events']>
@@ -37,4 +38,17 @@ export async function putListener(inbox: Inbox, row: Partial<ListenerRow>): Prom
       .onConflict((conflict) => conflict.column('listener_id').doUpdateSet({ ...row }))
       .compile(),
   ])
+}
+
+/** An event that has waited in a warehouse since it was received; and a listener that has been up since then, if any. */
+export async function waitingEvent(
+  warehouse: Warehouse,
+  event: Partial<EventRow> & { readonly received_at: string },
+  listenerSince?: string,
+): Promise<void> {
+  const inbox = await Inbox.open(warehouse)
+  await putEvents(inbox, [{ due_at: event.received_at, ...event }])
+  const seen_at = new Date().toISOString().replace('Z', '000Z')
+  if (listenerSince) await putListener(inbox, { up_at: listenerSince, seen_at })
+  await inbox.close()
 }

@@ -19,8 +19,8 @@ import { stillSignals } from '../../../src/shell/signals.js'
 import { configure } from '../harness/place.js'
 import { known, type RunReport } from '../harness/runs.js'
 import { root } from '../harness/tree.js'
-import { type Kind, reopen, type Warehouse } from '../harness/warehouse.js'
-import { versionOf } from '../oracle/owed.js'
+import { type Kind, reopen, rowsOf, type Warehouse } from '../harness/warehouse.js'
+import { Debts, versionOf } from '../oracle/owed.js'
 import { ArrivalWatch } from './arrivals.js'
 import { LossyPost, type PostTally } from './lossypost.js'
 import { PlayedClock } from './playedclock.js'
@@ -47,8 +47,10 @@ export interface PlayedOptions {
   readonly seed: number
   /** Of each shop at the beginning; default 12. */
   readonly repairOrders?: number
-  readonly targets: Readonly<Record<string, string>>
+  readonly targets?: Readonly<Record<string, string>>
   readonly polling?: object
+  /** After each run and turn, everything that a cursor claims is compared with the source. */
+  readonly checksClaims?: boolean
   /** The schedule of a copy of the job `due`; without it the shipped one is run, which has none. */
   readonly schedule?: string
 }
@@ -74,6 +76,9 @@ function collected(): { readonly stream: Writable; text(): string } {
 export class PlayedDay {
   readonly tally: PostTally = { events: 0, dropped: 0, doubled: 0, late: 0, forged: 0 }
   readonly watch: ArrivalWatch
+  /** What cursors have claimed, by verdict. */
+  readonly claims: Record<string, number> = {}
+  readonly debts: Debts | undefined
   #used = { window: 0, requests: 0 }
   #listening: PlayedListening | undefined
   #closeListening: () => Promise<void> = async () => {}
@@ -88,6 +93,7 @@ export class PlayedDay {
     private readonly options: PlayedOptions,
   ) {
     this.watch = new ArrivalWatch(sandbox, () => clock.now)
+    this.debts = options.checksClaims ? new Debts(sandbox) : undefined
     sandbox.onRequest(() => {
       clock.pass(latency)
       const window = this.#window
@@ -111,7 +117,7 @@ export class PlayedDay {
     const address = await kind.migrated()
     const file = configure(sandbox, address, [], {
       sync: { resources: 'all' },
-      targets,
+      ...(targets && { targets }),
       ...(polling && { polling }),
     })
     const jobs = join(dirname(file), 'jobs')
@@ -175,7 +181,7 @@ export class PlayedDay {
         return carryOutJob(context, readJob(name, folders, around))
       }),
     )
-    await this.watch.look(this.warehouse)
+    await this.#look(`the job ${name}`)
     return { code, report: JSON.parse(out.text()) as RunReport }
   }
 
@@ -187,7 +193,7 @@ export class PlayedDay {
       const listening = this.#listening
       if (!listening) continue
       const hasRung = await this.clock.during(() => listening.minute(this.clock.now))
-      if (hasRung) await this.watch.look(this.warehouse)
+      if (hasRung) await this.#look('a turn')
     }
   }
 
@@ -208,9 +214,30 @@ export class PlayedDay {
     await this.passTo(until)
   }
 
-  /** From now on events come, by a way on which some get lost, and a listener takes turns. */
-  async listen(): Promise<void> {
-    const post = new LossyPost(randomFrom(this.options.seed + 2), this.tally, 0)
+  async #look(after: string): Promise<void> {
+    await this.watch.look(this.warehouse)
+    if (this.debts)
+      await this.#checkClaims(this.debts, `${new Date(this.clock.now).toISOString()}, after ${after}`)
+  }
+
+  /** Everything that a cursor claims is there, and nothing that the source has is marked as deleted. */
+  async #checkClaims(debts: Debts, at: string): Promise<void> {
+    for (const cursor of await rowsOf(this.warehouse, 'sync_cursors')) {
+      const { tenant_id, resource, status, completeness, watermark } = cursor
+      if (status !== 'ok' || completeness === 'unproven' || completeness === null) continue
+      this.claims[String(completeness)] = (this.claims[String(completeness)] ?? 0) + 1
+      await debts.settle(this.warehouse, {
+        ...{ tenant: Number(tenant_id), resource: String(resource) },
+        covers: ({ updatedAt }) => updatedAt !== null && updatedAt <= String(watermark),
+        says: `${at}: ${completeness} ${watermark}`,
+      })
+    }
+    await debts.checkMarks(this.warehouse, at)
+  }
+
+  /** From now on events come, by a way on which some get lost, and some are forged, and a listener takes turns. */
+  async listen(forged = 0): Promise<void> {
+    const post = new LossyPost(randomFrom(this.options.seed + 2), this.tally, forged)
     const { store } = this.sandbox
     store.onChange((change) =>
       post.changed(change, versionOf(store, change), BigInt(Math.round(this.clock.now * 1000))),

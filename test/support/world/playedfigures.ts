@@ -24,6 +24,7 @@ export interface PlayedPolicy extends PlayedOptions {
   readonly job: 'due' | 'hourly'
   /** Minutes from one beginning of the job to the next. */
   readonly every: number
+  readonly targets: Readonly<Record<string, string>>
   /** Whether events come once the policy begins. */
   readonly hears?: boolean
   /** Requests an hour. */

@@ -88,6 +88,11 @@ export const vocabulary: readonly Line[] = [
     (world, resource = '', id = '', tenant = '') =>
       void world.sandbox.store.remove(Number(tenant), resource, Number(id)),
   ),
+  line('a listener starts FLAGS', /^a listener starts *(.*)$/, (world, flags = '') =>
+    world.listen(flags.split(' ').filter(Boolean)),
+  ),
+  line('the listener ends', /^the listener ends$/, (world) => world.endListening()),
+  line('an event: JSON', /^an event: (\{.*\})$/, (world, event = '') => world.announce(JSON.parse(event))),
   line('the clock: N UNITs later', /^the clock: (\d+) (minute|hour|day)s? later$/, (world, n, unit = '') =>
     world.time.advance(Number(n) * (lengths[unit] ?? 0)),
   ),
@@ -127,6 +132,11 @@ const looks: Readonly<
   sql: async (world, given) => {
     const [, role, statement = given] = /^as (\w+): (.*)$/.exec(given) ?? []
     return (await world.sql(statement, role)).map((row) => row.join(' | '))
+  },
+  grep: ({ folder }, given) => {
+    const [word = '', name = ''] = given.split(' ')
+    const lines = readFileSync(join(folder, name), 'utf8').split('\n')
+    return lines.filter((line) => line.includes(word))
   },
 }
 

@@ -9,6 +9,9 @@ import { createSandbox, type Rule, type Sandbox } from '../../../../src/sandbox/
 import { clonePostgres } from '../clones.js'
 import { templateSchema } from '../databases.js'
 import type { Replacement } from '../documents/stable.js'
+import { listenHere } from '../listenhere.js'
+import { sendEvent } from '../listening.js'
+import { eventBody, type SentEvent } from '../receiver.js'
 import { scratch } from '../scratch.js'
 import { root } from '../tree.js'
 import { PlayedTime } from './playedtime.js'
@@ -28,6 +31,8 @@ export class World {
   columns: number | undefined
   readonly #postgres = new Map<string, pg.Client>()
   #url: string | undefined
+  #listener: Awaited<ReturnType<typeof listenHere>> | undefined
+  #received = 0
   /** How long another run has held the lock, in minutes; it goes on holding it. */
   held: number | undefined
   #rules: Rule[] = []
@@ -109,6 +114,41 @@ export class World {
     this.sandbox.script([])
   }
 
+  /** `shopsync listen`, until it is told to end. */
+  async listen(flags: readonly string[]): Promise<void> {
+    this.#listener = await listenHere(this.folder, this.sandbox.secret, flags)
+    this.#dated()
+  }
+
+  async endListening(): Promise<void> {
+    if (!this.#listener) return
+    await this.#listener.end()
+    this.#listener = undefined
+    this.#dated()
+  }
+
+  /** Sends an event as the source does. */
+  async announce(event: SentEvent): Promise<void> {
+    const status = await sendEvent(this.#listener?.url ?? '', this.sandbox.secret, eventBody(event))
+    if (status !== 200) throw new Error(`The listener answered ${status}`)
+    this.#dated()
+  }
+
+  /** The receiver has a thread of its own, with the time of this machine: what it has written is from now. */
+  #dated(): void {
+    this.#received += 1
+    const now = new Date(this.time.begun + this.#received).toISOString().replace('Z', '000Z')
+    const columns = {
+      sync_events: ['received_at', 'due_at', 'settled_at'],
+      sync_listeners: ['up_at', 'seen_at', 'ended_at'],
+    }
+    const db = new Database(`${this.warehouse}.events`)
+    for (const [table, names] of Object.entries(columns))
+      for (const name of names)
+        db.exec(`update ${table} set ${name} = '${now}' where ${name} > '${now.slice(0, 10)}~'`)
+    db.close()
+  }
+
   /** From now on the warehouse is an empty one with views, in a database of its own. */
   async usePostgres(): Promise<void> {
     this.#url = await clonePostgres('viewed')
@@ -173,6 +213,7 @@ export class World {
   }
 
   async close(): Promise<void> {
+    await this.endListening()
     this.time.end()
     for (const client of this.#postgres.values()) await client.end()
     await this.sandbox.close()
