@@ -111,13 +111,12 @@ export const premises = mutants({
           sound({ tenant, resource, state: undefined }, error),
         ),
     },
-    'test/features/targets/due.test.ts: not offered for longer than polling.atLeast':
-      {
-        "never takes a list's rest for over": () =>
-          breaking('features/targets/restinglists').restingLists((sound, warehouse, nowMs, waits) =>
-            sound(warehouse, nowMs, { ...waits, atLeast: Number.POSITIVE_INFINITY }),
-          ),
-      },
+    'test/features/targets/due.test.ts: not offered for longer than polling.atLeast': {
+      "never takes a list's rest for over": () =>
+        breaking('features/targets/restinglists').restingLists((sound, warehouse, nowMs, waits) =>
+          sound(warehouse, nowMs, { ...waits, atLeast: Number.POSITIVE_INFINITY }),
+        ),
+    },
   },
   'at least one tenant has granted access': {
     'test/engine/run/grants.test.ts: without any grants, the run fails until': {
