@@ -24,7 +24,7 @@ export const countingDelays = async (
 }
 
 /** Counts each change by its target. */
-export function countDelays(
+function countDelays(
   { targetOf, own }: Pick<FreshnessSettings, 'targetOf' | 'own'>,
   {
     announcements,
