@@ -60,7 +60,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
         token: 1,
         owner: 'dead',
         host: 'elsewhere',
-        expires_at: early,
+        expires_at: '2020-01-01T00:00:00.000000Z',
         stamps_from: early,
         stamps_until: late,
       }
@@ -83,6 +83,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       ...[1, 2, 8, 64].flatMap((of) => [0, 1, 7, 48, 63].filter((i) => i < of).map((i) => `${i}/${of}`)),
     ]) {
       await hold(name)
+      expect(await changesThrough(warehouse)).toBe(early)
       for (const id of ids)
         expect((await ofTenant(warehouse, id)) === early, `${id} while ${name} is dead`).toBe(
           isHeldBy(name, id),
