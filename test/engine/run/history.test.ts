@@ -86,11 +86,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('a run removes a limited part, the next one continues, and then the day is done', async () => {
-    for (let hour = 0; hour < 12; hour++) await past(100, [hour], { cursors: 1000 })
+    for (let hour = 0; hour < 6; hour++) await past(100, [hour], { cursors: 1000 })
     await run()
     const left = await pastRuns('sync_run_cursors')
     expect(left.length).toBeGreaterThan(0)
-    expect(left.length).toBeLessThan(12_000)
+    expect(left.length).toBeLessThan(6000)
     await run()
     await run()
     expect(await pastRuns('sync_run_cursors')).toEqual([])
