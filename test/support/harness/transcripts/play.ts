@@ -52,7 +52,7 @@ async function printedBy(
   if (kind === 'change') await changeWorld(world, text)
   if (kind !== 'command') return []
   if (!text.startsWith('shopsync')) {
-    return linesOf(told(stable, [], await lookAt(world, text)))
+    return linesOf(told(stable, [], await lookAt(world, world.meant(text))))
   }
   const words = wordsOf(world.meant(text)).slice(1)
   const { folder: cwd, env, stdin, columns } = world

@@ -227,10 +227,14 @@ function as(url: string, role: string): string {
   return address.href
 }
 
+/** Roles belong to the server, where others may have left some: a transcript's have names of their own. */
+const roles = ['main_street', 'maker']
+
 function namesOf(url: string | undefined): readonly Replacement[] {
   if (url === undefined) return []
   const { host, pathname } = new URL(url)
   return [
+    ...roles.map((role) => [`${role}_of${pathname.slice(2)}`, role] as const),
     [url, '<warehouse>'],
     [`postgres://${host}${pathname} (schema ${templateSchema})`, '<warehouse>'],
     [pathname.slice(1), '<database>'],
