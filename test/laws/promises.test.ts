@@ -4,7 +4,6 @@
  * when a function is broken; test/long/promises.test.ts checks all of them.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
-import type * as send from '../../src/shell/send.js'
 import { filesIn, targetsOf, textOf } from '../support/harness/tree.js'
 import { postgresUrl } from '../support/harness/warehouse.js'
 import { promises } from '../support/mutants/all.js'
@@ -72,7 +71,8 @@ describe('the tests that promises name', () => {
 it('a broken function is broken for the callers in its own file too', async () => {
   const at = promises.findIndex(({ breakage }) => breakage.name === 'sendPatiently')
   const table = ['test/support/mutants/all.js', 'promises', at] as const
-  const { beat } = await load<typeof send>(
+  type Beat = (url: string, exitCode: number, clock: HandClock) => Promise<unknown>
+  const { beat } = await load<{ beat: Beat }>(
     brokenProduct({ ...promises[at]!.breakage, table }),
     'src/shell/send.ts',
   )
