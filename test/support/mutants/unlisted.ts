@@ -31,7 +31,7 @@ export const unlisted = mutants({
     },
   },
   'what is listed is live here': {
-    'test/features/reconcile/shownislive.test.ts: stores what the source shows': {
+    'test/features/reconcile/shownislive.test.ts: the next walk stores what the source shows': {
       'lets rows and deletion marks from the future stand': () =>
         breaking('engine/warehouse/voidstamps', 'daily').storedVersions(
           async (_sound, _db, root, session, { page, tenantId }) => ({
