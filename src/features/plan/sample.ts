@@ -43,8 +43,8 @@ function spread(values: readonly number[]): (i: number) => number {
 }
 
 export class Sample {
-  #all: readonly CursorTask[] = []
-  #cursors: ReadonlyMap<string, CursorState> = new Map()
+  /** By kind, as they were before any was asked: the state of a list that ended well isn't kept. */
+  #kinds: readonly (readonly CursorTask[])[] = []
   /** undefined: all were asked. */
   #picked: readonly CursorTask[] | undefined
 
@@ -57,13 +57,13 @@ export class Sample {
     most: number,
   ): readonly CursorTask[] {
     if (tasks.length <= most) return tasks
-    const picked = [...grouped(tasks, cursors).values()].flatMap((alike) => {
+    const kinds = [...grouped(tasks, cursors).values()]
+    const picked = kinds.flatMap((alike) => {
       const share = Math.floor((alike.length * most) / tasks.length)
       return shuffled(alike, this.random).slice(0, Math.max(1, share))
     })
     if (picked.length === tasks.length) return tasks
-    this.#all = tasks
-    this.#cursors = cursors
+    this.#kinds = kinds
     this.#picked = picked
     return picked
   }
@@ -73,7 +73,7 @@ export class Sample {
     readonly asked: number
     readonly of: number
   } | null {
-    return this.#picked ? { asked: this.#picked.length, of: this.#all.length } : null
+    return this.#picked ? { asked: this.#picked.length, of: this.#kinds.flat().length } : null
   }
 
   /** What the others cost, if they are like those of their kind that were asked. */
@@ -81,7 +81,7 @@ export class Sample {
     const known = new Map(
       asked.map((one) => [cursorName({ tenantId: one.tenant_id, resource: one.resource }), one]),
     )
-    return [...grouped(this.#all, this.#cursors).values()].flatMap((alike) => {
+    return this.#kinds.flatMap((alike) => {
       const told = alike.flatMap((task) => known.get(cursorName(keyOf(task))) ?? [])
       const each = (of: (cursor: PlannedCursor) => number) => spread(told.map(of))
       const requests = each((one) => one.requests)
