@@ -18,7 +18,7 @@ import { loadUndici } from '../engine/source/http/undici.js'
 const budgetMs = 15_000
 
 /** The address with the exit code as the parameter `exit`; its existing query stays as it is. */
-export function beatAddress(url: string, exit: number): string {
+function beatAddress(url: string, exit: number): string {
   const address = new URL(url)
   address.hash = ''
   const parameter = `exit=${exit}`

@@ -59,7 +59,7 @@ const times = (flag: string, typed: readonly string[]): string =>
   typed.length === 0 ? `no ${flag}` : typed.length === 1 ? `one ${flag}` : `${flag} ${typed.length} times`
 
 /** Several ranges: the nth --from belongs to the nth --to. */
-export function parseRanges(
+function parseRanges(
   froms: readonly string[],
   tos: readonly string[],
   now: string,

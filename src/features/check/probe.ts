@@ -51,7 +51,7 @@ export interface ProbeTarget {
 }
 
 /** Requests of a probe, retries included. */
-export const mostRequests = 15
+const mostRequests = 15
 /** One question may take two attempts. */
 const attempts = 2
 const tolerableSkew = 120_000

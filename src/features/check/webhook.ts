@@ -14,7 +14,7 @@ const patience = 10_000
 const actions = ['created', 'updated', 'deleted'] as const
 
 /** The event names, following the syntax in the API documentation, which doesn't list them. */
-export const eventNames: readonly string[] = Object.values(resources)
+const eventNames: readonly string[] = Object.values(resources)
   .filter(({ announced }) => announced === true)
   .flatMap(({ singular }) => actions.map((action) => `${singular}.${action}`))
 

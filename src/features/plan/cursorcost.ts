@@ -189,7 +189,7 @@ export class Forecast implements CursorWork {
  * Requests of a walk over this many records: one per page, one for the page after a full last one, and the first page
  * again if there are several. `page`: records per page, if known.
  */
-export const walkCost = (records: number, page = pageRecords): number => fullCost(records, page)
+const walkCost = (records: number, page = pageRecords): number => fullCost(records, page)
 
 /** The same for the whole list: if no page size is known, a single page may be followed by another. */
 function wholeCost(records: number, page?: number): number {
@@ -209,7 +209,7 @@ const resumedCost = (records: number, below: number, page = pageRecords): number
  * Checks for this many pages when they are read in bursts: one per burst, and bursts grow while the list doesn't
  * change.
  */
-export function burstChecks(pages: number): number {
+function burstChecks(pages: number): number {
   let checks = 0
   let width = firstBurst
   for (let left = pages - 1; left >= smallestBurst; width = Math.min(largestBurst, width * 2)) {

@@ -1,8 +1,9 @@
-/** Backfill: reads a time range again, starting at the right page, without moving a watermark. */
+/**
+ * Backfill: reads a time range again, starting at the right page, without moving a watermark. test/transcripts/plan.txt has
+ * the words of a range.
+ */
 import { describe, expect, it } from 'vitest'
-import { describeError, type Stop } from '../../../src/engine/base/errors.js'
 import { template } from '../../../src/sandbox/index.js'
-import { parseRange, parseRanges } from '../../../src/shell/timerange.js'
 import {
   type RunOptions,
   type RunReport,
@@ -11,7 +12,7 @@ import {
   type TimeRange,
 } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { kept, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { at, fill, listed, live, liveIds, lose, only } from '../../support/world/notes.js'
 
@@ -30,11 +31,13 @@ const ids = (first: number, last: number): number[] =>
   Array.from({ length: last - first }, (_, i) => first + i)
 
 describe.each(warehouses())('$name', (kind) => {
+  const stock = kept(kind)
+
   async function prepared(count: number, synced = true): Promise<Warehouse> {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, count)
-    const warehouse = await open(kind)
+    const warehouse = await stock.open()
     if (synced) await sync(sandbox, warehouse, { resources: ['notes'] })
     sandbox.resetRequests()
     return warehouse
@@ -45,7 +48,6 @@ describe.each(warehouses())('$name', (kind) => {
     [437, 500],
     [1000, 5000],
     [4990, 17],
-    [2600, 1],
     [3000, 0],
   ])(
     'skips %i newer records and fetches %i, with the pages of the range and two or three requests',
@@ -63,17 +65,8 @@ describe.each(warehouses())('$name', (kind) => {
       const isFull = (newer + wanted) % 100 === 0
       expect(listed(sandbox)).toBeLessThanOrEqual(Math.ceil(wanted / 100) + (isFull ? 3 : 2))
       expect(await liveIds(warehouse)).toEqual(ids(last - wanted, last))
-      await warehouse.close()
     },
   )
-
-  it('a range that matches 5 % of 20,000 records costs its pages and two requests', async () => {
-    const warehouse = await prepared(20_000)
-    const report = await backfill(warehouse, [between(7000, 8000)])
-    expect(only(report)).toMatchObject({ status: 'ok', records: 1000, rows_upserted: 0 })
-    expect(only(report)?.requests).toBeLessThanOrEqual(12)
-    await warehouse.close()
-  })
 
   it("349 of 350 records of an unchanged range don't count as complete", async () => {
     const warehouse = await prepared(1000, false)
@@ -97,7 +90,6 @@ describe.each(warehouses())('$name', (kind) => {
     const moved = await backfill(warehouse, [between(400, 750)])
     off()
     expect(only(moved)?.error).toContain('the range holds 349, the list showed 348')
-    await warehouse.close()
   })
 
   it.each(['id', 'oldest'] as const)(
@@ -116,7 +108,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(short).toMatchObject({ status: 'failed', completeness: 'unproven', reason: 'order' })
       expect(await liveIds(warehouse)).toEqual(ids(400, 700))
       odd.heal()
-      await warehouse.close()
     },
   )
 
@@ -132,7 +123,6 @@ describe.each(warehouses())('$name', (kind) => {
     expect([rows.has(500), rows.has(600), rows.has(1500)]).toEqual([true, true, false])
     expect(rows.get(650)).toBe(at(90_000))
     expect((await rowsOf(warehouse, 'sync_cursors'))[0]).toEqual(before)
-    await warehouse.close()
   })
 
   it('includes the first instant of the range and excludes the last, to the microsecond', async () => {
@@ -141,7 +131,6 @@ describe.each(warehouses())('$name', (kind) => {
     for (const [i, time] of times.entries()) sandbox.store.put(1, 'notes', template('notes', i + 1, time))
     await backfill(warehouse, [{ from: at(100, 1), to: at(101) }])
     expect(await liveIds(warehouse)).toEqual([2, 3])
-    await warehouse.close()
   })
 
   it('continues after any interruption, and keeps nothing of it when it is done', async () => {
@@ -164,7 +153,6 @@ describe.each(warehouses())('$name', (kind) => {
     expect(listed(sandbox)).toBeLessThan(16)
     expect(await liveIds(warehouse)).toEqual(ids(100, 2900))
     expect(await rowsOf(warehouse, 'sync_backfills')).toEqual([])
-    await warehouse.close()
   })
 
   it('loses nothing when records before it are deleted while it reads', async () => {
@@ -181,7 +169,6 @@ describe.each(warehouses())('$name', (kind) => {
     const found = new Set(await liveIds(warehouse))
     const left = sandbox.store.ids(1, 'notes').filter((id) => id >= 500 && id < 2000)
     expect(left.filter((id) => !found.has(id))).toEqual([])
-    await warehouse.close()
   })
 
   it('finds every record of a tie that the source shuffles from page to page', async () => {
@@ -192,7 +179,6 @@ describe.each(warehouses())('$name', (kind) => {
     for (let n = 0; n < 20 && only(report ?? ({ cursors: [] } as unknown as RunReport))?.status !== 'ok'; n++)
       report = await backfill(warehouse, [{ from: at(1), to: at(60) }])
     expect(await liveIds(warehouse)).toHaveLength(450)
-    await warehouse.close()
   })
 
   it('reads a list of names whole, which has no times: what it calls complete was read', async () => {
@@ -202,7 +188,6 @@ describe.each(warehouses())('$name', (kind) => {
     const report = await backfill(warehouse, [nothing(1)], { resources: [names] })
     expect(only(report, names)).toMatchObject({ completeness: 'proven', records: 2, requests: 1 })
     expect((await rowsOf(warehouse, names)).map(({ name }) => name)).toEqual(['Card', 'Cash'])
-    await warehouse.close()
   })
 
   it('begins with the year 1, before which no time can be expressed', async () => {
@@ -211,7 +196,6 @@ describe.each(warehouses())('$name', (kind) => {
     const report = await backfill(warehouse, [{ from: '0001-01-01T00:00:00.000000Z', to: at(1000) }])
     expect(only(report)).toMatchObject({ status: 'ok', completeness: 'proven', records: 31 })
     expect(await liveIds(warehouse)).toContain(900)
-    await warehouse.close()
   })
 
   it('several ranges and tenants in one sync', async () => {
@@ -221,55 +205,5 @@ describe.each(warehouses())('$name', (kind) => {
     const report = await backfill(warehouse, [between(10, 20), between(900, 950)])
     const pulled = report.cursors.map((cursor) => `${cursor.tenant_id}: ${cursor.records}`)
     expect(pulled.sort()).toEqual(['1: 60', '2: 10'])
-    await warehouse.close()
-  })
-})
-
-describe('the words of a range', () => {
-  const now = '2026-06-01T00:00:00.000000Z'
-  it.each([
-    ['2026-03-01T00:00:00Z', '2026-02-01T00:00:00Z', /after --to.*Swap the two/],
-    ['2026-03-01T00:00:00Z', '2026-03-01T00:00:00Z', /the range is empty/],
-    ['2026-03-01T10:00:00', '2026-03-02T00:00:00Z', /time zone.*2026-03-01T10:00:00Z/],
-    ['yesterday', '2026-03-02T00:00:00Z', /"yesterday", expected/],
-    ['2027-03-01T00:00:00Z', '2027-03-02T00:00:00Z', /--from.*future/],
-  ])('%s to %s is refused, with how to type it', (from, to, message) => {
-    const refused = (): Stop => {
-      try {
-        parseRange(from, to, now)
-      } catch (error) {
-        return error as Stop
-      }
-      throw new Error('the range was accepted')
-    }
-    expect(refused()).toMatchObject({ exitCode: 2, hint: expect.any(String) })
-    expect(describeError(refused())).toMatch(message)
-  })
-
-  it("dates begin in the schedule's zone, and lengths of time end now", () => {
-    expect(parseRange('2026-03-01', '1d', now, { timeZone: 'Europe/Berlin' })).toEqual({
-      from: '2026-02-28T23:00:00.000000Z',
-      to: '2026-05-31T00:00:00.000000Z',
-    })
-  })
-
-  it('an end in the future counts as now, and one line says so', () => {
-    const told: string[] = []
-    const noon = '2026-06-01T12:00:00.000000Z'
-    const today = parseRange('2026-06-01', '2026-06-02', noon, { tell: (line) => told.push(line) })
-    expect(today).toEqual({ from: '2026-06-01T00:00:00.000000Z', to: noon })
-    expect(told).toEqual([
-      `--to 2026-06-02T00:00:00.000000Z lies in the future; the range ends now, at ${noon}`,
-    ])
-    parseRange('2026-06-01', noon, noon, { tell: (line) => told.push(line) })
-    expect(told).toHaveLength(1)
-  })
-
-  it('offsets and pairs', () => {
-    expect(parseRange('2026-01-01T00:00:00+02:00', '2026-02-01T00:00:00Z', now)).toEqual({
-      from: '2025-12-31T22:00:00.000000Z',
-      to: '2026-02-01T00:00:00.000000Z',
-    })
-    expect(() => parseRanges(['2026-01-01T00:00:00Z'], [], now)).toThrow(/one --from and no --to/)
   })
 })

@@ -11,7 +11,7 @@ import {
   type TimeRange,
 } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { kept, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { at } from '../../support/world/notes.js'
 
@@ -45,13 +45,15 @@ async function backfill(warehouse: Warehouse, options: RunOptions & { after?: nu
 const statuses = ({ cursors }: RunReport): string[] => cursors.map(({ status }) => status)
 
 describe.each(warehouses())('$name', (kind) => {
+  const stock = kept(kind)
+
   async function prepared(): Promise<Warehouse> {
     sandbox.reset()
     for (const id of tenants) {
       sandbox.store.addTenant({ id })
       for (let n = 1; n <= 300; n++) sandbox.store.put(id, 'notes', template('notes', n, at(n * 7)))
     }
-    return open(kind)
+    return stock.open()
   }
 
   it.each([true, false])(
@@ -74,7 +76,6 @@ describe.each(warehouses())('$name', (kind) => {
         expect(lists.filter((list) => list === String(tenant)).length).toBeLessThan(10)
       expect(await rowsOf(warehouse, 'notes')).toHaveLength(240 * tenants.length)
       expect(await rowsOf(warehouse, 'sync_backfills')).toEqual([])
-      await warehouse.close()
     },
   )
 
@@ -93,7 +94,6 @@ describe.each(warehouses())('$name', (kind) => {
       })
     expect(await rowsOf(warehouse, 'sync_backfills')).toEqual([])
     expect((await backfill(warehouse)).lists).toHaveLength(whole)
-    await warehouse.close()
   })
 
   it('another range reads everything; a part of the cursors ends with its own', async () => {
@@ -110,7 +110,6 @@ describe.each(warehouses())('$name', (kind) => {
     expect(left.length).toBeGreaterThanOrEqual(marked.length - 1)
     expect((await backfill(warehouse)).report.status).toBe('ok')
     expect(await rowsOf(warehouse, 'sync_backfills')).toEqual([])
-    await warehouse.close()
   })
 
   it('only what failed is read again', async () => {
@@ -124,7 +123,6 @@ describe.each(warehouses())('$name', (kind) => {
     const healed = await backfill(warehouse)
     expect([healed.report.status, new Set(healed.lists)]).toEqual(['ok', new Set(['3'])])
     expect(new Set((await backfill(warehouse)).lists).size).toBe(tenants.length)
-    await warehouse.close()
   })
 
   it.each([
@@ -141,6 +139,5 @@ describe.each(warehouses())('$name', (kind) => {
     const done = cut.report.cursors.filter(({ status }) => status === 'ok').length
     const { lists } = await backfill(warehouse)
     expect(new Set(lists).size).toBe(isForgotten ? tenants.length : tenants.length - done)
-    await warehouse.close()
   })
 })

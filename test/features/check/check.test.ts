@@ -3,31 +3,37 @@
  * it finds.
  */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer as createTls } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Probe, ProbeChange } from '../../../src/features/check/probe.js'
 import { shopsync } from '../../support/harness/call.js'
 import { cloneSqlite, postgresStarted } from '../../support/harness/clones.js'
 import { configure, type Place, place } from '../../support/harness/place.js'
 import { startPostgres } from '../../support/harness/postgres.js'
 import { Program, program } from '../../support/harness/process.js'
+import { closeAll, httpServer } from '../../support/harness/server.js'
+import { root } from '../../support/harness/tree.js'
 import { postgresUrl } from '../../support/harness/warehouse.js'
 import { usualWays } from '../../support/world/probe.js'
 
 interface Checked {
   readonly exit_code: number
   readonly checks: readonly { what: string; ok: boolean; found: string; hint: string | null }[]
-  readonly probe: (Probe & { readonly changes: readonly ProbeChange[] }) | null
+  readonly probe: { readonly requests: number; readonly answers: object; readonly changes: object[] } | null
 }
 
 let here: Place
 beforeAll(async () => {
-  here = await place({ repairOrders: 120, tenants: 2 })
+  here = await place({ repairOrders: 12, tenants: 2 })
 })
-afterAll(() => here.remove())
+afterAll(async () => {
+  await here.remove()
+  await closeAll()
+})
 
 const faultsOf = ({ checks }: Checked) => checks.filter(({ ok }) => !ok)
 
@@ -49,6 +55,42 @@ test("queries each tenant once, each resource of one once, with at most 15 more 
   const { probe } = db.prepare('select probe from sync_source').get() as { probe: string }
   expect(JSON.parse(probe).answers).toEqual(found?.answers)
   db.close()
+})
+
+describe('--webhook-url finds what would keep events away; listen/listenprocess.test.ts: the listener', () => {
+  const fixture = (name: string): string => readFileSync(join(root, 'test/fixtures/tls', name), 'utf8')
+  const found = async (url: string) =>
+    faultsOf((await here.run('check', '--json', '--webhook-url', `${url}/webhooks`)).json<Checked>())
+
+  test('a redirect, and an untrusted certificate', async () => {
+    const { url } = await httpServer((_, response) =>
+      response.writeHead(301, { location: 'https://b.example' }).end(),
+    )
+    expect(await found(url)).toMatchObject([{ found: 'answers 301, a redirect to https://b.example' }])
+    const untrusted = createTls({ cert: fixture('server.pem'), key: fixture('server.key') })
+    await new Promise<void>((resolve) => untrusted.listen(0, '127.0.0.1', resolve))
+    expect(await found(`https://localhost:${(untrusted.address() as AddressInfo).port}`)).toMatchObject([
+      {
+        found: expect.stringContaining('certificate is not trusted'),
+        hint: expect.stringContaining('self-signed'),
+      },
+    ])
+    untrusted.closeAllConnections()
+    untrusted.close()
+  })
+
+  test('sends no secret, and names the 36 events', async () => {
+    const listener = await httpServer((_, response) =>
+      response.writeHead(405, { 'x-shopsync': 'listening' }).end(),
+    )
+    const { stdout } = await here.run('check', '--webhook-url', `${listener.url}/webhooks`)
+    expect(listener.seen.at(-1)?.headers).not.toHaveProperty('x-api-secret')
+    expect(stdout).toMatch(/event names +36 to register: see below/)
+    const names = stdout.match(/\b[a-z_]+\.(created|updated|deleted)\b/g) ?? []
+    expect([names.length, new Set(names).size]).toEqual([36, 36])
+    const lines = stdout.split('\n').filter((line) => line.includes('.created'))
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(100)
+  })
 })
 
 describe.skipIf(process.platform === 'win32')('a disk that is full', () => {

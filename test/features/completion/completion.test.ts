@@ -5,11 +5,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { features } from '../../../src/main.js'
-import { commandsOf } from '../../../src/shell/features.js'
 import { shopsync } from '../../support/harness/call.js'
 import { scratch } from '../../support/harness/scratch.js'
 
-const commands = commandsOf(features)
+const commands = features.flatMap(({ command }) => command ?? [])
 
 const folder = scratch()
 const script = async (shell: string): Promise<string> => {
@@ -96,11 +95,4 @@ test.each(['zsh', 'fish'])('%s: a script without an error', async (shell) => {
   // A machine without this shell only checks the words.
   if (spawnSync(shell, ['-c', 'true']).status !== 0) return
   expect(spawnSync(shell, ['-n', file]).status).toBe(0)
-})
-
-test('another shell is a usage error', async () => {
-  expect(await shopsync(['completion', 'tcsh'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('expected bash, zsh or fish'),
-  })
 })

@@ -14,8 +14,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { calendarTimes } from '../../../src/features/init/calendartimes.js'
-import { sandboxReport } from '../../../src/features/init/initfiles.js'
 import { createSandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { cloneSqlite } from '../../support/harness/clones.js'
@@ -245,15 +243,23 @@ describe('--print has what is configured here', () => {
   })
 })
 
-test.each([
-  ['*/15 9-17 * * *', ['*-*-* 09,10,11,12,13,14,15,16,17:00,15,30,45:00 UTC']],
-  ['30 2 1,15 jan-mar *', ['*-01,02,03-01,15 02:30:00 UTC']],
-  ['0 0 1 * fri-7', ['*-*-01 00:00:00 UTC', 'Fri,Sat,Sun *-*-* 00:00:00 UTC']],
-  ['0 0 */2 * 0-6', ['*-*-01,03,05,07,09,11,13,15,17,19,21,23,25,27,29,31 00:00:00 UTC']],
-  ['0 0 */10 * 1', ['Mon *-*-01,11,21,31 00:00:00 UTC']],
-])('%s for systemd', (schedule, times) => {
-  expect(calendarTimes(schedule, 'UTC')).toEqual(times)
-  if (hasSystemd) for (const time of times) execFileSync('systemd-analyze', ['calendar', time])
+const calendar: readonly (readonly [schedule: string, ...times: string[]])[] = [
+  ['*/15 9-17 * * *', '*-*-* 09,10,11,12,13,14,15,16,17:00,15,30,45:00 UTC'],
+  ['30 2 1,15 jan-mar *', '*-01,02,03-01,15 02:30:00 UTC'],
+  ['0 0 1 * fri-7', '*-*-01 00:00:00 UTC', 'Fri,Sat,Sun *-*-* 00:00:00 UTC'],
+  ['0 0 */2 * 0-6', '*-*-01,03,05,07,09,11,13,15,17,19,21,23,25,27,29,31 00:00:00 UTC'],
+  ['0 0 */10 * 1', 'Mon *-*-01,11,21,31 00:00:00 UTC'],
+]
+
+test('schedules are written for systemd', async () => {
+  const jobs = calendar.map(([schedule], i) => [`job-${i}`, { schedule }] as const)
+  const text = await printed('systemd', {}, Object.fromEntries(jobs))
+  for (const [i, [schedule, ...times]] of calendar.entries()) {
+    const [, timer = ''] = text.split(`# /etc/systemd/system/shopsync-job-${i}.timer`)
+    const [unit = ''] = timer.split('# /etc/')
+    expect([schedule, ...(unit.match(/(?<=^OnCalendar=).*$/gm) ?? [])]).toEqual([schedule, ...times])
+    if (hasSystemd) for (const time of times) execFileSync('systemd-analyze', ['calendar', time])
+  }
 })
 
 test('a dangling link counts as existing', async () => {
@@ -270,16 +276,15 @@ test("--sandbox: for the sandbox on this machine; if it isn't running, that is r
   const folder = folderOf()
   const { stdout } = await shopsync(['init', '--sandbox', '--yes'], { cwd: folder })
   expect(stdout).toContain('shopsync sandbox in another terminal')
-  expect(JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'))).toMatchObject({
-    api: { baseUrl: 'http://127.0.0.1:8080', partnerId: '42' },
-    report: sandboxReport,
-  })
+  const { api, report } = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8')) as {
+    readonly api: object
+    readonly report: { readonly tenantNames: Readonly<Record<string, string>> }
+  }
+  expect(api).toMatchObject({ baseUrl: 'http://127.0.0.1:8080', partnerId: '42' })
   // As its shops are called.
   const usual = await createSandbox({ tenants: 3, seed: 1, scale: 0.1, lazy: true })
   for (const id of usual.tenantIds)
-    expect(usual.store.all(id, 'shops')[0]?.name).toMatch(
-      new RegExp(`^${sandboxReport.tenantNames[Number(id) as 101]} – `),
-    )
+    expect(usual.store.all(id, 'shops')[0]?.name).toMatch(new RegExp(`^${report.tenantNames[String(id)]} – `))
   await usual.close()
 })
 

@@ -2,87 +2,74 @@
  * The metrics: what runs count is a lifetime total of the warehouse, whichever process ran them and however often their
  * end was recorded; the warehouse's current state is read again each time; and no label contains customer data.
  */
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Retry } from '../../../src/engine/base/errors.js'
-import { Inbox } from '../../../src/features/events/inbox.js'
-import { forgetTenant } from '../../../src/features/forget/work.js'
-import {
-  metricNames,
-  targetCounters,
-  targetGauges,
-  workerGauges,
-} from '../../../src/features/health/metricnames.js'
-import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { Metrics, metricsOf } from '../../support/harness/metrics.js'
-import { depsOf, type RunOptions, type RunReport, sync } from '../../support/harness/runs.js'
-import { closeAll } from '../../support/harness/server.js'
+import { template } from '../../../src/sandbox/index.js'
+import { metricsOf } from '../../support/harness/metrics.js'
+import { type RunOptions, type RunReport, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { textOf } from '../../support/harness/tree.js'
 import {
   type Dialect,
-  migrate,
+  kept,
   open,
   reopen,
   rowsOf,
   startRun,
   warehouses,
 } from '../../support/harness/warehouse.js'
+import { openInbox } from '../../support/world/inboxrows.js'
 import { through } from '../../support/world/through.js'
 
-const closers: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-  await closeAll()
-})
-
+const sandbox = await sandboxOfFile()
 const resources = ['notes', 'payments']
 const records = 3
 
-async function sandboxOfTwo(): Promise<Sandbox> {
-  const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 101 }, { id: 102 }] })
-  closers.push(() => sandbox.close())
+const put = (tenant: number, resource: string, id: number, at: string, more: object = {}): void =>
+  sandbox.store.put(tenant, resource, { ...template(resource, id, at), ...more }, { key: id })
+
+function filled(): void {
+  sandbox.reset()
+  for (const id of [101, 102]) sandbox.store.addTenant({ id })
   for (const tenant of [101, 102])
     for (const resource of resources)
-      for (let id = 1; id <= records; id++)
-        sandbox.store.put(tenant, resource, template(resource, id, `2026-01-0${id}T00:00:00Z`), { key: id })
-  return sandbox
-}
-
-async function worldOf(kind: Parameters<typeof open>[0]) {
-  const [sandbox, warehouse] = [await sandboxOfTwo(), await open(kind)]
-  closers.push(() => warehouse.close())
-  const run = (options: RunOptions = {}): Promise<RunReport> =>
-    sync(sandbox, warehouse, { resources, ...options })
-  return { sandbox, warehouse, run }
+      for (let id = 1; id <= records; id++) put(tenant, resource, id, `2026-01-0${id}T00:00:00Z`)
 }
 
 /** A dialect whose every transaction is committed, and whose first response to each commit is lost. */
 const deaf = (dialect: Dialect): Pick<Dialect, 'transaction'> => {
-  const heard = new Set<unknown>()
+  let heard = 0
   return {
     transaction: async (work) => {
       const result = await dialect.transaction(work)
       // Warehouse makes a new function of the same work for each attempt: every other response is lost.
-      if (heard.size % 2 === 0) {
-        heard.add(Symbol('lost'))
-        throw new Retry('The answer to the commit was lost')
-      }
-      heard.add(Symbol('heard'))
+      if (heard++ % 2 === 0) throw new Retry('The answer to the commit was lost')
       return result
     },
   }
 }
 
 describe.each(warehouses())('$name', (kind) => {
-  it('totals continue in the next process: they equal what two runs report', async () => {
-    const [sandbox, address] = [await sandboxOfTwo(), kind.address()]
+  const stock = kept(kind)
+
+  async function begun() {
+    filled()
+    const warehouse = await stock.open()
+    const run = (options: RunOptions = {}): Promise<RunReport> =>
+      sync(sandbox, warehouse, { resources, ...options })
+    await run()
+    return { warehouse, run }
+  }
+
+  it('totals continue in the next process: they equal what the runs report', async () => {
+    filled()
+    const warehouse = await stock.open()
     const reports: RunReport[] = []
     for (const mode of ['sync', 'full', 'reconcile'] as const) {
-      const warehouse = await reopen(address)
-      await migrate(warehouse)
-      reports.push(await sync(sandbox, warehouse, { resources, mode }))
-      await warehouse.close()
+      const process = await reopen(stock.address)
+      reports.push(await sync(sandbox, process, { resources, mode }))
+      await process.close()
     }
-    const warehouse = await reopen(address)
-    closers.push(() => warehouse.close())
     const found = await metricsOf(warehouse)
     const requests = reports.reduce((sum, report) => sum + report.requests, 0)
     expect(found.all('runs_total').map(({ labels, value }) => [labels, value])).toEqual([
@@ -100,8 +87,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('a run counts once even if every response to a commit is lost, and a killed one counts as interrupted once', async () => {
-    const { sandbox, warehouse, run } = await worldOf(kind)
-    await run()
+    const { warehouse, run } = await begun()
     const before = await metricsOf(warehouse)
     const killed = {
       run_id: 'killed',
@@ -110,8 +96,7 @@ describe.each(warehouses())('$name', (kind) => {
       started_at: '2026-01-01T00:00:00.000000Z',
     }
     await warehouse.write([startRun(warehouse.db, { ...killed, status: 'running' })])
-    const unlucky = through(warehouse, deaf(warehouse.dialect))
-    const report = await sync(sandbox, unlucky, { resources })
+    const report = await sync(sandbox, through(warehouse, deaf(warehouse.dialect)), { resources })
     expect(report.status).toBe('ok')
     const after = await metricsOf(warehouse)
     const grown = (name: string, labels: Record<string, string> = {}): number =>
@@ -127,31 +112,17 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await metricsOf(warehouse)).sum('runs_total', { outcome: 'interrupted' })).toBe(1)
   })
 
-  it('show states as status does, what is in quarantine, and what reconcile found; a forgotten tenant is gone', async () => {
-    const { sandbox, warehouse, run } = await worldOf(kind)
-    await run()
+  it('show states as status does, what is in quarantine, what reconcile found, and how late records became visible', async () => {
+    const { warehouse, run } = await begun()
     await run({ mode: 'reconcile' })
     sandbox.store.remove(101, 'notes', 1)
-    sandbox.store.put(
-      101,
-      'payments',
-      {
-        ...template('payments', 2, '2026-01-05T00:00:00Z'),
-        amount_cents: 12.5,
-        loyalty: 'gold for Mrs Hughes',
-      },
-      { key: 2 },
-    )
+    put(101, 'payments', 2, '2026-01-05T00:00:00Z', { amount_cents: 12.5, loyalty: 'gold for Mrs Hughes' })
     sandbox.script([{ when: { tenant: 102, resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
     await run()
     await run({ mode: 'reconcile', tenants: [101] })
     const found = await metricsOf(warehouse)
-    expect(
-      found
-        .all('cursors')
-        .filter(({ value }) => value > 0)
-        .map(({ labels, value }) => [labels.state, value]),
-    ).toEqual([
+    const states = found.all('cursors').filter(({ value }) => value > 0)
+    expect(states.map(({ labels, value }) => [labels.state, value])).toEqual([
       ['ok', 3],
       ['failed', 1],
     ])
@@ -162,7 +133,6 @@ describe.each(warehouses())('$name', (kind) => {
     expect(found.sum('quarantine_values', { resource: 'payments' })).toBe(1)
     expect(found.sum('drift_fields', { resource: 'payments', kind: 'unknown_field' })).toBe(1)
     expect(found.sum('lease_age_seconds')).toBe(0)
-    expect(found.text).not.toContain('Hughes')
     await run({ mode: 'reconcile', tenants: [101] })
     const later = await metricsOf(warehouse)
     expect(later.sum('reconcile_difference_records', { resource: 'notes' })).toBe(0)
@@ -173,29 +143,31 @@ describe.each(warehouses())('$name', (kind) => {
       unwatched.sum('cursors', { state: 'stale' }),
       unwatched.sum('cursors_deletes_unchecked'),
     ]).toEqual([3, 4])
-    expect((await metricsOf(warehouse, { exceptTenants: [102] })).sum('cursors', { state: 'excepted' })).toBe(
-      2,
-    )
-    const { deps, close } = await depsOf(sandbox, warehouse)
-    await forgetTenant(deps, 101)
-    await close()
-    const left = await metricsOf(warehouse)
-    expect(left.all('cursor_watermark_timestamp_seconds').map(({ labels }) => labels.tenant)).toEqual([
-      '102',
-      '102',
-    ])
-    expect(left.text).not.toContain('"101"')
-    // Totals belong to the warehouse, and never decrease: Prometheus would take that for a restart.
-    expect(left.sum('records_applied_total')).toBe(later.sum('records_applied_total'))
+    const excepted = await metricsOf(warehouse, { exceptTenants: [102] })
+    expect(excepted.sum('cursors', { state: 'excepted' })).toBe(2)
+
+    sandbox.script([])
+    const at = (ms: number): string => new Date(Date.now() + ms).toISOString()
+    put(101, 'notes', 11, at(-120_000))
+    put(101, 'notes', 12, at(500))
+    await run({ overlapMs: 3_600_000, resources: ['notes'] })
+    const buckets = (await metricsOf(warehouse)).all('record_lateness_seconds_bucket', { resource: 'notes' })
+    const upTo = new Map(buckets.map(({ labels, value }) => [labels.le, value]))
+    expect([upTo.get('0'), upTo.get('60'), upTo.get('300'), upTo.get('+Inf')]).toEqual([1, 1, 2, 2])
+    const late = (await rowsOf(warehouse, 'sync_lateness')).filter(({ resource }) => resource === 'notes')
+    expect(late.length).toBe(2)
   })
 
-  it('distinguish tenants up to maxTenants, and beyond it show the oldest of all; configured labels are on each', async () => {
-    const { sandbox, warehouse, run } = await worldOf(kind)
-    sandbox.store.put(102, 'notes', template('notes', 9, '2026-02-01T00:00:00Z'), { key: 9 })
+  it('distinguish tenants up to maxTenants, beyond it show the oldest of all, and contain only our own names and ids', async () => {
+    const { warehouse, run } = await begun()
+    put(102, 'notes', 9, '2026-02-01T00:00:00Z')
+    const odd = { 'Mrs Hughes "\n': { vip: 'Mrs Hughes' }, created_at: 'Mrs Hughes' }
+    put(101, 'notes', 4, '2026-01-06T00:00:00Z', odd)
     await run()
+    await run({ mode: 'reconcile' })
     const name = 'cursor_watermark_timestamp_seconds'
     const [apart, together] = [await metricsOf(warehouse), await metricsOf(warehouse, { maxTenants: 1 })]
-    const [early, late] = ['2026-01-03T00:00:00Z', '2026-02-01T00:00:00Z'].map((at) => Date.parse(at) / 1000)
+    const [early, late] = ['2026-01-06T00:00:00Z', '2026-02-01T00:00:00Z'].map((at) => Date.parse(at) / 1000)
     expect(apart.all(name, { resource: 'notes' }).map(({ labels, value }) => [labels.tenant, value])).toEqual(
       [
         ['101', early],
@@ -205,67 +177,36 @@ describe.each(warehouses())('$name', (kind) => {
     expect(together.all(name, { resource: 'notes' }).map(({ labels, value }) => [labels, value])).toEqual([
       [{ resource: 'notes' }, early],
     ])
+    expect(apart.text).not.toContain('Hughes')
+    const ours = /^(\d+|\d[\d.]*|\+Inf|none|[a-z_]+)$/
+    const values = apart.series.flatMap(({ labels }) => Object.values(labels))
+    expect(values.filter((value) => !ours.test(value))).toEqual([])
+    for (const { labels } of apart.series) if (labels.resource) expect(resources).toContain(labels.resource)
     const labelled = await metricsOf(warehouse, { labels: { warehouse: 'main' } })
     expect(labelled.series.every(({ labels }) => labels.warehouse === 'main')).toBe(true)
   })
 
-  it('count how late records became visible, and those in time', async () => {
-    const { sandbox, warehouse, run } = await worldOf(kind)
-    await run()
-    const at = (ms: number): string => new Date(Date.now() + ms).toISOString()
-    sandbox.store.put(101, 'notes', template('notes', 11, at(-120_000)), { key: 11 })
-    sandbox.store.put(101, 'notes', template('notes', 12, at(500)), { key: 12 })
-    await run({ overlapMs: 3_600_000, resources: ['notes'] })
-    const buckets = (await metricsOf(warehouse)).all('record_lateness_seconds_bucket', { resource: 'notes' })
-    const upTo = new Map(buckets.map(({ labels, value }) => [labels.le, value]))
-    expect([upTo.get('0'), upTo.get('60'), upTo.get('300'), upTo.get('+Inf')]).toEqual([1, 1, 2, 2])
-    expect((await rowsOf(warehouse, 'sync_lateness')).length).toBe(2)
+  it('each documented metric is shown from the first run on with its type, even without a number yet', async () => {
+    // Its tables change.
+    const warehouse = await open(kind)
+    const shown = async () => [...(await metricsOf(warehouse)).types].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    // Those of events, if anyone has listened; those of targets and workers, if there are any.
+    const all = [...textOf('docs/operations.md').matchAll(/^\| `(shopsync_\w+)` \| (\w+) \|/gm)]
+      .map(([, metric = '', type = '']) => [metric, type] as [string, string])
+      .filter(
+        ([metric]) => !/_(changes_total|target_seconds|oldest_poll_seconds|workers|deliver\w+)$/.test(metric),
+      )
+    expect(all.length).toBeGreaterThan(25)
+    expect(await shown()).toEqual(all.filter(([metric]) => !metric.startsWith('shopsync_events_')))
+    await (await openInbox(warehouse)).close()
+    expect(await shown()).toEqual(all)
+    await warehouse.close()
   })
 
   it('of a warehouse that lacks the table of the shared window show none', async () => {
-    const { warehouse } = await worldOf(kind)
+    const warehouse = await open(kind)
     await warehouse.db.schema.dropTable('sync_rate').execute()
     expect((await metricsOf(warehouse)).all('rate_left')).toEqual([])
-  })
-
-  it('contain only our own names and ids, whatever is in the data', async () => {
-    const { sandbox, warehouse, run } = await worldOf(kind)
-    const odd = {
-      ...template('notes', 4, '2026-01-06T00:00:00Z'),
-      'Mrs Hughes "\n': { vip: 'Mrs Hughes' },
-      created_at: 'Mrs Hughes',
-    }
-    sandbox.store.put(101, 'notes', odd, { key: 4 })
-    await run()
-    await run({ mode: 'reconcile' })
-    const { text, series } = await metricsOf(warehouse)
-    expect(text).not.toContain('Hughes')
-    const ours = /^(\d+|\d[\d.]*|\+Inf|none|[a-z_]+)$/
-    expect(
-      series.flatMap(({ labels }) => Object.values(labels)).filter((value) => !ours.test(value)),
-    ).toEqual([])
-    for (const { labels } of series) if (labels.resource) expect(resources).toContain(labels.resource)
-  })
-})
-
-describe('every metric', () => {
-  it('is shown from the first run on with its type, even without a number yet', async () => {
-    const [kind] = warehouses()
-    const { warehouse } = await worldOf(kind!)
-    const shown = async () =>
-      [...(await metricsOf(warehouse)).types]
-        .map(([name, type]) => ({ name, type }))
-        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    const all = metricNames.map(({ name, type }) => ({ name, type }))
-    // Those of events, if anyone has listened; those of workers, if anything was sent to them.
-    const ofOthers = [targetCounters, targetGauges, workerGauges].flatMap(Object.keys)
-    const ofThisOne = all.filter(({ name }) => !ofOthers.includes(name))
-    expect(await shown()).toEqual(ofThisOne.filter(({ name }) => !name.startsWith('shopsync_events_')))
-    const inbox = await Inbox.open(warehouse)
-    await inbox.close()
-    expect(await shown()).toEqual(ofThisOne)
-    expect(new Metrics('a_total{b="c d",e="f\\"g"} 2\n').series).toEqual([
-      { name: 'a_total', labels: { b: 'c d', e: 'f\\"g' }, value: 2 },
-    ])
+    await warehouse.close()
   })
 })

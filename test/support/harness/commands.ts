@@ -44,17 +44,28 @@ export const verify = (
     options,
   )
 
-/** What a sync or a reconcile would cost. */
-export const plan = (sandbox: Target, warehouse: Warehouse, options: RunOptions = {}): Promise<RunPlan> => {
-  const { mode = 'sync', tenants = null, resources = ['notes'], ...more } = options
-  const request = { mode, job: null, tenants, resources }
-  return carryOut(sandbox, warehouse, (deps) => makePlan(deps, request, 0), { readAhead: 1, ...more })
+/** What a run would cost. `stamped`: where its stamps come from, if the warehouse has no tables yet. */
+export const plan = (
+  sandbox: Target,
+  warehouse: Warehouse,
+  options: RunOptions = {},
+  stamped = warehouse,
+): Promise<RunPlan> => {
+  const { mode = 'sync', tenants = null, resources = ['notes'], full, ranges, ...more } = options
+  const whole = full !== undefined && { full }
+  const request = { mode, job: null, tenants, resources, ...whole, ...(ranges && { ranges }) }
+  const work = (deps: Dependencies) => makePlan({ ...deps, warehouse }, request, 0)
+  return carryOut(sandbox, stamped, work, { readAhead: 1, ...more })
 }
 
 export const why = (
   sandbox: Target,
   warehouse: Warehouse,
-  { table = 'notes', id, tenants = null }: { table?: string; id: number; tenants?: readonly number[] | null },
+  {
+    table = 'notes',
+    id,
+    tenants = null,
+  }: { table?: string; id: number | string; tenants?: readonly number[] | null },
   options: RunOptions = {},
 ): Promise<Why> =>
   carryOut(sandbox, warehouse, (deps) => tellWhy(deps, { table, id: String(id), tenants }), options)

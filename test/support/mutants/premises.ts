@@ -156,7 +156,7 @@ export const premises = mutants({
     },
   },
   "the source's behavior doesn't change": {
-    'test/features/check/probe.test.ts: finds a list in a different order': {
+    'test/transcripts/transcripts.test.ts: test/transcripts/check.txt': {
       'never notices that the source behaves differently': () =>
         breaking('features/check/probe').changesBetween(() => []),
     },
@@ -349,21 +349,21 @@ export const premises = mutants({
     },
   },
   'erased data leaves no trace': {
-    'test/features/why/traces.test.ts: leaves no trace of an erased name': {
+    'test/features/forget/traces.test.ts: leaves no trace of an erased name': {
       'leaves deleted rows in the SQLite file, and reports that nothing is left': () =>
         breaking('engine/warehouse/sqlite/erase', 'sqlite').withoutTraces(() => ({
           left: null,
           elsewhere: 'nowhere',
         })),
     },
-    'test/features/why/traces.test.ts: removes the dead versions from the tables': {
+    'test/features/forget/traces.test.ts: removes the dead versions from the tables': {
       'leaves dead versions in the tables of Postgres, and reports that nothing is left': () =>
         breaking('engine/warehouse/postgres/erase', 'postgres').vacuum(async () => ({
           left: null,
           elsewhere: 'nowhere',
         })),
     },
-    'test/features/why/traces.test.ts: leaves no value in the statistics of a table that is empty afterwards':
+    'test/features/forget/traces.test.ts: leaves no value in the statistics of a table that is empty afterwards':
       {
         "keeps the planner's statistics of a table that is empty afterwards": () =>
           breaking('engine/warehouse/postgres/erase', 'postgres').clearStatistics(async () => undefined),

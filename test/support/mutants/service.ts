@@ -49,7 +49,7 @@ export const service = mutants({
     },
   },
   'what a good run made right is over with it': {
-    'test/features/alerts/greenisgreen.test.ts: a run that was killed is over with the next good run': {
+    'test/features/alerts/incidents.test.ts: each kind is told once within a run of its fault': {
       'leaves a killed run open until another run': () =>
         breaking('features/health/wholetrouble').killedTrouble((sound, last, holder, _isMadeGood, now) =>
           sound(last, holder, false, now),
@@ -108,7 +108,7 @@ export const service = mutants({
     },
   },
   'a message has a size that receivers accept': {
-    'test/features/alerts/alerts.test.ts: a message has a size that every receiver accepts': {
+    'test/features/alerts/messages.test.ts: counts what it does not name': {
       'names every incident': () =>
         breaking('features/health/alerttext').messageOf((sound, type, rows, teller) => {
           const message = sound(type, rows, teller)
@@ -117,13 +117,13 @@ export const service = mutants({
     },
   },
   'what a killed process may have told is told again as it was': {
-    'test/features/alerts/alerts.test.ts: what a killed process may have told': {
+    'test/features/alerts/delivery.test.ts: what a killed process may have told': {
       'puts it into one message with what is new': () =>
         breaking('features/health/telling').parcels((_sound, rows) => [[...rows]]),
     },
   },
   'while a first load makes progress, what it has not reached needs nobody': {
-    'test/features/status/firstload.test.ts: the first load is under way': {
+    'test/features/health/faces.test.ts: never read, but a run is at work': {
       "doesn't see that a run is at work": () => breaking('engine/run/lastrun').runningMs(() => null),
     },
   },
@@ -134,7 +134,7 @@ export const service = mutants({
     },
   },
   'a plan knows how long a window lasts from the runs before, or says at least how long': {
-    'test/features/plan/plan.test.ts: a run stores how long a window lasts': {
+    'test/transcripts/transcripts.test.ts: test/transcripts/plan.txt': {
       'stores nothing after a run': () => breaking('features/plan/afterrun').keepAfterRun(async () => {}),
     },
   },
@@ -154,7 +154,7 @@ export const service = mutants({
     },
   },
   'each kind of incident is reported': {
-    'test/features/alerts/alerts.test.ts: each kind is reported once within a run of its fault': {
+    'test/features/alerts/incidents.test.ts: each kind is told once within a run of its fault': {
       'never reports a stale cursor': () =>
         breaking('features/health/incidents').findIncidents((sound, facts) =>
           sound(facts).filter(({ kind }) => kind !== 'stale'),
@@ -162,23 +162,28 @@ export const service = mutants({
     },
   },
   'once when it opens, and once when it is over': {
-    'test/features/alerts/alerts.test.ts: each kind is reported once within a run of its fault': {
+    'test/features/alerts/incidents.test.ts: each kind is told once within a run of its fault': {
       'forgets who was notified': () => breaking('features/health/telling').retold((_sound, row) => row),
     },
   },
+  'what follows from a problem of the whole run is not an incident': {
+    'test/features/alerts/incidents.test.ts: each kind is told once within a run of its fault': {
+      'tells it as well': () => breaking('features/health/wholetrouble').swallowedBy(() => 'nothing'),
+    },
+  },
   'a message is signed, and contains no secret': {
-    'test/features/alerts/alerts.test.ts: signs as the Standard Webhooks reference verifies': {
+    'test/features/alerts/messages.test.ts: signed as the Standard Webhooks reference verifies': {
       'signs nothing': () =>
         breaking('shell/deliverto').postWebhook((sound, posting, how) =>
           sound({ ...posting, key: undefined }, how),
         ),
     },
-    'test/features/alerts/alertscommand.test.ts: check --alerts sends a test': {
+    'test/transcripts/transcripts.test.ts: test/transcripts/check.txt': {
       "doesn't mask any secret": () => breaking('shell/log').secretsOf(() => []),
     },
   },
   'a receiver that doesn’t answer delays nothing': {
-    'test/features/alerts/heartbeat.test.ts: follows no redirect, and gives up if nobody answers': {
+    'test/features/alerts/delivery.test.ts: keeps what nobody accepted': {
       'keeps trying for hours': () =>
         breaking('shell/send').sendPatiently((sound, message, how) =>
           sound(message, { ...how, budgetMs: how.budgetMs * 10 }),

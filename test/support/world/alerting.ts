@@ -12,7 +12,7 @@ import type { AlertMessage } from '../../../src/features/health/alerttext.js'
 import type { EndedRun } from '../../../src/features/health/incidentchanges.js'
 import { type AlertOptions, tellAfter } from '../../../src/features/health/tellrules.js'
 import { isOfTheRun } from '../../../src/features/health/wholetrouble.js'
-import type { Sandbox } from '../../../src/sandbox/index.js'
+import { type Sandbox, template } from '../../../src/sandbox/index.js'
 import { type RunOptions, sync } from '../harness/runs.js'
 import { httpServer } from '../harness/server.js'
 import { SkippingClock } from './clocks.js'
@@ -25,6 +25,8 @@ export interface Receiver {
   readonly got: { readonly headers: Record<string, string>; readonly body: string }[]
   /** Its answer; 0: none at all. */
   status: number
+  /** Called with each message. */
+  heard: () => void
   /** The messages since the last call. */
   take(): AlertMessage[]
 }
@@ -39,6 +41,7 @@ export async function receiver(): Promise<Receiver> {
     })
     request.on('end', () => {
       got.push({ headers: request.headers as Record<string, string>, body })
+      self.heard()
       if (self.status === 0) return
       response.statusCode = self.status
       response.end()
@@ -48,6 +51,7 @@ export async function receiver(): Promise<Receiver> {
     url: `${url}/hooks/hidden-token`,
     got,
     status: 200,
+    heard: () => {},
     take: () => {
       const fresh = got.slice(taken).map(({ body }) => JSON.parse(body) as AlertMessage)
       taken = got.length
@@ -68,6 +72,11 @@ export const ruleOf = (
   secret: key === undefined ? undefined : (new SecretText(key) satisfies Secret),
 })
 
+/** A rule that calls a program. */
+export const callOf = (...command: string[]): AlertRule => ({
+  ...{ on: alertKinds, after: 0, command, webhook: undefined, secret: undefined },
+})
+
 /** A message as one line: `opened: failed 101/notes, failed 101/payments`. */
 export const lineOf = ({ type, incidents }: AlertMessage): string =>
   `${type}: ${incidents
@@ -80,12 +89,6 @@ export const lineOf = ({ type, incidents }: AlertMessage): string =>
 
 const day = 86_400_000
 
-/** Changes what a run or its alerts would do: here mutants come in. */
-export interface Bites {
-  readonly ended?: (run: EndedRun) => EndedRun
-  readonly afterwards?: (warehouse: Warehouse) => Promise<unknown>
-}
-
 export class AlertingWorld {
   readonly clock = new SkippingClock()
   readonly notices: [string, Record<string, unknown>][] = []
@@ -95,8 +98,25 @@ export class AlertingWorld {
     readonly sandbox: Sandbox,
     readonly warehouse: Warehouse,
     public rules: readonly AlertRule[],
-    private readonly bites: Bites = {},
   ) {}
+
+  /** Tenants with a note and a payment each, and a receiver of everything. */
+  static async of(
+    sandbox: Sandbox,
+    warehouse: Warehouse,
+    tenants: readonly number[] = [101, 102],
+  ): Promise<AlertingWorld & { hook: Receiver }> {
+    sandbox.reset()
+    for (const tenant of tenants) {
+      sandbox.store.addTenant({ id: tenant })
+      for (const resource of ['notes', 'payments'])
+        sandbox.store.put(tenant, resource, template(resource, tenant, '2026-01-01T00:00:00Z'))
+    }
+    const hook = await receiver()
+    return Object.assign(new AlertingWorld(sandbox, warehouse, [ruleOf(hook.url, { key: signingKey })]), {
+      hook,
+    })
+  }
 
   get options(): AlertOptions {
     return {
@@ -137,8 +157,13 @@ export class AlertingWorld {
     }
   }
 
-  async tell(run: EndedRun): Promise<void> {
-    await tellAfter(this.options, this.bites.ended?.(run) ?? run)
-    await this.bites.afterwards?.(this.warehouse)
+  tell(run: EndedRun): Promise<void> {
+    return tellAfter(this.options, run)
+  }
+
+  /** What the check of a listener would tell. */
+  look(): Promise<void> {
+    const startedAt = fromMicros(this.clock.nowMicros())
+    return this.tell({ runId: null, job: null, startedAt, reports: [], isLook: true })
   }
 }

@@ -5,6 +5,9 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import type { eventTables } from '../../../src/features/events/tables.js'
 
+/** As whoever receives or settles events opens it; its tables are made if they are lacking. */
+export const openInbox = (warehouse: Warehouse): Promise<Inbox> => Inbox.open(warehouse)
+
 type EventRow = Insertable<RowsOf<typeof eventTables>['sync_events']>
 type ListenerRow = Insertable<RowsOf<typeof eventTables>['sync_listeners']>
 

@@ -1,6 +1,10 @@
-import type { ProbeAnswers } from '../../../src/features/check/probe.js'
+/** What `check` asks a source, and what it finds out about one that follows the API documentation. */
+import { checkApi, checkWays } from '../../../src/features/check/work.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
+import { depsOf, known, type PlainRequest, type Shown, type Source } from '../harness/runs.js'
+import type { Warehouse } from '../harness/warehouse.js'
+import { Between } from './between.js'
 
-/** What a probe finds for a source that follows the API documentation. */
 export const usualWays = {
   order: 'newest_first',
   beyond_end: 'empty',
@@ -14,4 +18,54 @@ export const usualWays = {
   rate_headers: 'sent',
   date_skew: 'agrees',
   gzip: 'not_sent',
-} as const satisfies ProbeAnswers
+} as const
+
+/** The API as it answers if it refuses times before a year. */
+class Refusing extends Between {
+  constructor(
+    private readonly real: Source,
+    private readonly first: string,
+  ) {
+    super(real, (_, ask) => ask())
+  }
+
+  override async ask(question: PlainRequest): Promise<Shown> {
+    const { updated_after: after = this.first } = question.query ?? {}
+    if (after >= this.first) return this.real.ask(question)
+    const { value: _, ...shown } = await this.real.ask({ ...question, query: {} })
+    return { ...shown, status: 422, value: undefined }
+  }
+
+  override tagged(): Source {
+    return new Refusing(this.real.tagged(), this.first)
+  }
+}
+
+/** What is found out about the notes of tenant 1. `first`: the earliest time that the API accepts. */
+export async function probed(sandbox: Sandbox, warehouse: Warehouse, first = '') {
+  const { deps, close } = await depsOf(sandbox, warehouse)
+  const { signal, clock } = deps
+  const resource = known.byName.get('notes')
+  if (!resource) throw new Error('no notes')
+  sandbox.resetRequests()
+  const source = new Refusing(deps.source, first)
+  const [trial] = await checkWays(
+    { source, tenantId: 1, resource, nowMicros: () => clock.nowMicros(), signal },
+    undefined,
+  )
+  await close()
+  if (trial?.of !== 'probe') throw new Error('the list did not answer')
+  const { answers, requests } = trial.probe
+  return { answers, requests, exitCode: trial.exitCode }
+}
+
+/** Whether its clock is found to agree with one that is ahead of this machine's by so many microseconds. */
+export async function clockAgrees(sandbox: Sandbox, warehouse: Warehouse, ahead: () => bigint) {
+  const { deps, close } = await depsOf(sandbox, warehouse)
+  const model = { ...known, list: known.list.filter(({ resource }) => resource.name === 'notes') }
+  const nowMicros = (): bigint => deps.clock.nowMicros() + ahead()
+  const choice = { tenants: null, except: [], observer: {}, model, nowMicros }
+  const { trials } = await checkApi({ ...choice, source: deps.source, signal: deps.signal })
+  await close()
+  return trials.find(({ of }) => of === 'clock')?.exitCode === 0
+}

@@ -110,6 +110,10 @@ export const vocabulary: readonly Line[] = [
     world.columns = undefined
   }),
   line('the warehouse: Postgres', /^the warehouse: Postgres$/, (world) => world.usePostgres()),
+  line('nobody holds the lock', /^nobody holds the lock$/, async (world) => {
+    world.held = undefined
+    await world.sql('update sync_lease set owner = null')
+  }),
   line('sql: STATEMENT', /^sql: (.+)$/, async (world, statement = '') => void (await world.sql(statement))),
 ]
 

@@ -7,14 +7,12 @@ import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { Settings } from '../../../src/engine/model/registry.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
-import { describeModel } from '../../../src/features/dictionary/describe.js'
-import { forgetTenant } from '../../../src/features/forget/work.js'
-import { whyText } from '../../../src/features/why/words.js'
-import { tellWhy } from '../../../src/features/why/work.js'
 import { template } from '../../../src/sandbox/index.js'
+import { shopsync } from '../../support/harness/call.js'
+import { forget, why } from '../../support/harness/commands.js'
 import { model } from '../../support/harness/model.js'
-import type { Address } from '../../support/harness/place.js'
-import { depsOf, known, sync } from '../../support/harness/runs.js'
+import { type Address, configure } from '../../support/harness/place.js'
+import { known, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import {
   migrate,
@@ -32,6 +30,12 @@ const on = configured({ history: true })
 const promoted = configured({ history: true, columns: { mood: 'text' } })
 const table = 'notes_history'
 type Row = Record<string, unknown>
+interface Described {
+  readonly name: string
+  readonly part: string
+  readonly key: readonly string[]
+  readonly examples: readonly { readonly sql: string }[]
+}
 
 const write = (id: number, second: number, description: string, more: Row = {}): void =>
   sandbox.store.put(1, 'notes', { ...template('notes', id, at(second)), description, ...more })
@@ -149,18 +153,13 @@ describe.each(warehouses())('$name', (kind) => {
       write(7, 9900, 'eighth')
       await run(warehouse, on)
       expect((await histories(warehouse)).at(-2)).toEqual([7, 'seventh', 'replaced'])
-      const { deps, close } = await depsOf(sandbox, warehouse, { known: on })
-      const why = await tellWhy(deps, { table: 'notes', id: '7', tenants: null })
-      await close()
-      expect(why.rows[0]!.versions.map(({ ended_by }) => ended_by)).toEqual(Array(6).fill('replaced'))
-      expect(whyText(why)).toMatch(/an earlier version, of 2026-\S+, seen from \S+ to \S+: replaced/)
+      const [told] = (await why(sandbox, warehouse, { id: 7 }, { known: on })).rows
+      expect(told!.versions.map(({ ended_by }) => ended_by)).toEqual(Array(6).fill('replaced'))
     })
 
     // Forgetting erases it, even if it is switched off.
     await as(address, known, async (warehouse) => {
-      const { deps, close } = await depsOf(sandbox, warehouse)
-      const { tables } = await forgetTenant(deps, 1)
-      await close()
+      const { tables } = await forget(sandbox, warehouse, 1)
       expect(tables).toContainEqual({ table, rows: 7 })
     })
     await as(address, on, async (warehouse) => expect(await rowsOf(warehouse, table)).toEqual([]))
@@ -175,11 +174,10 @@ describe.each(warehouses())('$name', (kind) => {
       await run(warehouse, on)
       write(1, 5000, 'second')
       await run(warehouse, on)
-      const described = describeModel(
-        on.list.map(({ resource }) => resource),
-        on.state,
-      )
-      const { examples, part, key } = described.tables.find(({ name }) => name === table)!
+      const config = configure(sandbox, address, ['notes'], { resources: { notes: { history: true } } })
+      const dictionary = await shopsync(['dictionary', '--format', 'json', '--config', config])
+      const { tables } = dictionary.json<{ tables: Described[] }>()
+      const { examples, part, key } = tables.find(({ name }) => name === table)!
       expect([part, key]).toEqual(['derived', ['tenant_id', 'id', '_seen_from', '_valid_from']])
       const [asOf, life] = examples.map(({ sql }) => sql)
       const { _seen_from: first, _seen_to: then } = (await rowsOf(warehouse, table))[0]!

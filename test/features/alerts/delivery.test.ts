@@ -1,0 +1,210 @@
+/**
+ * Who is told, when nobody accepts it, when a process dies in between, and when two end at once; and the programs that
+ * are called instead of a webhook.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Stop } from '../../../src/engine/base/errors.js'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { scratch } from '../../support/harness/scratch.js'
+import { closeAll } from '../../support/harness/server.js'
+import { kept, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { AlertingWorld, callOf, lineOf, receiver, ruleOf } from '../../support/world/alerting.js'
+
+const sandbox = await sandboxOfFile()
+afterEach(closeAll)
+
+const fail = (...tenants: number[]): void =>
+  sandbox.script([{ when: { tenant: tenants, resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+const recover = (): void => sandbox.script([])
+const idsOf = ({ hook }: { hook: { got: readonly { headers: Record<string, string> }[] } }) =>
+  hook.got.map(({ headers }) => headers['webhook-id'])
+
+describe.each(warehouses())('$name', (kind) => {
+  const stock = kept(kind)
+
+  it('keeps what nobody accepted, sends it in the next run under the same id, and never sends its end first', async () => {
+    const warehouse = await stock.open()
+    const world = await AlertingWorld.of(sandbox, warehouse)
+    const { hook } = world
+    const open = async () =>
+      (await rowsOf(warehouse, 'sync_alerts'))
+        .filter(({ resolved_at }) => resolved_at === null)
+        .map(({ kind: of }) => of)
+    await world.run()
+    // Someone waits at a terminal, and doesn't wait the ten minutes that cron would.
+    world.settings = { isAwaited: true, budgetMs: 600_000 }
+    hook.status = 503
+    fail(101)
+    world.clock.slept.length = 0
+    await world.run()
+    expect(world.clock.slept.reduce((sum, one) => sum + one, 0)).toBeLessThan(4000)
+    expect(await open()).toEqual(['failed'])
+    expect(hook.got.length).toBeGreaterThan(1)
+    expect(world.notices.splice(0)).toEqual([
+      [
+        'An alert was not accepted; the next run tries again',
+        { rule: 'alerts.rules[0] (webhook)', found: expect.stringMatching(/^it answered 503/), incidents: 1 },
+      ],
+    ])
+    world.settings = {}
+    hook.status = 200
+    hook.take()
+    await world.run()
+    expect(hook.take().map(lineOf)).toEqual(['opened: failed 101/notes'])
+    expect(new Set(idsOf(world)).size).toBe(1)
+    // A silent receiver delays the run no longer than allowed.
+    world.settings = { budgetMs: 300 }
+    hook.status = 0
+    recover()
+    await world.run()
+    expect(world.notices.splice(0)).toMatchObject([
+      [expect.anything(), { found: expect.stringMatching(/^no answer came within/) }],
+    ])
+    // Where the answer won't change, nothing is repeated, and no redirect is followed.
+    world.settings = {}
+    for (const [status, found] of [
+      [410, 'it answered 410, expected 200'],
+      [302, 'it answered 302, and redirects are not followed'],
+    ] as const) {
+      hook.status = status
+      fail(102)
+      hook.take()
+      await world.run()
+      expect(world.notices.splice(0).map(([, fields]) => fields.found)).toEqual([found, found])
+      expect(hook.take()).toHaveLength(2)
+    }
+    recover()
+    hook.status = 200
+    await world.run()
+    expect(await open()).toEqual([])
+    // Nobody hears about a problem that started and ended meanwhile.
+    expect(hook.take().map(lineOf)).toEqual(['resolved: failed 101/notes'])
+  })
+
+  it("waits as the rule demands, tells each rule's kinds, and tells once even if two runs end together", async () => {
+    const world = await AlertingWorld.of(sandbox, await stock.open())
+    const { hook } = world
+    const late = await receiver()
+    world.rules = [ruleOf(hook.url, { on: ['failed'] }), ruleOf(late.url, { after: 7_200_000 })]
+    await world.run()
+    fail(101)
+    world.settings = { alerts: { rules: [], heartbeat: undefined } }
+    await world.run()
+    world.settings = {}
+    await Promise.all([world.look(), world.look(), world.look()])
+    // A rule added after the start of the incident still tells it.
+    expect(hook.take().map(lineOf)).toEqual(['opened: failed 101/notes'])
+    expect(late.take()).toEqual([])
+    await world.clock.sleep(7_200_000)
+    await world.run()
+    expect([hook.take(), late.take().map(lineOf)]).toEqual([[], ['opened: failed 101/notes']])
+    recover()
+    sandbox.store.revoke(102)
+    await world.run()
+    expect(hook.take().map(lineOf)).toEqual(['resolved: failed 101/notes'])
+    expect(late.take().map(lineOf)).toEqual(['resolved: failed 101/notes'])
+  })
+
+  it('what a killed process may have told is told again as it was, under the same id', async () => {
+    const warehouse = await stock.open()
+    const world = await AlertingWorld.of(sandbox, warehouse)
+    await world.run()
+    fail(101)
+    await world.run()
+    const [before] = world.hook.take()
+    // The process died after the message was sent, and before it could record that.
+    const [{ told } = { told: {} }] = await rowsOf(warehouse, 'sync_alerts')
+    const claimed = fromMicros(world.clock.nowMicros())
+    const claim = JSON.stringify({ [Object.keys(told as object)[0] ?? '']: { claimed } })
+    await warehouse.db
+      .updateTable('sync_alerts' as never)
+      .set({ told: claim } as never)
+      .execute()
+    await world.clock.sleep(180_000)
+    fail(101, 102)
+    await world.run()
+    const again = world.hook.take()
+    expect(again.map(lineOf)).toEqual(['opened: failed 101/notes', 'opened: failed 102/notes'])
+    expect(again[0]?.incidents).toEqual(before?.incidents)
+    const [first, second, third] = idsOf(world)
+    expect([second === first, third === first]).toEqual([true, false])
+  })
+
+  it('a warehouse that is down is told by every run that fails because of it', async () => {
+    const world = await AlertingWorld.of(sandbox, await stock.open())
+    const error = new Stop('Could not reach the warehouse', { exitCode: 3, hint: 'Start it' })
+    world.settings = { warehouse: () => Promise.reject(error) }
+    const startedAt = '2026-01-01T00:00:00.000000Z'
+    for (let n = 0; n < 2; n++)
+      await world.tell({ runId: null, job: 'hourly', startedAt, reports: [], error })
+    const told = world.hook.take()
+    expect(told.map(lineOf)).toEqual(['opened: failed run', 'opened: failed run'])
+    expect(told[0]?.incidents).toMatchObject([
+      { message: 'Could not reach the warehouse', advice: 'Start it' },
+    ])
+  })
+})
+
+describe('a program that is called', () => {
+  const [kind] = warehouses()
+  const stock = kept(kind!)
+  const secret = 'a-long-partner-secret'
+  const script = (text: string): string => {
+    const file = join(scratch(), 'tell.sh')
+    writeFileSync(file, text)
+    return file
+  }
+
+  it('gets the message, its arguments unchanged and no secret; if it fails, is missing or never ends, that is told', async () => {
+    const world = await AlertingWorld.of(sandbox, await stock.open())
+    await world.run()
+    fail(101)
+    world.settings = { alerts: { rules: [], heartbeat: undefined } }
+    await world.run()
+    /** What became of the message; nobody has accepted it before. */
+    const called = async (command: readonly string[], more: Record<string, string> = {}, budgetMs = 5000) => {
+      world.rules = [callOf(...command)]
+      const environment = { ...process.env, TEST_API_SECRET: secret, TEST_PLAIN: 'plain', ...more }
+      world.settings = { secrets: [secret, 'bin'], budgetMs, programs: { environment, folder: tmpdir() } }
+      await world.look()
+      return world.notices.splice(0).map(([, { found }]) => found)
+    }
+    const failed = script(`echo "no route with ${secret}" >&2; exit 3`)
+    expect(await called(['sh', failed])).toEqual(['exit code 3: no route with [secret]'])
+    expect(await called(['/nowhere/mail'])).toEqual(['it could not be started (ENOENT)'])
+    // Linux refuses a variable of more than 128 kB.
+    expect(await called(['true'], { HUGE: 'x'.repeat(3_000_000) })).toEqual([
+      'it could not be started (E2BIG)',
+    ])
+
+    const alive = join(scratch(), 'alive')
+    const endless = script(
+      `(while :; do date +%N > ${alive}; sleep 0.05; done) & echo $! > ${alive}.pid; wait`,
+    )
+    expect(await called(['sh', endless], {}, 1500)).toEqual(['it did not end within 2 s and was killed'])
+    expect(existsSync(alive)).toBe(true)
+    const child = Number(readFileSync(`${alive}.pid`, 'utf8'))
+    // A killed child may be a zombie for a moment, until its new parent has looked.
+    const isGone = (): boolean => {
+      try {
+        process.kill(child, 0)
+        return readFileSync(`/proc/${child}/stat`, 'utf8').includes(') Z ')
+      } catch {
+        return true
+      }
+    }
+    await expect.poll(isGone).toBe(true)
+
+    const out = join(scratch(), 'out')
+    const good = script('cat > "$1"; env >> "$1"; echo "$2" >> "$1"')
+    expect(await called(['sh', good, out, 'a word; rm -rf "$HOME"'])).toEqual([])
+    const text = readFileSync(out, 'utf8')
+    for (const part of ['"type":"opened"', 'a word; rm -rf "$HOME"', 'TEST_PLAIN=plain', 'PATH='])
+      expect(text).toContain(part)
+    expect(text).not.toContain(secret)
+  })
+})
