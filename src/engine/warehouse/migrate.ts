@@ -285,6 +285,8 @@ export async function lookAgain(warehouse: Warehouse): Promise<void> {
  */
 export const readThenCheck = <T>(warehouse: Warehouse, read: () => Promise<T>): Promise<T> =>
   read().catch(async (error: unknown) => {
+    // What a role may not read, it may not check either: the refusal says what it lacks.
+    if (error instanceof Stop && error.exitCode === 3) throw error
     await checkTables(warehouse)
     const table = error instanceof Skip ? error.details.table : undefined
     throw (table === undefined ? undefined : warehouse.interfered.unchanged([table])) ?? error
