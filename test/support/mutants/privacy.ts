@@ -162,17 +162,17 @@ export const privacy = mutants({
     },
     'test/transcripts/transcripts.test.ts: test/transcripts/grants.txt': {
       'shows personal columns to every reader': () =>
-        breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => {
+        breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => {
           const whole = sound(...given)
           return { ...whole, make: (run, to, views) => whole.make(run, { ...to, personal: true }, views) }
         }),
       "leaves readers' views as they are when ours change": () =>
-        breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
+        breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => ({
           ...sound(...given),
           outdated: async () => [],
         })),
       "drops a schema that isn't ours": () =>
-        breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
+        breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => ({
           ...sound(...given),
           drop: async (run, role) => {
             const all = sql.raw(`drop schema ${pg.escapeIdentifier(role)} cascade`)
