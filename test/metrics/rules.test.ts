@@ -6,16 +6,13 @@ import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
-import { Inbox } from '../../src/features/events/inbox.js'
-import { settleEvents, waitingOf } from '../../src/features/events/waiting.js'
-import { foundIncident } from '../../src/features/health/incident.js'
-import { storeIncidents } from '../../src/features/health/sql.js'
 import { template } from '../../src/sandbox/index.js'
 import { scratch } from '../support/harness/scratch.js'
 import { root } from '../support/harness/tree.js'
-import { putEvents } from '../support/world/inboxrows.js'
+import { openInbox, putEvents } from '../support/world/inboxrows.js'
 import { type Firing, Watch } from '../support/world/watch.js'
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
@@ -150,12 +147,12 @@ const stories: [rule: string, story: Story][] = [
     'ShopsyncEvents',
     async (day) => {
       await day.hours(2)
-      const inbox = await Inbox.open(day.warehouse)
+      const inbox = await openInbox(day.warehouse)
       const at = fromMicros(day.clock.micros)
       await putEvents(inbox, [{ received_at: at, due_at: at }])
       await day.hours(4)
-      const waiting = await waitingOf(inbox, { tenantId: 101, resource: 'repair_orders' })
-      await settleEvents(inbox, waiting, { state: 'settled', runId: null, at: fromMicros(day.clock.micros) })
+      const settled = { state: 'settled', settled_at: fromMicros(day.clock.micros), due_at: null } as const
+      await inbox.write([inbox.db.updateTable('sync_events').set(settled).compile()])
       await inbox.close()
       await day.hours(1)
       return { 2.5: [], 4: ['ShopsyncEvents'], 5.5: ['ShopsyncEvents'], 6.5: [] }
@@ -164,20 +161,16 @@ const stories: [rule: string, story: Story][] = [
   [
     'ShopsyncWorkers',
     async (day) => {
+      const { warehouse } = day
       const at = () => fromMicros(day.clock.micros)
       await day.hours(2)
-      const opened = {
-        kind: 'workers' as const,
-        since: at(),
-        message: 'No worker',
-        advice: 'Type shopsync worker',
-      }
-      const { db } = day.warehouse
-      await day.warehouse.write(storeIncidents(db, [foundIncident(opened)]))
+      const opened = sql`insert into sync_alerts (tenant_id, resource, kind, since, message, advice, lasts, told)
+        values (0, '', 'workers', ${at()}, 'No worker', 'Type shopsync worker', 'state', '{}')`
+      await warehouse.write([opened.compile(warehouse.db)])
       await day.hours(2)
-      await day.warehouse.write(storeIncidents(db, [{ ...foundIncident(opened), resolved_at: at() }]))
+      await warehouse.write([sql`update sync_alerts set resolved_at = ${at()}`.compile(warehouse.db)])
       await day.hours(2)
-      return { 1.5: [], 3: ['ShopsyncWorkers'], 4: ['ShopsyncWorkers'], 5: [] }
+      return { 1.5: [], 3: ['ShopsyncWorkers'], 3.5: ['ShopsyncWorkers'], 4.5: [] }
     },
   ],
 ]

@@ -263,6 +263,8 @@ beforeAll(async () => {
     'src',
     'test/schema',
     'test/support/harness/call.ts',
+    'test/support/harness/dictionary.ts',
+    'test/support/harness/process.ts',
     'test/support/harness/scratch.ts',
     'test/support/harness/tree.ts',
     'package.json',
