@@ -242,12 +242,12 @@ describe('a Node that can run no WebAssembly or compile no function', () => {
   })
 })
 
-/** A shell in which no folder of the system may be written. */
-const readOnly = (script: string): string[] => [
+/** A shell in which no folder of the system may be written, but the one that is `kept`. */
+const readOnly = (script: string, kept = '/dev/shm'): string[] => [
   '-m',
   'sh',
   '-c',
-  `for folder in / /tmp /var/tmp; do mount -o remount,ro,bind $folder 2>/dev/null; done; cd /; ${script}`,
+  `mount --bind ${kept} ${kept}; for folder in / /tmp /var/tmp; do mount -o remount,ro,bind $folder 2>/dev/null; done; cd /; ${script}`,
 ]
 function mayTry(): boolean {
   try {
@@ -267,7 +267,12 @@ test.runIf(mayTry())(
     // Of every list, into a new file: indexes are made and views read.
     const script = 'for job in sync snapshot; do "$0" "$1" $job --quiet --config "$2" || exit $?; done'
     here.configure({ warehouse: { url: `sqlite:${join(here.folder, 'data/sorted.db')}` } })
-    const words = [...readOnly(script), process.execPath, program, join(here.folder, 'config.json')]
+    const words = [
+      ...readOnly(script, here.folder),
+      process.execPath,
+      program,
+      join(here.folder, 'config.json'),
+    ]
     const env = { PATH, API_SECRET: here.sandbox.secret }
     expect(await promisify(execFile)('unshare', words, { env })).toMatchObject({ stdout: '', stderr: '' })
   },
