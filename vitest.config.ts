@@ -7,14 +7,16 @@ import { testFiles } from './test/support/harness/projects.js'
 const order = ['process', 'warehouse', 'pure']
 
 /**
- * Begins with the laws that take longest: begun last, one of them would leave the other processor idle. Then project after
+ * Begins with the files that take longest: begun last, one of them would leave the other processor idle. Then project after
  * project, because a worker that has ended one file begins the next one of its project without starting anew.
  */
-class LawsFirst extends BaseSequencer {
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const rank = ({ moduleId, project }: TestSpecification): number =>
-      /laws\/(motion|kill|mutants|promises|crash)\.test/.test(moduleId) ? -1 : order.indexOf(project.name)
+      /\/(motion|kill|mutants|promises|crash|pool|transcripts)\.test/.test(moduleId)
+        ? -1
+        : order.indexOf(project.name)
     return sorted.toSorted((a, b) => rank(a) - rank(b))
   }
 }
@@ -36,7 +38,7 @@ export default mergeConfig(
   defineConfig({
     test: {
       projects: [project('pure', 'threads'), project('warehouse', 'forks'), project('process', 'forks')],
-      sequence: { sequencer: LawsFirst },
+      sequence: { sequencer: LongestFirst },
       // Workers wait for Postgres and for threads a third of their time: one more than processors keeps these busy.
       maxWorkers: availableParallelism() + 1,
       testTimeout: 180_000,
