@@ -1,5 +1,5 @@
 import { resources } from '../schema/index.js'
-import { model, writtenTables } from '../src/engine/model/registry.js'
+import { model } from '../src/engine/model/registry.js'
 import type { Table } from '../src/engine/model/table.js'
 import { type Dataset, type ResourceName, resourcesOf } from './source/dataset.js'
 import { schema } from './warehouse.js'
@@ -30,6 +30,6 @@ export const loadOf = (url: string, source: { url: string }, dataset: Dataset, t
 /** The tables to which these resources' records add rows, including those for records inside them. */
 export function tablesOf(wanted: readonly ResourceName[]): Table[] {
   const { byName, embedded } = model(resources)
-  const own = wanted.flatMap((name) => byName.get(name) ?? [])
-  return [...new Set([...own, ...(embedded ? [embedded] : [])].flatMap(writtenTables))]
+  const own = [...wanted.flatMap((name) => byName.get(name) ?? []), ...(embedded ? [embedded] : [])]
+  return [...new Set(own.flatMap(({ tables, derived }) => [...tables, ...derived.map(({ table }) => table)]))]
 }

@@ -80,7 +80,12 @@ for (let round = 0; round < Number(rounds); round++) {
   const seconds = (performance.now() - start) / 1000
   const { cursors, requests, status } = JSON.parse(text) as RunReport
   const taken: RoundInRow = {
-    ...{ polls: cursors.length, requests, choosing, choosingCpu, seconds, status },
+    polls: cursors.length,
+    requests,
+    choosing,
+    choosingCpu,
+    seconds,
+    status,
     megabytes: process.memoryUsage().rss / 2 ** 20,
     peak: process.resourceUsage().maxRSS / 1024,
   }

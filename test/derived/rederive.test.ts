@@ -249,12 +249,15 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect([outdated.length, outdated.some(({ hasRecords }) => hasRecords)]).toEqual([66_001, false])
     expect(await halfComputed(warehouse, known)).toEqual([])
     const tenants = (await rowsOf(warehouse, 'tenants')).map(({ tenant_id }) => ({
-      ...{ tenant_id: Number(tenant_id), revoked_at: null, excepted: false },
+      tenant_id: Number(tenant_id),
+      revoked_at: null,
+      excepted: false,
     }))
     const ids = tenants.map(({ tenant_id }) => tenant_id)
     expect(await countRecords(warehouse, resource, ids)).toBe(30)
     const { cursors } = await statusOf(sandbox, warehouse, {
-      ...{ resources: [resource.name], nowMicros: systemClock.nowMicros() },
+      resources: [resource.name],
+      nowMicros: systemClock.nowMicros(),
     })
     expect(cursors.reduce((sum, { rows }) => sum + Number(rows), 0)).toBe(30)
   })

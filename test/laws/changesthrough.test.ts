@@ -108,7 +108,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
       const stamps = random() < 0.7 ? new Stamps(clock) : undefined
       const [index = 0, of] = name.split('/').map(Number)
       const request = {
-        ...{ runId: `run ${number}`, command: 'sync', clock, leaseMs: 3_600_000, stamps },
+        runId: `run ${number}`,
+        command: 'sync',
+        clock,
+        leaseMs: 3_600_000,
+        stamps,
         isBare: stamps === undefined && random() < 0.3,
         shard: of === undefined ? undefined : { index, of },
       }

@@ -148,7 +148,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + leap }
     const stamps = new Stamps(clock)
     const lease = await takeLease(warehouse.dialect, {
-      ...{ runId: 'slept', command: 'sync', clock, leaseMs: 3_600_000, stamps },
+      runId: 'slept',
+      command: 'sync',
+      clock,
+      leaseMs: 3_600_000,
+      stamps,
     })
     leap = 24n * hour
     const woken = clock.nowMicros()

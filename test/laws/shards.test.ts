@@ -245,7 +245,10 @@ describe('shards', () => {
 
   it('a command that needs the whole warehouse waits for shards, which hear of it', async () => {
     const shard = await claimLease(warehouse, {
-      ...{ runId: 'shard', command: 'sync', leaseMs: 400, shard: { index: 0, of: 2 } },
+      runId: 'shard',
+      command: 'sync',
+      leaseMs: 400,
+      shard: { index: 0, of: 2 },
     })
     const told: string[] = []
     const needs = { warehouse, clock: systemClock, observer: { waiting: (text: string) => told.push(text) } }
@@ -393,7 +396,10 @@ describe('the runs of shards', () => {
     const { deps, close } = await depsOf(await sandboxWith(tenants), warehouse, { clock })
     const plan = { name: 'hourly', steps: [], timeLimit: undefined, onFailure: 'stop' } as const
     const shard = await claimLease(warehouse, {
-      ...{ runId: 'shard', command: 'sync', leaseMs: 400, shard: { index: 0, of: 2 } },
+      runId: 'shard',
+      command: 'sync',
+      leaseMs: 400,
+      shard: { index: 0, of: 2 },
     })
     await expect(runJob(deps, { ...plan, wait: 0 })).rejects.toMatchObject({ exitCode: 4 })
     expect(await lockHolder(warehouse)).toMatchObject({ wanted_at: null })

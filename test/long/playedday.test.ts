@@ -30,8 +30,12 @@ const lists = 21
 const limit = (tenants * lists) / 3
 // A Monday after the time of any database: stamps are later than its clock, and a simulated one doesn't change that.
 const shops = {
-  ...{ tenants, begin: '2035-03-05T00:00:00Z', seed: Number(PLAYED_SEED) },
-  ...{ targets: playedTargets, limit, hours },
+  tenants,
+  begin: '2035-03-05T00:00:00Z',
+  seed: Number(PLAYED_SEED),
+  targets: playedTargets,
+  limit,
+  hours,
 }
 const policies: Readonly<Record<string, PlayedPolicy>> = {
   hourly: { ...shops, job: 'hourly', every: 60 },
@@ -67,7 +71,9 @@ describe.each(bothWarehouses())('$name', ({ name: kindName, ...kind }) => {
     const day = await PlayedDay.open(
       { name: kindName, ...kind },
       {
-        ...{ tenants: 3, repairOrders: 40, begin: '2035-03-05T00:00:00Z' },
+        tenants: 3,
+        repairOrders: 40,
+        begin: '2035-03-05T00:00:00Z',
         seed: Number(PLAYED_SEED),
         checksClaims: true,
       },

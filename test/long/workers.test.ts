@@ -27,7 +27,9 @@ async function begin(at: Address, more: Record<string, object> = {}): Promise<vo
 
 const configure = (more: Record<string, object> = {}): void =>
   here.configure({
-    ...{ sync: { resources }, workers: { listen: { port: 0 } }, ...more },
+    sync: { resources },
+    workers: { listen: { port: 0 } },
+    ...more,
     warehouse: { url: address.url, schema: address.schema, ...more.warehouse },
   })
 

@@ -220,8 +220,14 @@ describe('a sandbox in the process of a test', () => {
     await page(sandbox, 2).catch(() => undefined)
     expect(sandbox.requests).toMatchObject([
       {
-        ...{ method: 'GET', tenant: 101, resource: 'notes', page: 1, per_page: 5, status: 200 },
-        ...{ updated_after: '1970-01-01T00:00:00Z', time: '2026-03-02T12:00:00.000000Z' },
+        method: 'GET',
+        tenant: 101,
+        resource: 'notes',
+        page: 1,
+        per_page: 5,
+        status: 200,
+        updated_after: '1970-01-01T00:00:00Z',
+        time: '2026-03-02T12:00:00.000000Z',
       },
       { page: 2, status: null },
     ])

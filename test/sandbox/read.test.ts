@@ -19,7 +19,9 @@ const from = (last: number, first: number): number[] =>
 
 /** One for all tests that only read: 150 notes, and records for each filter. */
 const sandbox = await sandboxOfFile({
-  ...{ data: 'none', clock: new HandClock(noon), rate: { limit: 1000, window: 10 } },
+  data: 'none',
+  clock: new HandClock(noon),
+  rate: { limit: 1000, window: 10 },
   tenants: [
     { id: 101, strings: { customer_payment_types: ['Fleet', 'Coupon'] } },
     { id: 102 },
@@ -37,13 +39,12 @@ store.switchOff('statuses')
 store.put(101, 'repair_orders', { id: 70, updated_at, customer_id: 5, vehicle_id: 6 })
 for (const [id, hour] of ['09', '10', '11'].entries())
   store.put(101, 'appointments', {
-    ...{
-      id,
-      updated_at: `2026-01-0${id + 1}T00:00:00Z`,
-      shop_id: id % 2,
-      repair_order_id: id === 1 ? 70 : null,
-    },
-    ...{ start_at: `2026-02-01T${hour}:00:00Z`, end_at: `2026-02-01T${Number(hour) + 1}:00:00Z` },
+    id,
+    updated_at: `2026-01-0${id + 1}T00:00:00Z`,
+    shop_id: id % 2,
+    repair_order_id: id === 1 ? 70 : null,
+    start_at: `2026-02-01T${hour}:00:00Z`,
+    end_at: `2026-02-01T${Number(hour) + 1}:00:00Z`,
   })
 for (const [id, last_name] of ['Miller', 'Mills', 'Smith'].entries())
   store.put(101, 'customers', { id, updated_at, last_name, email: `${last_name}@example.com` })
@@ -91,11 +92,19 @@ describe('who may read what', () => {
   it('the granted tenants are listed as authorizations', async () => {
     const { body } = await request(sandbox, '/api/v1/partners/42/authorizations')
     const granted = (id: number, writable = true): object => ({
-      ...{ id: 5000 + id, api_partner_id: 42, tenant_id: id, writable, api_tenant_id: 90_000 + id },
+      id: 5000 + id,
+      api_partner_id: 42,
+      tenant_id: id,
+      writable,
+      api_tenant_id: 90_000 + id,
     })
     expect(body).toEqual({
       results: [granted(101), granted(102), granted(103, false)],
-      ...{ limit: 3, limited: false, total_count: 3, current_page: 1, total_pages: 1 },
+      limit: 3,
+      limited: false,
+      total_count: 3,
+      current_page: 1,
+      total_pages: 1,
     })
   })
 

@@ -96,8 +96,15 @@ describe('deliveries', () => {
     const { deliveries, store } = await announcing({ hooks: [{ url }], retry: 5 })
     const at = store.clock.nowMicros()
     const line = {
-      ...{ event: received[0]!.event.id, name: 'customer.created', tenant: 101, record: 1, url },
-      ...{ changed: at, sent: at, ended: at, error: null },
+      event: received[0]!.event.id,
+      name: 'customer.created',
+      tenant: 101,
+      record: 1,
+      url,
+      changed: at,
+      sent: at,
+      ended: at,
+      error: null,
     }
     const attempts = [503, 503, 204].map((status, i) => ({ ...line, attempt: i + 1, status }))
     expect(deliveries).toEqual(attempts)

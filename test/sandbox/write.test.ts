@@ -36,7 +36,10 @@ async function furnished(): Promise<{ sandbox: Sandbox; write: Write }> {
 
 const tag = { taggable_type: 'Customer', taggable_id: 1, name: 'a', value: 'b' }
 const pay = (details: object, more: object = {}): object => ({
-  ...{ amount_cents: 5, repair_order_id: 1, payment_type_details: details, ...more },
+  amount_cents: 5,
+  repair_order_id: 1,
+  payment_type_details: details,
+  ...more,
 })
 const card = (name: unknown): object => pay({ type: 'Credit Card', name })
 const visit = { title: 'x', shop_id: 1, start_at: time }

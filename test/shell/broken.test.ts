@@ -236,7 +236,8 @@ describe('a Node that can run no WebAssembly or compile no function', () => {
     const text = 'ulimit -v 8000000; NODE_OPTIONS=--disable-wasm-trap-handler exec "$0" "$@"'
     const env = { PATH, API_SECRET: here.sandbox.secret }
     const call = promisify(execFile)('bash', ['-c', text, process.execPath, program, ...words], {
-      ...{ cwd: here.folder, env },
+      cwd: here.folder,
+      env,
     })
     expect(JSON.parse((await call).stdout)).toMatchObject({ status: 'ok' })
   })

@@ -56,7 +56,11 @@ test('names stay short, and each tenant and resource is named with its own', () 
 test('incidents of the same kind and problem share a line, with the time of the oldest', () => {
   const since = (minute: number): string => `2026-01-01T00:0${minute}:00.000000Z`
   const failed = (tenant_id: number, minute: number) => ({
-    ...{ kind: 'failed' as const, tenant_id, resource: 'notes', since: since(minute), advice: '' },
+    kind: 'failed' as const,
+    tenant_id,
+    resource: 'notes',
+    since: since(minute),
+    advice: '',
     message: `tenant ${tenant_id}, notes: ${url(tenant_id, 'notes')} answered 403`,
   })
   const whole = { kind: 'failed' as const, tenant_id: null, resource: null, since: since(1), advice: '' }

@@ -18,7 +18,8 @@ afterAll(() => here.remove())
 
 const clear = '\r\u001B[2K'
 const options = (columns: number, env: Record<string, string> = {}) => ({
-  ...{ cwd: here.folder, columns },
+  cwd: here.folder,
+  columns,
   env: { API_SECRET: here.sandbox.secret, ...env },
 })
 const at = (columns: number, words: string, env?: Record<string, string>) =>

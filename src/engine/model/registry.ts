@@ -22,13 +22,7 @@ import { type HiddenColumn, HiddenPlaces, hiddenColumnsOf, hidePage } from './pr
 import type { LeftColumns, Model, ResourceModel } from './resourcemodel.js'
 import { stateTableList } from './state.js'
 import type { StateTables } from './statetable.js'
-import { derivedTable, placeOf, type Table, tablesOf } from './table.js'
-
-/** Every table that the resource's records are written to. */
-export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
-  ...tables,
-  ...derived.map(({ table }) => table),
-]
+import { derivedTable, placeOf, tablesOf } from './table.js'
 
 /** The configuration of each resource. */
 export type Settings = Readonly<

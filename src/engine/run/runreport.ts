@@ -137,7 +137,7 @@ export interface RunRequest extends CursorChoice {
   /** Reconcile: mark rows deleted, however many of them no longer have a record. */
   readonly acceptDeletes?: boolean
   /** Backfill: half-open ranges of `updated_at`. */
-  readonly ranges?: readonly TimeRange[]
+  readonly ranges?: readonly TimeRange[] | undefined
 }
 
 /** From an instant up to, but not including, another. Canonical timestamps. */

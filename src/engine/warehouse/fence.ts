@@ -79,9 +79,6 @@ export async function tokenNow(dialect: Pick<Dialect, 'db' | 'server'>): Promise
 export const isEarlier = (now: TokenAt, before: TokenAt): boolean =>
   now.server !== before.server || Number(now.token) < Number(before.token)
 
-export const hasWentBack = (error: unknown): boolean =>
-  error instanceof Stop && error.details.code === 'warehouse_went_back'
-
 /**
  * Stops if another run holds the lease, or if the database isn't the one that the lease was claimed in. Otherwise keeps
  * every claim out until the transaction ends.

@@ -129,7 +129,9 @@ const range =
       reached: async () => {},
     }
     const given = {
-      ...{ after, until, pageSizes: sizes },
+      after,
+      until,
+      pageSizes: sizes,
       newer: Math.max(0, newer + (next() < 0.2 ? pick(next, [-2, 3]) : 0)),
       ...(next() < 0.5 && { total: times.filter((time) => time > after).length }),
     }
@@ -147,7 +149,9 @@ const walked =
     const store = async (page: WalkPage<Live[]>) => world.store(page.payload)
     let ceiling: string | null = null
     const reading = walk(listed(world, next, epoch, motion), store, {
-      ...{ floor: epoch, nextFloor: world.nextFloor, pageSizes: sizes },
+      floor: epoch,
+      nextFloor: world.nextFloor,
+      pageSizes: sizes,
       ...(isKnown && { known: mayKnow(next), looksAgain: next() < 0.5 }),
     })
     const verdict = await verdictOf(

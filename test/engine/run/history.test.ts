@@ -31,7 +31,12 @@ describe.each(bothWarehouses())('$name', (kind) => {
       const at = ago(days, hour)
       const ran = { run_id: `past-${at}`, status, started_at: at, finished_at: at, rows_upserted: rows }
       const ends = Array.from({ length: cursors }, (_, i) => ({
-        ...{ ...ran, tenant_id: 1, resource: `r${i}`, step: 1, requests: 1, rows_deleted: 0 },
+        ...ran,
+        tenant_id: 1,
+        resource: `r${i}`,
+        step: 1,
+        requests: 1,
+        rows_deleted: 0,
       }))
       await warehouse.write([
         db

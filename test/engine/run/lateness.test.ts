@@ -233,7 +233,12 @@ it('of a thousand records, status shows how late 999 were at most, and how late 
 })
 
 const of = (records: number, seconds: number, way: 'walk' | 'reconcile' = 'walk') => ({
-  ...{ resource: 'notes', day: '', upToMs: 1, way, records, largestMicros: seconds * 1e6 },
+  resource: 'notes',
+  day: '',
+  upToMs: 1,
+  way,
+  records,
+  largestMicros: seconds * 1e6,
 })
 it.each([
   ['is five minutes while nothing is known', [], 300],

@@ -86,7 +86,8 @@ const isWhole = ({ updatedAfter }: { readonly updatedAfter: string }): boolean =
   updatedAfter.startsWith('0001')
 /** Interrupts the reading of the whole list of orders; new records are requested with a later floor, and still come. */
 const cutWhole = (page: number): RunOptions => ({
-  ...{ pageSizes: [20], readAhead: 0 },
+  pageSizes: [20],
+  readAhead: 0,
   around: (source) =>
     new Between(source, async (request, ask) => {
       const isOrders = request.path === 'repair_orders' && request.tenantId === 2

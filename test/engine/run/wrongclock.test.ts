@@ -86,8 +86,14 @@ describe.each(warehouses())('$name', (kind) => {
       /complete at 20.*ahead of this machine's clock: how long ago is unknown/,
     )
     const gauges = await readGauges({
-      ...{ warehouse, resources: ['notes'], tenants: null, exceptTenants: [], maxTenants: 9 },
-      ...{ staleAfterMs: 86_400_000, deletesUncheckedAfterMs: 3 * 86_400_000, nowMicros: now() },
+      warehouse,
+      resources: ['notes'],
+      tenants: null,
+      exceptTenants: [],
+      maxTenants: 9,
+      staleAfterMs: 86_400_000,
+      deletesUncheckedAfterMs: 3 * 86_400_000,
+      nowMicros: now(),
     })
     expect([gauges.deletesUnchecked, gauges.states.get('stale'), gauges.states.get('ok')]).toEqual([1, 1, 0])
     // The next run ends all of this.

@@ -37,11 +37,16 @@ const secondOf = (stamp: unknown): string => String(stamp).slice(18, 19)
 
 /** A record in that version. */
 const box = (id: number | bigint, version: number, more: object = {}) => ({
-  ...{ id, created_at: at(0), updated_at: at(version), name: `box ${id}` },
+  id,
+  created_at: at(0),
+  updated_at: at(version),
+  name: `box ${id}`,
   ...more,
 })
 const tray = (id: number, sizes: readonly number[], tags: readonly string[]) => ({
-  ...{ id, tags, marks: tags },
+  id,
+  tags,
+  marks: tags,
   slots: sizes.map((size) => ({ size })),
 })
 
@@ -279,7 +284,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   const { embedded } = usual
   const resource = embedded!.name
   const tag = (id: number, year: number, ...others: object[]) => ({
-    ...{ id, updated_at: `${year}-01-01T00:00:00Z` },
+    id,
+    updated_at: `${year}-01-01T00:00:00Z`,
     ...(others.length > 0 && { [embedded!.resource.embeddedAs!]: others }),
   })
 

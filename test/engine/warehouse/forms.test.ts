@@ -178,13 +178,11 @@ describe.each(warehouses())('$name', (kind) => {
       { words: 'sync', code: 2, says: /hides customers\.first_name, and this.*migrate --loosen-privacy/s },
       { words: 'sync', privacy: { customers: hashed }, code: 2, says: /privacy\.key: missing/ },
       ...['sync', 'migrate', 'reconcile', 'snapshot', 'quarantine replay'].map((words) => ({
-        ...{
-          words,
-          privacy: wrong,
-          code: 2,
-          says: /another key of version 1.*keyVersion to 2/s,
-          requests: 0,
-        },
+        words,
+        privacy: wrong,
+        code: 2,
+        says: /another key of version 1.*keyVersion to 2/s,
+        requests: 0,
       })),
       ...['status', 'plan', 'runs', 'why customers 1'].map((words) => ({ words, privacy: wrong })),
       // What no list shows any more loses its pseudonym when the list is through; ended versions keep that of their time.
@@ -222,12 +220,17 @@ describe.each(warehouses())('$name', (kind) => {
     await play(kind, 'vehicles', 'make', [
       { words: 'sync', columns, privacy: before, rows: 'h1 h1 h1 h1' },
       {
-        ...{ words: 'sync', columns, privacy: { ...pseudonymous, vehicles: { make: 'keep' } } },
-        ...{ code: 2, says: /hides vehicles\.make, and this configuration does not/ },
+        words: 'sync',
+        columns,
+        privacy: { ...pseudonymous, vehicles: { make: 'keep' } },
+        code: 2,
+        says: /hides vehicles\.make, and this configuration does not/,
       },
       ...kept.map((words) => ({ words, columns, privacy: pseudonymous, rows: 'h1 h1 h1 h1' })),
       {
-        ...{ words: 'check', columns, privacy: pseudonymous },
+        words: 'check',
+        columns,
+        privacy: pseudonymous,
         says: /vehicles\.make stay hidden as before, although the preset no longer hides/,
       },
       {
@@ -235,19 +238,25 @@ describe.each(warehouses())('$name', (kind) => {
           stale = await openWarehouse({ ...address, model: known, rowSettings: new RowSettings('{}') })
           await migrate(stale)
         },
-        ...{ words: 'migrate --loosen-privacy', columns, privacy: pseudonymous },
+        words: 'migrate --loosen-privacy',
+        columns,
+        privacy: pseudonymous,
       },
       { words: 'sync', columns, privacy: pseudonymous, rows: 'column column column column' },
       // A program that opened the warehouse before doesn't hide it again.
       {
         first: async () => {
           await expect(openLease({ warehouse: stale!, clock: systemClock }, 'listen')).rejects.toMatchObject({
-            ...{ name: 'Stop', names: [] },
+            name: 'Stop',
+            names: [],
             message: expect.stringContaining('was told to hide less since this program opened it'),
           })
           await stale?.close()
         },
-        ...{ words: 'migrate', columns, privacy: before, rows: 'h1 h1 h1 h1' },
+        words: 'migrate',
+        columns,
+        privacy: before,
+        rows: 'h1 h1 h1 h1',
       },
     ])
   })

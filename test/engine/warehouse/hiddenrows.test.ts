@@ -83,7 +83,10 @@ async function load(address: Address): Promise<void> {
         const records = [1, 2, 3].map((id) => record(id, version))
         const page = plain.byName.get(resource)!.flatten(tenantId, records, true)
         await warehouse.apply({
-          ...{ tenantId, resource, page: warehouse.encode(page, { tenantId, resource }), statements: [] },
+          tenantId,
+          resource,
+          page: warehouse.encode(page, { tenantId, resource }),
+          statements: [],
           syncedAt: `2026-02-0${version}T00:00:00.000000Z`,
         })
       }

@@ -179,7 +179,9 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
       expect(await claim(older)).toBe(utc)
       expect(await claim(newer)).toBe(berlin)
       await expect(claim(older)).rejects.toMatchObject({
-        ...{ name: 'Stop', exitCode: 2, names: ['report.timeZone'] },
+        name: 'Stop',
+        exitCode: 2,
+        names: ['report.timeZone'],
         message: expect.stringMatching(/written with other values of report\.timeZone since/),
       })
       // It makes no tables, either, and leaves the lease to others.
@@ -228,7 +230,8 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
       const newer = await start('{}', model(resources, {}, policy))
       await claim(newer)
       await expect(claim(older)).rejects.toMatchObject({
-        ...{ name: 'Stop', exitCode: 2 },
+        name: 'Stop',
+        exitCode: 2,
         message: expect.stringContaining('and this configuration does not, or less'),
       })
       await claim(newer)

@@ -27,19 +27,17 @@ function claimTo(
   const resetsAt = isSaid ? start + minute * 60 + jitter : unsaidName(minute)
   const [from, to] = isSaid ? [resetsAt - 1, resetsAt + 1] : [resetsAt, resetsAt]
   return {
-    ...{
-      rule: 'p',
-      limit,
-      count: 4,
-      most: limit,
-      resetsAt,
-      isSaid,
-      from,
-      to,
-      was: resetsAt,
-      used: 0,
-      owed: 0,
-    },
+    rule: 'p',
+    limit,
+    count: 4,
+    most: limit,
+    resetsAt,
+    isSaid,
+    from,
+    to,
+    was: resetsAt,
+    used: 0,
+    owed: 0,
     ...given,
   }
 }

@@ -50,7 +50,7 @@ const told = (): string[] => hook.take().map(lineOf)
 
 async function run(words: string, { env, during }: CallOptions = {}) {
   const all = { API_SECRET: here.sandbox.secret, ...env }
-  const ended = await shopsync(words.split(' '), { cwd: here.folder, env: all, ...(during && { during }) })
+  const ended = await shopsync(words.split(' '), { cwd: here.folder, env: all, during })
   said.push(ended.stdout, ended.stderr)
   return ended.code
 }

@@ -29,7 +29,10 @@ describe.each(warehouses())('on $name', (kind) => {
       fromMicros(world.clock.nowMicros() - BigInt(seconds) * 1_000_000n)
     const told = (): string[] => world.hook.take().map(lineOf)
     return {
-      ...{ world, warehouse, inbox, ago },
+      world,
+      warehouse,
+      inbox,
+      ago,
       /** What the listener's check reports. */
       look: () => world.look().then(told),
       /** What a run reports. */
@@ -55,7 +58,9 @@ describe.each(warehouses())('on $name', (kind) => {
     expect([await look(), await look()]).toEqual([['opened: events run'], []])
     expect(await incidents()).toMatchObject([
       {
-        ...{ kind: 'events', since: well.seen_at, advice: expect.stringContaining('256 MB') },
+        kind: 'events',
+        since: well.seen_at,
+        advice: expect.stringContaining('256 MB'),
         message: expect.stringContaining('accepts no events: the disk is nearly full'),
       },
     ])
@@ -94,11 +99,21 @@ describe.each(warehouses())('on $name', (kind) => {
 
     // A run is working on the list.
     const lease = {
-      ...{ owner: 'run-1', command: 'sync', host: 'elsewhere', pid: 1, token: 99 },
-      ...{ claimed_at: ago(3000), expires_at: ago(-30) },
+      owner: 'run-1',
+      command: 'sync',
+      host: 'elsewhere',
+      pid: 1,
+      token: 99,
+      claimed_at: ago(3000),
+      expires_at: ago(-30),
     }
     const request = {
-      ...{ tenant_id: 101, resource: 'notes', run_id: 'run-1', way: 'walk', page: 1, rows_written: 1 },
+      tenant_id: 101,
+      resource: 'notes',
+      run_id: 'run-1',
+      way: 'walk',
+      page: 1,
+      rows_written: 1,
       synced_at: ago(30),
     }
     const { db } = warehouse

@@ -52,13 +52,18 @@ describe.each(warehouses())('$name', (kind) => {
       ),
       incidents: [
         {
-          ...{ kind: 'failed', tenant_id: 101, resource: 'notes', since: expect.stringMatching(/^20.*Z$/) },
+          kind: 'failed',
+          tenant_id: 101,
+          resource: 'notes',
+          since: expect.stringMatching(/^20.*Z$/),
           message: expect.stringMatching(/^tenant 101, notes: .*GET \/api\//),
           advice: expect.stringContaining('shopsync check'),
         },
       ],
-      ...{ run_id: expect.stringMatching(/^\d{8}T\d{6}-/), job: null },
-      ...{ warehouse: 'sqlite:./warehouse.db', name: 'Berlin <main>' },
+      run_id: expect.stringMatching(/^\d{8}T\d{6}-/),
+      job: null,
+      warehouse: 'sqlite:./warehouse.db',
+      name: 'Berlin <main>',
     })
     expect(news).toMatchObject({ type: 'opened', incidents: [{ kind: 'drift' }] })
     expect(news?.text).toContain('&lt;!channel&gt; &lt;')
@@ -75,7 +80,9 @@ describe.each(warehouses())('$name', (kind) => {
     await world.run()
     const _synced_at = fromMicros(world.clock.nowMicros())
     const failing = Array.from({ length: 60 }, (_, i) => ({
-      ...{ tenant_id: 1000 + i, resource: 'notes', status: 'failed' },
+      tenant_id: 1000 + i,
+      resource: 'notes',
+      status: 'failed',
       last_error: 'long '.repeat(5000),
     }))
     const tenants = failing.map(({ tenant_id }) => ({ tenant_id, _synced_at }))

@@ -142,8 +142,11 @@ const today: Readonly<Record<string, ((rows: Rows) => Row[]) | null>> = {
   'How did receivables and work in progress stand at the end of each month?': null,
   'How many customers stay away?': (rows) =>
     groups(rows('customer_value'), (row) => [row.tenant_id, row.standing]).map(([first, all]) => ({
-      ...{ tenant_id: first.tenant_id, tenant_name: first.tenant_name, standing: first.standing },
-      ...{ customers: all.length, sales_cents: sum(all, 'sales_cents') },
+      tenant_id: first.tenant_id,
+      tenant_name: first.tenant_name,
+      standing: first.standing,
+      customers: all.length,
+      sales_cents: sum(all, 'sales_cents'),
     })),
   'Which customers who stay away may we write to?': (rows) => {
     const people = new Map(rows('dim_customers').map((one) => [one.customer_key, one]))
@@ -161,11 +164,18 @@ const today: Readonly<Record<string, ((rows: Rows) => Row[]) | null>> = {
     rows('work_in_progress')
       .filter(({ is_estimate, is_late }) => is_estimate === false && is_late === true)
       .map(({ shop_key, shop_name, number, customer_name, technician_name, sales_cents }) => ({
-        ...{ shop_key, shop_name, number, customer_name, technician_name, sales_cents },
+        shop_key,
+        shop_name,
+        number,
+        customer_name,
+        technician_name,
+        sales_cents,
       })),
   'How much is owed, and for how long?': (rows) =>
     groups(rows('receivables').filter(isOwed), ({ bucket }) => [bucket]).map(([{ bucket }, all]) => ({
-      ...{ bucket, invoices: all.length, owed_cents: sum(all, 'balance_cents') },
+      bucket,
+      invoices: all.length,
+      owed_cents: sum(all, 'balance_cents'),
     })),
   'What is our stock worth, and how often does it turn?': (rows) =>
     groups(
@@ -187,7 +197,9 @@ async function business(): Promise<Sandbox> {
       { id: 101, shops: 3 },
       { id: 102, shops: 2 },
     ],
-    ...{ repairOrders: 140, seed: 31, until: '2026-11-20T12:00:00Z' },
+    repairOrders: 140,
+    seed: 31,
+    until: '2026-11-20T12:00:00Z',
   })
   spread(sandbox)
   spoil(sandbox, { every: 6, tenants: [102] })

@@ -51,10 +51,15 @@ const many = Array.from({ length: 1001 }, (_, i) => ({
 const hours = (lines: number): object[] =>
   Array.from({ length: lines }, (_, i) => ({ id: i + 1, hours: 99_999.5 }))
 const crowded = (lines: number, shop: number | null): object => ({
-  ...{ state: 'invoice', closed_at: yesterday, shop_id: shop },
+  state: 'invoice',
+  closed_at: yesterday,
+  shop_id: shop,
   services: [
     {
-      ...{ id: 1, labor_rate_cents: 1, parts: shop === null ? many : [], canned_job_id: 9_000_001 },
+      id: 1,
+      labor_rate_cents: 1,
+      parts: shop === null ? many : [],
+      canned_job_id: 9_000_001,
       labors: hours(lines),
     },
   ],

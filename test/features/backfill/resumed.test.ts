@@ -90,7 +90,10 @@ describe.each(warehouses())('$name', (kind) => {
     expect(rest.report.status).toBe('ok')
     for (const { tenant_id, completeness } of done)
       expect(rest.report.cursors.find((cursor) => cursor.tenant_id === tenant_id)).toMatchObject({
-        ...{ status: 'ok', completeness, requests: 0, records: 0 },
+        status: 'ok',
+        completeness,
+        requests: 0,
+        records: 0,
       })
     expect(await rowsOf(warehouse, 'sync_backfills')).toEqual([])
     expect((await backfill(warehouse)).lists).toHaveLength(whole)

@@ -130,12 +130,10 @@ test('every number in the data has a unit, except those that count nothing', () 
   )
   expect(numbers.filter(([, unit]) => !unit).map(([name]) => name)).toEqual(['frequency'])
   expect(Object.fromEntries(numbers)).toMatchObject({
-    ...{
-      hours: 'hours',
-      labor_tax_rate: 'percent',
-      part_discount_percentage: 'percent',
-      quantity_on_hand: 'units',
-    },
+    hours: 'hours',
+    labor_tax_rate: 'percent',
+    part_discount_percentage: 'percent',
+    quantity_on_hand: 'units',
   })
 })
 

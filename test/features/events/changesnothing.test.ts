@@ -76,7 +76,7 @@ class World {
   }
 
   run(options: RunOptions, beside = this.events?.settling) {
-    const own = { clock: this.clock.still, resources, random: () => 0.5, ...(beside && { beside }) }
+    const own = { clock: this.clock.still, resources, random: () => 0.5, beside }
     return syncInOrder(this.sandbox, this.warehouse, { ...own, ...options })
   }
 

@@ -22,42 +22,71 @@ interface Row {
 }
 
 const both: readonly Row[] = [ann, bob].map((id) => ({
-  ...{ resource: 'customers', id, last_name: id === ann ? mark : other, phones: [] },
+  resource: 'customers',
+  id,
+  last_name: id === ann ? mark : other,
+  phones: [],
 }))
 const order = (id: number, customer: number | null, more: object = {}): Row => ({
-  ...{ resource: 'repair_orders', id, customer_id: customer, vehicle_id: null, payments: [], services: [] },
-  ...{ detail: customer === bob ? other : mark, label: null, integrator_tags: [] },
+  resource: 'repair_orders',
+  id,
+  customer_id: customer,
+  vehicle_id: null,
+  payments: [],
+  services: [],
+  detail: customer === bob ? other : mark,
+  label: null,
+  integrator_tags: [],
   ...more,
 })
 const payment = (id: number, more: object = {}): Row => ({
-  ...{ resource: 'payments', id, repair_order_id: null, notes: mark, amount_cents: 100 },
+  resource: 'payments',
+  id,
+  repair_order_id: null,
+  notes: mark,
+  amount_cents: 100,
   ...more,
 })
 const attempt = (id: number, more: object = {}): Row => ({
-  ...{ resource: 'payment_transactions', id, payment_id: null, repair_order_id: null },
-  ...{ name: `${mark} HOLDER`, authorization_code: `${mark}1`, account: `${mark}2`, reference_number: mark },
+  resource: 'payment_transactions',
+  id,
+  payment_id: null,
+  repair_order_id: null,
+  name: `${mark} HOLDER`,
+  authorization_code: `${mark}1`,
+  account: `${mark}2`,
+  reference_number: mark,
   ...more,
 })
 const note = (id: number, of: number | null, description = mark): Row => ({
-  ...{ resource: 'notes', id, repair_order_id: of, description },
+  resource: 'notes',
+  id,
+  repair_order_id: of,
+  description,
 })
 const vehicle = (id: number, text = mark): Row => ({ resource: 'vehicles', id, license_plate: text })
 const recommendation = (id: number, of: number | null, text = mark): Row => ({
-  ...{ resource: 'recommendations', id, repair_order_id: of, service: {}, hint: text },
+  resource: 'recommendations',
+  id,
+  repair_order_id: of,
+  service: {},
+  hint: text,
 })
 const past = (id: number, more: object): Row => ({
-  ...{ resource: 'past_recommendations', id, vehicle_id: null, recommendation_id: null, hint: mark },
+  resource: 'past_recommendations',
+  id,
+  vehicle_id: null,
+  recommendation_id: null,
+  hint: mark,
   ...more,
 })
 const tag = (id: number, entity: string, of: number): Row => ({
-  ...{
-    resource: 'integrator_tags',
-    id,
-    taggable_type: entity,
-    taggable_id: of,
-    name: 'external',
-    value: mark,
-  },
+  resource: 'integrator_tags',
+  id,
+  taggable_type: entity,
+  taggable_id: of,
+  name: 'external',
+  value: mark,
 })
 
 /** What the source has, by what leads from it to Ann. Each says something about her. */

@@ -73,7 +73,10 @@ async function inShop(kind: Kind, work: (shop: Shop) => Promise<void>): Promise<
     })
   try {
     await work({
-      ...{ sandbox, person, address, process },
+      sandbox,
+      person,
+      address,
+      process,
       sync: (only, full) =>
         process(async (warehouse, known) => {
           const report = await syncInOrder(sandbox, warehouse, {

@@ -31,17 +31,31 @@ const ago = (hours: number): string =>
   fromMicros((BigInt(Date.now()) - BigInt(Math.round(hours * 3_600_000)) - 30_000n) * 1000n)
 
 const well = () => ({
-  ...{ status: 'ok', completeness: 'proven', reason: null, last_error: null, refill: null, remembered: null },
-  ...{ stamps_ahead: null, stamps_ahead_until: null, complete_through_before: null },
-  ...{ watermark: ago(3), last_success_at: ago(2), complete_through: ago(2), deletes_checked_at: ago(2) },
+  status: 'ok',
+  completeness: 'proven',
+  reason: null,
+  last_error: null,
+  refill: null,
+  remembered: null,
+  stamps_ahead: null,
+  stamps_ahead_until: null,
+  complete_through_before: null,
+  watermark: ago(3),
+  last_success_at: ago(2),
+  complete_through: ago(2),
+  deletes_checked_at: ago(2),
 })
 type Cursor = Partial<Record<keyof ReturnType<typeof well>, string | number | null>>
 
 /** Read to its end so many hours ago. */
 const read = (hours: number): Cursor => ({ last_success_at: ago(hours), complete_through: ago(hours) })
 const unread: Cursor = {
-  ...{ status: null, completeness: null, watermark: null },
-  ...{ last_success_at: null, complete_through: null, deletes_checked_at: null },
+  status: null,
+  completeness: null,
+  watermark: null,
+  last_success_at: null,
+  complete_through: null,
+  deletes_checked_at: null,
 }
 const gone = 'GET payments answered 500'
 const down: Cursor = { status: 'failed', reason: 'unreachable', last_error: gone }
@@ -84,13 +98,17 @@ const oldLists = (age: string): string => `some of the data is ${age} old`
 
 /** It needs nobody. */
 const fine = (state: string, ...doubts: string[]): Seen => ({
-  ...{ codes: [0, 0], state, trust: doubts.length === 0 ? yes() : notEntirely(...doubts) },
+  codes: [0, 0],
+  state,
+  trust: doubts.length === 0 ? yes() : notEntirely(...doubts),
 })
 const openly = (kinds: readonly string[]): string =>
   `${kinds.length === 1 ? '1 incident is' : `${kinds.length} incidents are`} open (${kinds.map((kind) => `${kind.replaceAll('_', ' ')}: payments`).join('; ')})`
 /** It needs somebody. `says`: of the list; `kinds`: the incidents that open. */
 const ill = (state: string, says: string, kinds: readonly string[], ...doubts: string[]): Seen => ({
-  ...{ codes: [1, 1], state, says: [`tenant 101, payments: ${says}`] },
+  codes: [1, 1],
+  state,
+  says: [`tenant 101, payments: ${says}`],
   ...(kinds.length > 0 && {
     opened: `opened: ${kinds
       .toSorted()
@@ -132,8 +150,14 @@ const forget: Change = async (db) => {
 }
 const setAside: Change = (db) => {
   const value = {
-    ...{ tenant_id: 101, resource: 'payments', record_id: '1', path: 'amount_cents', value: '12.5' },
-    ...{ reason: 'fraction', first_seen_at: ago(0), last_seen_at: ago(0) },
+    tenant_id: 101,
+    resource: 'payments',
+    record_id: '1',
+    path: 'amount_cents',
+    value: '12.5',
+    reason: 'fraction',
+    first_seen_at: ago(0),
+    last_seen_at: ago(0),
   }
   return db.insertInto('sync_quarantine').values(value).execute()
 }
@@ -290,7 +314,9 @@ const cases: Readonly<Record<string, Case>> = {
   'a value in quarantine': {
     also: setAside,
     seen: {
-      ...{ codes: [0, 1], state: 'ok', opened: 'opened: quarantine 101/payments' },
+      codes: [0, 1],
+      state: 'ok',
+      opened: 'opened: quarantine 101/payments',
       says: ['open: quarantine since MOMENT: tenant 101, payments: a value or record could not be stored'],
       trust: notEntirely('1 incident is open (values set aside: payments)'),
     },
@@ -383,8 +409,10 @@ describe.each(warehouses())('$name: the cursor of one list', (kind) => {
 
   /** The options that metrics and alerts share with the usual configuration. */
   const options = (except: readonly number[]) => ({
-    ...{ resources, exceptTenants: except },
-    ...{ staleAfterMs: 26 * 3_600_000, deletesUncheckedAfterMs: 72 * 3_600_000 },
+    resources,
+    exceptTenants: except,
+    staleAfterMs: 26 * 3_600_000,
+    deletesUncheckedAfterMs: 72 * 3_600_000,
     nowMicros: BigInt(Date.now()) * 1000n,
   })
 

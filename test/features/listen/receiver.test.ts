@@ -74,9 +74,17 @@ describe.each(warehouses())('on $name', (kind) => {
       expect([status, text]).toEqual([200, '{"stored":true}'])
       const [own, also] = (await receiver.rows()).toSorted((a, b) => (a.resource < b.resource ? 1 : -1))
       expect(own).toMatchObject({
-        ...{ tenant_id: 101, event_id: 'e1', resource: 'repair_orders', type: 'RepairOrder' },
-        ...{ action: 'updated', record_id: 1, version: '2026-01-31T09:59:59.500000Z', state: 'waiting' },
-        ...{ triggered_at: '2026-01-31T10:00:00.000000Z', deliveries: 1, tries: null },
+        tenant_id: 101,
+        event_id: 'e1',
+        resource: 'repair_orders',
+        type: 'RepairOrder',
+        action: 'updated',
+        record_id: 1,
+        version: '2026-01-31T09:59:59.500000Z',
+        state: 'waiting',
+        triggered_at: '2026-01-31T10:00:00.000000Z',
+        deliveries: 1,
+        tries: null,
       })
       expect(also).toMatchObject({ resource: 'payments', state: 'waiting' })
       expect(JSON.stringify(await receiver.rows())).not.toContain('"data"')

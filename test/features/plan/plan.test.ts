@@ -181,7 +181,10 @@ it('of more lists than the limit lets through in a minute: some are asked, at le
 describe('minutes', () => {
   const resetsAt = 1_800_000_000_000
   const stats = (remaining: number, window: object = {}) => ({
-    ...{ requests: 1, retries: 0, rateLimited: 0, bytes: 0 },
+    requests: 1,
+    retries: 0,
+    rateLimited: 0,
+    bytes: 0,
     window: { limit: 300, remaining, resetsAt, ...window },
   })
   const now = resetsAt - 25_000
@@ -195,7 +198,8 @@ describe('minutes', () => {
     expect([0, 0.5].map((share) => minutesFor(3000, rateOf(stats(0), share, now), 0))).toEqual([10, 20])
     // Two resets have shown the length of a window.
     expect(rateOf(stats(0, { length: 20_000 }), 0, now)).toMatchObject({
-      ...{ window_seconds: 20, window_known: true },
+      window_seconds: 20,
+      window_known: true,
     })
   })
 

@@ -102,7 +102,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
     for (const id of [200, 300]) put(id, 30, { updated_at: 'yesterday' })
     const cursor = async () => (await run(warehouse, 'notes')).cursors[0]
     expect(await cursor()).toMatchObject({
-      ...{ status: 'failed', completeness: 'unproven', reason: 'record_unstorable' },
+      status: 'failed',
+      completeness: 'unproven',
+      reason: 'record_unstorable',
       watermark: '2026-11-01T00:50:00.000000Z',
     })
     expect(await cursor()).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })

@@ -39,7 +39,9 @@ const hour = 3600
 const clock = new HandClock('2026-06-01T12:00:00Z', 10n)
 
 const service = (id: number): ServiceOfOrder => ({
-  ...{ id, labors: [labor(1)], parts: [part(2, 100 + (id % 50))] },
+  id,
+  labors: [labor(1)],
+  parts: [part(2, 100 + (id % 50))],
 })
 
 /** Stores an order with services of these ids, changed in that hour. */
@@ -86,15 +88,18 @@ describe.each(bothWarehouses())('$name', (kind) => {
   }
   /** A run, the orders that it requests by id, and how many services are shared by then. */
   async function runAsking(
-    asked: readonly string[],
+    /** Which orders; or how many, where Postgres may choose others first. */
+    asked: readonly string[] | number,
     shared: number,
     options: RunOptions = {},
   ): Promise<CursorReport> {
     const { cursors } = await run(options)
     const ids = sandbox.requests.filter(({ resource, id }) => resource === orders && id !== null)
-    expect(ids.map(({ tenant, id }) => `${tenant}/${id}`).sort()).toEqual(asked)
+    const names = ids.map(({ tenant, id }) => `${tenant}/${id}`)
+    expect(typeof asked === 'number' ? names.length : names.sort()).toEqual(asked)
     const { tenants } = await statusOf(sandbox, warehouse, {
-      ...{ nowMicros: clock.nowMicros(), resources: [orders] },
+      nowMicros: clock.nowMicros(),
+      resources: [orders],
     })
     const counts = tenants.map(({ tenant_id, shared_services }) => [tenant_id, shared_services])
     expect(Object.fromEntries(counts)).toEqual({ 7: shared, 8: 0 })
@@ -177,8 +182,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   test('the query for written rows uses the index', async () => {
     const rows = Array.from({ length: 20_000 }, (_, i) => ({
-      ...{ tenant_id: 7, repair_order_id: 1 + Math.floor(i / 2), id: 100 + i },
-      ...{ position: i % 2, _synced_at: stamp(0) },
+      tenant_id: 7,
+      repair_order_id: 1 + Math.floor(i / 2),
+      id: 100 + i,
+      position: i % 2,
+      _synced_at: stamp(0),
     }))
     const insert = warehouse.db.insertInto('repair_order_services')
     for (let i = 0; i < rows.length; i += 1000)
@@ -279,10 +287,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
     for (const id of all) put(id, [1000 + id], 0)
     await run()
     for (const id of all) move(id, 2, 10)
-    const names = (ids: readonly number[]): string[] => ids.map((id) => `7/${id}`).sort()
-    const { rows_deleted } = await runAsking(names(all.slice(0, 100)), 30)
+    const { rows_deleted } = await runAsking(100, 30)
     expect(rows_deleted).toBe(300)
-    await runAsking(names(all.slice(100)), 0)
+    await runAsking(30, 0)
     await expectEqual()
   })
 

@@ -34,16 +34,16 @@ for (const [i, [shops]] of businesses.entries())
     const stamps = { id, created_at: at, updated_at: at }
     sandbox.store.put(idOf(i), 'shops', { ...stamps, ...(name !== '' && { name }), time_zone: 'UTC' })
     sandbox.store.put(idOf(i), 'repair_orders', {
-      ...{
-        ...stamps,
-        number: id,
-        started_at: at,
-        closed_at: at,
-        picked_up_at: at,
-        state: 'invoice',
-        shop_id: id,
-      },
-      ...{ taxable: false, supply_fee_cents: 0, payments: [] },
+      ...stamps,
+      number: id,
+      started_at: at,
+      closed_at: at,
+      picked_up_at: at,
+      state: 'invoice',
+      shop_id: id,
+      taxable: false,
+      supply_fee_cents: 0,
+      payments: [],
       services: [
         { id, title: 'Brakes', labor_rate_cents: 10_000, labors: [{ id, hours: i + 1, taxable: true }] },
       ],

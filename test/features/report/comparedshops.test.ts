@@ -63,9 +63,21 @@ function recordOf({ shop, day, car, lost = 0 }: Visit, id: number): Record<strin
   const parts =
     lost === 0 ? [] : [{ id, quantity: 1, quoted_price_cents: 0, cost_cents: lost, taxable: true }]
   return {
-    ...{ id, updated_at: instant, created_at: instant, started_at: instant, closed_at: instant, number: id },
-    ...{ state: 'invoice', shop_id: shop, vehicle_id: car, customer_id: car, taxable: false },
-    ...{ supply_fee_cents: 0, payments: [], picked_up_at: null, due_out_at: null },
+    id,
+    updated_at: instant,
+    created_at: instant,
+    started_at: instant,
+    closed_at: instant,
+    number: id,
+    state: 'invoice',
+    shop_id: shop,
+    vehicle_id: car,
+    customer_id: car,
+    taxable: false,
+    supply_fee_cents: 0,
+    payments: [],
+    picked_up_at: null,
+    due_out_at: null,
     services: [{ id, title: 'Service', completed: true, labor_rate_cents: 10_000, labors: [labor], parts }],
   }
 }

@@ -210,17 +210,17 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const shown = {
       appointments: fact('Appointments', 0),
       promised: fact('Promised pick-ups', 0),
-      ...{ late: fact('Late', 0), parts: fact('Waiting for parts', 0) },
-      ...{
-        unpaid: fact('Picked up and unpaid', 1),
-        overdue: fact('Overdue', 1),
-        toSell: fact('Still to sell', 0),
-      },
+      late: fact('Late', 0),
+      parts: fact('Waiting for parts', 0),
+      unpaid: fact('Picked up and unpaid', 1),
+      overdue: fact('Overdue', 1),
+      toSell: fact('Still to sell', 0),
     }
     expect(shown).toEqual({
       appointments: await count(`appointment_load where ${today('day')}`),
       promised: await count(`orders where state <> 'estimate' and (${today('due_out_on')})`),
-      ...{ late, parts: await count("work_in_progress where status_name = 'Waiting for parts'") },
+      late,
+      parts: await count("work_in_progress where status_name = 'Waiting for parts'"),
       unpaid: await count(unpaid),
       overdue: await count('receivables where days > 30 and balance_cents > 0'),
       toSell: await count(`recommendation_conversion where is_to_sell and ${recent}`),

@@ -41,8 +41,17 @@ async function begin(today: string): Promise<void> {
       ) {
         const at = `${day}T12:00:00Z`
         sandbox.store.put(Number(tenant), 'repair_orders', {
-          ...{ id: i + 1, number: i + 1, created_at: at, updated_at: at, started_at: at, closed_at: at },
-          ...{ state: 'invoice', shop_id: 1, taxable: false, supply_fee_cents: 0, payments: [] },
+          id: i + 1,
+          number: i + 1,
+          created_at: at,
+          updated_at: at,
+          started_at: at,
+          closed_at: at,
+          state: 'invoice',
+          shop_id: 1,
+          taxable: false,
+          supply_fee_cents: 0,
+          payments: [],
           services: [
             {
               id: i + 1,

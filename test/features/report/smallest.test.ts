@@ -23,26 +23,52 @@ const timeZone = hour >= 3 && hour < 21 ? 'UTC' : 'Asia/Tokyo'
 
 /** An order of so many hours at 100 dollars, without fee and taxes. */
 const order = (id: number, state: string, closed: string | null, more: Fields = {}, hours = 1): Fields => ({
-  ...{ id, created_at: daysAgo(70), updated_at: daysAgo(1), number: id, state, shop_id: 1, customer_id: 1 },
-  ...{ started_at: closed && daysAgo(65), closed_at: closed, picked_up_at: closed, due_out_at: null },
-  ...{ taxable: false, supply_fee_cents: 0, payments: [], vehicle_id: id, technician_id: 1, advisor_id: 1 },
+  id,
+  created_at: daysAgo(70),
+  updated_at: daysAgo(1),
+  number: id,
+  state,
+  shop_id: 1,
+  customer_id: 1,
+  started_at: closed && daysAgo(65),
+  closed_at: closed,
+  picked_up_at: closed,
+  due_out_at: null,
+  taxable: false,
+  supply_fee_cents: 0,
+  payments: [],
+  vehicle_id: id,
+  technician_id: 1,
+  advisor_id: 1,
   services: [
     {
-      ...{ id, title: 'Brakes', completed: true, labor_rate_cents: 10_000 },
+      id,
+      title: 'Brakes',
+      completed: true,
+      labor_rate_cents: 10_000,
       labors: [{ id, name: 'Labor', technician_id: 1, hours, taxable: true }],
     },
   ],
   ...more,
 })
 const withPart = (id: number, cost_cents: number | null): Fields => ({
-  ...{ id: 10 * id, title: 'A part', completed: true, labor_rate_cents: null },
+  id: 10 * id,
+  title: 'A part',
+  completed: true,
+  labor_rate_cents: null,
   parts: [{ id, name: 'Pads', quantity: 1, quoted_price_cents: 5000, cost_cents, taxable: true }],
   labors: [{ id: 10 * id, name: 'Free', technician_id: 1, hours: 0.5, taxable: true }],
 })
 
 const payment = (id: number, repair_order_id: number, shop_id: number): Fields => ({
-  ...{ id, created_at: daysAgo(20), updated_at: daysAgo(20), repair_order_id, shop_id, amount_cents: 700 },
-  ...{ payment_type: 'Cash', payment_type_details: { type: 'Cash', name: null } },
+  id,
+  created_at: daysAgo(20),
+  updated_at: daysAgo(20),
+  repair_order_id,
+  shop_id,
+  amount_cents: 700,
+  payment_type: 'Cash',
+  payment_type_details: { type: 'Cash', name: null },
 })
 
 const paid = (id: number, cents: number): Fields => ({
@@ -68,8 +94,15 @@ const orders: readonly Fields[] = [
 ]
 
 const appointment = (id: number, hours: number, repair_order_id: number | null): Fields => ({
-  ...{ id, created_at: daysAgo(3), updated_at: daysAgo(3), title: `Visit ${id}`, shop_id: 1, staff_id: 1 },
-  ...{ start_at: at(hours), end_at: at(hours + 0.5), repair_order_id },
+  id,
+  created_at: daysAgo(3),
+  updated_at: daysAgo(3),
+  title: `Visit ${id}`,
+  shop_id: 1,
+  staff_id: 1,
+  start_at: at(hours),
+  end_at: at(hours + 0.5),
+  repair_order_id,
 })
 const appointments = [
   appointment(1, -2, null),

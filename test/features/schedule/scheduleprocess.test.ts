@@ -41,7 +41,8 @@ writeFileSync(threads, '')
 
 const inProcess = (): Promise<RunningScheduler> =>
   startScheduler(here.folder, {
-    ...{ API_SECRET: here.sandbox.secret, THREADS: threads },
+    API_SECRET: here.sandbox.secret,
+    THREADS: threads,
     NODE_OPTIONS: `--require ${watching}`,
   })
 const start = (...flags: string[]): Promise<Up> =>
@@ -116,10 +117,15 @@ test('--json: one document, with the address and each job’s next instant', asy
   const ended = await end()
   expect(ended.code, ended.stderr).toBe(0)
   expect(ended.json()).toEqual({
-    ...{ pid: process.pid, url, events_url: null, time_zone: 'Europe/Berlin' },
+    pid: process.pid,
+    url,
+    events_url: null,
+    time_zone: 'Europe/Berlin',
     jobs: [
       {
-        ...{ name: 'mine', schedule: '0 4 1 1 *', starts_now: false },
+        name: 'mine',
+        schedule: '0 4 1 1 *',
+        starts_now: false,
         next_at: expect.stringMatching(/^\d{4}-01-01T03:00:00\.000000Z$/),
       },
     ],

@@ -32,7 +32,13 @@ interface Numbered extends PolledList {
 }
 
 const list = (id: number, more: Partial<PolledList> = {}): Numbered => ({
-  ...{ id, resource: 'a', waited: 1, news: 0, hours: 24, events: 0, eventAges: 0 },
+  id,
+  resource: 'a',
+  waited: 1,
+  news: 0,
+  hours: 24,
+  events: 0,
+  eventAges: 0,
   ...more,
 })
 const targets: Record<string, number> = { a: 0.25, b: 6, c: 24 }
@@ -163,7 +169,9 @@ describe('the bound', () => {
       longest = Math.max(longest, ...all.map(({ waited }) => waited))
       for (const one of chooseLists(all, [], { ...rules, windowAnHour: 40, budget: 40 }).polled)
         Object.assign(one, {
-          ...{ news: one.news + one.rate * one.waited, hours: one.hours + one.waited, waited: 0 },
+          news: one.news + one.rate * one.waited,
+          hours: one.hours + one.waited,
+          waited: 0,
         })
     }
     expect(longest).toBeLessThanOrEqual(24)

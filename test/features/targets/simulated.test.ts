@@ -22,7 +22,9 @@ describe('a window of 0.29 requests per list and hour', () => {
       days: sized(2, 3),
       daysBefore: 0,
       seed: 2,
-      ...{ window: 0.29, policy: 'by expected delay', neverRead: 0.4 },
+      window: 0.29,
+      policy: 'by expected delay',
+      neverRead: 0.4,
     })
     expect(begun.longestWait).toBeLessThanOrEqual(25)
   })

@@ -20,7 +20,9 @@ let rate = { limit: 0, window: 3600 }
 const configure = (more: Record<string, object> = {}): void => {
   const { url, schema } = address
   here.configure({
-    ...{ targets: { '*': 'PT1M' }, polling: { atLeast: 'PT1M' }, status: { staleAfter } },
+    targets: { '*': 'PT1M' },
+    polling: { atLeast: 'PT1M' },
+    status: { staleAfter },
     warehouse: url.startsWith('sqlite') ? { url } : { url, schema },
     ...more,
   })

@@ -56,7 +56,9 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await first(warehouse, 500))?.brought).toMatchObject({ certainty: 'exact', way: 'backfill' })
     expect((await first(warehouse, 2500))?.brought).toMatchObject({ way: 'reconcile', mode: 'reconcile' })
     expect(await first(warehouse, 1700)).toMatchObject({
-      ...{ state: 'deleted', source: { answer: 'gone' }, brought: { confirmed_by: report.run_id } },
+      state: 'deleted',
+      source: { answer: 'gone' },
+      brought: { confirmed_by: report.run_id },
     })
   })
 
@@ -70,7 +72,8 @@ describe.each(warehouses())('$name', (kind) => {
     const told = await first(warehouse, 20, services)
     // A part has no deletion mark of its own: it is as live as its record.
     expect(told).toMatchObject({
-      ...{ owner: { table: 'repair_orders', id: 2 }, state: 'live' },
+      owner: { table: 'repair_orders', id: 2 },
+      state: 'live',
       quarantine: [{ path: 'odometer', value: '12.5' }],
       source: { answer: 'exists', updated_at: at(95) },
     })

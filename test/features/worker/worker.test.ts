@@ -77,7 +77,12 @@ test('`schedule` sends a round and works on none of it; with schedule.work it is
   expect(await sender.end()).toMatchObject({ code: 0 })
   const { workers } = (await here.run('status', '--json')).json<StatusReport>()
   expect(workers?.rounds.find(({ job }) => job === 'planned')).toMatchObject({
-    ...{ shards: 2, done: 0, active: 0, waiting: 2, workers: 0, whole: null },
+    shards: 2,
+    done: 0,
+    active: 0,
+    waiting: 2,
+    workers: 0,
+    whole: null,
   })
   configure({ schedule: { listen: { port: 0 }, shards: 2, work: true } })
   const working = await start('schedule')
@@ -117,7 +122,10 @@ test('a round is taken shard by shard, then what concerns the whole warehouse, a
   }
   expect(told()).toMatchObject([
     {
-      ...{ job: 'mine', status: 'ok', tenants: tenantIds, changes_from: first!.changes_through },
+      job: 'mine',
+      status: 'ok',
+      tenants: tenantIds,
+      changes_from: first!.changes_through,
       tables: [{ name: 'shops', rows_upserted: tenantIds.length, rows_deleted: 0 }],
     },
   ])
@@ -150,7 +158,8 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
   const { port } = new URL(url)
   configure({ workers: { listen: { port: Number(port) } } })
   expect(await here.run('worker', '--once', '--log-level', 'warn')).toMatchObject({
-    ...{ code: 0, stderr: expect.stringContaining('No server is listening; the worker works on') },
+    code: 0,
+    stderr: expect.stringContaining('No server is listening; the worker works on'),
   })
   configure()
   const ended = await worker.end()

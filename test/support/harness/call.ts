@@ -28,7 +28,7 @@ export interface CallOptions {
   /** Features beside the program's own. */
   readonly more?: readonly Feature[]
   /** Called once it has started. */
-  readonly during?: (call: Call) => void
+  readonly during?: ((call: Call) => void) | undefined
 }
 
 /** Collects what is written, as a pipe or a terminal would. */

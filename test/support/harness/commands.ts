@@ -53,7 +53,7 @@ export const plan = (
 ): Promise<RunPlan> => {
   const { mode = 'sync', tenants = null, resources = ['notes'], full, ranges, ...more } = options
   const whole = full !== undefined && { full }
-  const request = { mode, job: null, tenants, resources, ...whole, ...(ranges && { ranges }) }
+  const request = { mode, job: null, tenants, resources, ...whole, ranges }
   const work = (deps: Dependencies) => makePlan({ ...deps, warehouse }, request, 0)
   return carryOut(sandbox, stamped, work, { readAhead: 1, ...more })
 }

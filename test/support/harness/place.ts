@@ -7,11 +7,26 @@ import { type Ended, shopsync } from './call.js'
 import type { Target } from './runs.js'
 import { scratch } from './scratch.js'
 
+type Section =
+  | 'sync'
+  | 'api'
+  | 'resources'
+  | 'report'
+  | 'schedule'
+  | 'alerts'
+  | 'metrics'
+  | 'events'
+  | 'targets'
+  | 'polling'
+  | 'workers'
+  | 'privacy'
+
 export interface Address {
   readonly url: string
   readonly schema: string
   /** From how many rows on a page goes to SQLite's writer thread. */
   readonly threadFrom?: number
+  readonly pooler?: boolean
 }
 
 /** Makes a folder with a configuration for the sandbox and a warehouse; returns the configuration's path. */
@@ -19,37 +34,15 @@ export function configure(
   sandbox: Target,
   { url, schema }: Address,
   resources: readonly string[],
-  more: {
-    readonly sync?: object
-    readonly api?: object
-    readonly resources?: object
-    readonly report?: object
-    readonly schedule?: object
-    readonly alerts?: object
-    readonly metrics?: object
-    readonly events?: object
-    readonly targets?: object
-    readonly polling?: object
-    readonly workers?: object
-    readonly privacy?: object
-  } = {},
+  { sync, api, ...more }: { readonly [S in Section]?: object | undefined } = {},
 ): string {
   const { url: baseUrl, partnerId, secret } = sandbox
   const warehouse = url.startsWith('sqlite:') ? { url } : { url, schema }
   const config = {
-    api: { baseUrl, partnerId, secret, ...more.api },
+    api: { baseUrl, partnerId, secret, ...api },
     warehouse,
-    sync: { resources, ...more.sync },
-    ...(more.resources && { resources: more.resources }),
-    ...(more.report && { report: more.report }),
-    ...(more.schedule && { schedule: more.schedule }),
-    ...(more.alerts && { alerts: more.alerts }),
-    ...(more.metrics && { metrics: more.metrics }),
-    ...(more.events && { events: more.events }),
-    ...(more.targets && { targets: more.targets }),
-    ...(more.polling && { polling: more.polling }),
-    ...(more.workers && { workers: more.workers }),
-    ...(more.privacy && { privacy: more.privacy }),
+    sync: { resources, ...sync },
+    ...more,
   }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })

@@ -41,8 +41,11 @@ export class Reader {
   async connect(): Promise<pg.Client> {
     const { hostname, port, pathname } = new URL(this.address.url)
     const client = new pg.Client({
-      ...{ host: hostname, port: Number(port), database: pathname.slice(1) },
-      ...{ user: this.role, password: 'reader' },
+      host: hostname,
+      port: Number(port),
+      database: pathname.slice(1),
+      user: this.role,
+      password: 'reader',
     })
     await client.connect()
     return client

@@ -98,7 +98,7 @@ export interface RunOptions extends Partial<RunRequest> {
   /** The most records to request at once. */
   readonly pageSize?: number
   /** What happens alongside the plan. */
-  readonly beside?: BesideWork
+  readonly beside?: BesideWork | undefined
   /** Called with what polls have fetched. */
   readonly arrived?: NonNullable<Dependencies['arrived']>
   /** A different address than the sandbox's. */
@@ -166,7 +166,7 @@ export async function depsOf(
     ...(options.shard && { shard: options.shard }),
     ...(options.random && { random: options.random }),
     ...(options.arrived && { arrived: options.arrived }),
-    ...(options.beside && { beside: options.beside }),
+    beside: options.beside,
   }
   return { deps, close: () => source.close() }
 }
@@ -180,10 +180,13 @@ export async function sync(
   const { deps, close } = await depsOf(sandbox, warehouse, options)
   try {
     const request = {
-      ...{ mode, job: null, tenants, resources },
+      mode,
+      job: null,
+      tenants,
+      resources,
       ...(full !== undefined && { full }),
       ...(acceptDeletes !== undefined && { acceptDeletes }),
-      ...(ranges && { ranges }),
+      ranges,
     }
     return await runSync(deps, begun(request))
   } finally {

@@ -30,7 +30,6 @@ export {
 } from '../../../src/engine/warehouse/deliveries.js'
 export type { Rules } from '../../../src/engine/warehouse/derived.js'
 export type { Dialect, OneInstant } from '../../../src/engine/warehouse/dialect.js'
-export { hasWentBack } from '../../../src/engine/warehouse/fence.js'
 export { readForgottenRecords } from '../../../src/engine/warehouse/forgottenrecords.js'
 export { hideStored } from '../../../src/engine/warehouse/hiding.js'
 export { isDead, thisMachine } from '../../../src/engine/warehouse/holderprocess.js'

@@ -74,7 +74,11 @@ export const ruleOf = (
 
 /** A rule that calls a program. */
 export const callOf = (...command: string[]): AlertRule => ({
-  ...{ on: alertKinds, after: 0, command, webhook: undefined, secret: undefined },
+  on: alertKinds,
+  after: 0,
+  command,
+  webhook: undefined,
+  secret: undefined,
 })
 
 /** A message as one line: `opened: failed 101/notes, failed 101/payments`. */

@@ -90,7 +90,9 @@ export class ArrivalWatch {
     const at = Number(toMicros(row.at) / 1000n)
     for (const [i, one] of here.entries())
       this.#arrived.push({
-        ...{ resource, at: one.at, delay: Math.max(0, at - one.at) },
+        resource,
+        at: one.at,
+        delay: Math.max(0, at - one.at),
         isHidden: i < here.length - 1,
       })
   }

@@ -228,13 +228,16 @@ const attempt = (id: number, repair_order_id: number, status: string | null, min
     amount_cents: status === 'approved' ? 100 : 0,
   })
 const phone = (number: string | null, national: string | null, preferred?: boolean | null): Fields => ({
-  ...{ number, national, ...(preferred !== undefined && { preferred }) },
+  number,
+  national,
+  ...(preferred !== undefined && { preferred }),
 })
 
 /** How customers are reached: the preferred phone, the first one, the old field, blanks. */
 const reached: Readonly<Record<number, Fields>> = {
   1: {
-    ...{ email: 'one@example.com', phone: '1' },
+    email: 'one@example.com',
+    phone: '1',
     phones: [phone('+16025550101', '(602) 555-0101', false), phone('+16025550102', '(602) 555-0102', true)],
   },
   2: { email: '', phones: [phone('+16025550103', ''), phone('2', '2')] },
@@ -244,7 +247,9 @@ const reached: Readonly<Record<number, Fields>> = {
 }
 
 const bought = (inventory_id: number, quantity: number | null, cost_cents: number | null): Fields => ({
-  ...{ inventory_id, quantity, cost_cents },
+  inventory_id,
+  quantity,
+  cost_cents,
 })
 
 const others: Readonly<Record<string, readonly Fields[]>> = {
@@ -286,16 +291,29 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
   ],
   inventories: [
     record(31, {
-      ...{ shop_id: 1, quantity_on_hand: 2.5, cost_cents: 333, min_stock: 3 },
-      ...{ quantity_ordered_for_stock: 0.5, quantity_needed: 3, quantity_ordered: 2, quantity_returned: 1e6 },
+      shop_id: 1,
+      quantity_on_hand: 2.5,
+      cost_cents: 333,
+      min_stock: 3,
+      quantity_ordered_for_stock: 0.5,
+      quantity_needed: 3,
+      quantity_ordered: 2,
+      quantity_returned: 1e6,
       primary_vendor_id: 5,
     }),
     record(32, {
-      ...{ shop_id: 1, quantity_on_hand: 0, cost_cents: null, min_stock: 1, quantity_ordered_for_stock: 0 },
+      shop_id: 1,
+      quantity_on_hand: 0,
+      cost_cents: null,
+      min_stock: 1,
+      quantity_ordered_for_stock: 0,
     }),
     record(33, {
       created_at: '2026-03-04T18:15:00Z',
-      ...{ shop_id: 2, quantity_on_hand: null, cost_cents: 100, min_stock: null },
+      shop_id: 2,
+      quantity_on_hand: null,
+      cost_cents: 100,
+      min_stock: null,
     }),
   ],
   purchase_records: table(
@@ -314,11 +332,18 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
   ),
   recommendations: [
     record(1, {
-      ...{ created_at: '2026-03-05T01:30:00Z', repair_order_id: 1, approved: true, imported: true },
-      ...{ quick_price_cents: 5000, service: {} },
+      created_at: '2026-03-05T01:30:00Z',
+      repair_order_id: 1,
+      approved: true,
+      imported: true,
+      quick_price_cents: 5000,
+      service: {},
     }),
     record(2, {
-      ...{ created_at: '2026-03-04T18:15:00Z', repair_order_id: 4, approved: null, imported: false },
+      created_at: '2026-03-04T18:15:00Z',
+      repair_order_id: 4,
+      approved: null,
+      imported: false,
       service: service(901, 10_000, {
         labors: [labor(902, 1)],
         parts: [part(903, 2, 1500, 1)],
@@ -327,7 +352,9 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
       }),
     }),
     record(3, {
-      ...{ repair_order_id: 1, approved: false, imported: false },
+      repair_order_id: 1,
+      approved: false,
+      imported: false,
       service: service(904, 10_000, { labors: [labor(905, 1)], parts: [part(906, 2, null, 1)] }),
     }),
     record(4, { repair_order_id: 1, approved: null, imported: false, service: {} }),

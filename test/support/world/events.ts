@@ -58,16 +58,18 @@ export class EventBench {
     const at = fromMicros(this.clock.nowMicros())
     const rows = events.map(
       ({ tenant, resource, id, action = 'updated', type = 'RepairOrder', version = null }) => ({
-        ...{
-          tenant_id: tenant,
-          event_id: `e${++this.#number}`,
-          resource,
-          type,
-          action,
-          record_id: id,
-          version,
-        },
-        ...{ received_at: at, deliveries: 1, state: 'waiting', tries: 0, due_at: at },
+        tenant_id: tenant,
+        event_id: `e${++this.#number}`,
+        resource,
+        type,
+        action,
+        record_id: id,
+        version,
+        received_at: at,
+        deliveries: 1,
+        state: 'waiting',
+        tries: 0,
+        due_at: at,
       }),
     )
     if (rows.length > 0) await this.inbox.insert(rows, [])

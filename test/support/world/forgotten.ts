@@ -70,8 +70,13 @@ export function markCustomer({ store }: Sandbox, tenant: number, as = marker): M
     return { ...one }
   }
   const tag = (entity: string, id: number) => ({
-    ...{ id: 950_000 + ++serial, taggable_type: entity, taggable_id: id, name: 'external' },
-    ...{ value: mark('tag'), created_at: '2026-01-02T00:00:00Z', updated_at: '2026-01-02T00:00:00Z' },
+    id: 950_000 + ++serial,
+    taggable_type: entity,
+    taggable_id: id,
+    name: 'external',
+    value: mark('tag'),
+    created_at: '2026-01-02T00:00:00Z',
+    updated_at: '2026-01-02T00:00:00Z',
   })
   const put = (resource: string, id: number, fields: object, isPersonal = true): void => {
     const base = { ...template(resource), ...fields, id }

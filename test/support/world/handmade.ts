@@ -7,13 +7,29 @@ export const stamps = (created: string): Fields => ({ created_at: created, updat
 
 /** An order of one hour at 100 dollars, without fee and taxes. */
 export const order = (id: number, closed: string | null, more: Fields = {}): Fields => ({
-  ...{ id, ...stamps('2026-10-20T12:00:00Z'), number: id, state: closed === null ? 'estimate' : 'invoice' },
-  ...{ shop_id: 1, customer_id: 1, vehicle_id: 1, technician_id: 1, advisor_id: 1, status_id: null },
-  ...{ started_at: closed && '2026-10-21T12:00:00Z', closed_at: closed, picked_up_at: closed },
-  ...{ taxable: false, supply_fee_cents: 0, payments: [] },
+  id,
+  ...stamps('2026-10-20T12:00:00Z'),
+  number: id,
+  state: closed === null ? 'estimate' : 'invoice',
+  shop_id: 1,
+  customer_id: 1,
+  vehicle_id: 1,
+  technician_id: 1,
+  advisor_id: 1,
+  status_id: null,
+  started_at: closed && '2026-10-21T12:00:00Z',
+  closed_at: closed,
+  picked_up_at: closed,
+  taxable: false,
+  supply_fee_cents: 0,
+  payments: [],
   services: [
     {
-      ...{ id, title: 'Brakes', completed: true, completed_at: closed, labor_rate_cents: 10_000 },
+      id,
+      title: 'Brakes',
+      completed: true,
+      completed_at: closed,
+      labor_rate_cents: 10_000,
       labors: [{ id, name: 'Labor', technician_id: more.technician_id ?? 1, hours: 1, taxable: true }],
     },
   ],
@@ -26,6 +42,11 @@ export const payment = (
   created: string,
   amount_cents: unknown = 10_000,
 ): Fields => ({
-  ...{ id, ...stamps(created), repair_order_id, amount_cents, notes: '' },
-  ...{ payment_type: 'Cash', payment_type_details: { type: 'Cash', name: null } },
+  id,
+  ...stamps(created),
+  repair_order_id,
+  amount_cents,
+  notes: '',
+  payment_type: 'Cash',
+  payment_type_details: { type: 'Cash', name: null },
 })

@@ -63,7 +63,10 @@ function crowded(order: Fields): Fields {
   const [first, ...others] = (order.services as Fields[] | undefined) ?? []
   if (!first) return order
   const labors = Array.from({ length: 12 }, (_, i) => ({
-    ...{ id: 7_000_000 + i, name: 'Barcode', technician_id: 6, taxable: false },
+    id: 7_000_000 + i,
+    name: 'Barcode',
+    technician_id: 6,
+    taxable: false,
     hours: i % 2 === 0 ? 999_999_999.5 : 99_999.5,
   }))
   return { ...order, services: [{ ...first, labor_rate_cents: 1, labors }, ...others] }

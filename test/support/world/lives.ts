@@ -343,8 +343,14 @@ function stepOf(text: string): LifeStep {
   if (what === 'pass') return { do: 'pass', minutes: from || 90 }
   const request = number('@')
   const fields = {
-    ...{ from, to, of: from, n: number('x') ?? 1, stamps: is('to') ? 'to' : 'both' },
-    ...{ deletes: is('deletes'), equal: is('equal'), stamp: is('stamp') },
+    from,
+    to,
+    of: from,
+    n: number('x') ?? 1,
+    stamps: is('to') ? 'to' : 'both',
+    deletes: is('deletes'),
+    equal: is('equal'),
+    stamp: is('stamp'),
     ...(request !== undefined && { request }),
   }
   return { do: what.replace('-', ' '), ...fields } as LifeStep

@@ -40,7 +40,12 @@ export class LossyPost {
     if (!announced || entity === undefined) return
     const number = ++this.tally.events
     const event = {
-      ...{ id: `e${number}`, type: entity, action, recordId: id, tenantId: tenant, version },
+      id: `e${number}`,
+      type: entity,
+      action,
+      recordId: id,
+      tenantId: tenant,
+      version,
       triggeredAt: fromMicros(now),
     }
     this.#send(event, now)

@@ -134,7 +134,7 @@ export class Play {
       report = await syncInOrder(this.#world.sandbox, this.#warehouse, {
         mode,
         clock: beside ? this.#world.clock.still : this.#world.clock.sleepless,
-        ...(beside && { beside }),
+        beside,
         random: randomFrom(this.#script.seed ?? 1),
         full,
         acceptDeletes: this.#isCompared,
@@ -339,7 +339,9 @@ function dying(death: Death): ConstructorParameters<typeof Between>[1] {
 }
 
 const claimOf = ({ completeness, reason, watermark }: CursorReport): Told['claim'] => ({
-  ...{ completeness, reason, watermark },
+  completeness,
+  reason,
+  watermark,
 })
 
 const shown = (row: Row | undefined): string => (row ? `v${row.serial}` : 'nothing')

@@ -40,7 +40,7 @@ function someEvents(world: MotionWorld, random: () => number, deletes: boolean):
     const action = deletes && random() < 0.3 ? ('deleted' as const) : ('updated' as const)
     const tenant = random() < 0.9 ? moving : quiet
     const version = versions[Math.floor(random() * versions.length)] ?? null
-    return { ...{ tenant, resource, type: 'Note', id: random() < 0.9 ? id : 777_777, action, version } }
+    return { tenant, resource, type: 'Note', id: random() < 0.9 ? id : 777_777, action, version }
   })
 }
 

@@ -34,7 +34,9 @@ export const reconcile = (
   options: RunOptions = {},
 ): Promise<RunReport> =>
   sync(sandbox, warehouse, {
-    ...{ resources: ['notes'], random: randomFrom(1), clock },
+    resources: ['notes'],
+    random: randomFrom(1),
+    clock,
     ...options,
     mode: 'reconcile',
   })

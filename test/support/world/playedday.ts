@@ -227,7 +227,8 @@ export class PlayedDay {
       if (status !== 'ok' || completeness === 'unproven' || completeness === null) continue
       this.claims[String(completeness)] = (this.claims[String(completeness)] ?? 0) + 1
       await debts.settle(this.warehouse, {
-        ...{ tenant: Number(tenant_id), resource: String(resource) },
+        tenant: Number(tenant_id),
+        resource: String(resource),
         covers: ({ updatedAt }) => updatedAt !== null && updatedAt <= String(watermark),
         says: `${at}: ${completeness} ${watermark}`,
       })
@@ -271,14 +272,15 @@ export class PlayedDay {
       logLevel: 'error',
     } as const
     const io: Io = {
-      ...{
-        environment: {},
-        workingDirectory: dirname(this.file),
-        stdin: Readable.from(['']),
-        stdout,
-        stderr,
-      },
-      ...{ onSignal: () => () => {}, interrupt: () => {}, exit: () => {}, collectAt: () => {} },
+      environment: {},
+      workingDirectory: dirname(this.file),
+      stdin: Readable.from(['']),
+      stdout,
+      stderr,
+      onSignal: () => () => {},
+      interrupt: () => {},
+      exit: () => {},
+      collectAt: () => {},
       started: { node: process.execPath, program: '' },
     }
     const out = new Output({ json: true, quiet: true, stdout, stderr })

@@ -13,8 +13,13 @@ const settingsLists = ['categories', 'canned_jobs', 'shops', 'staffs', 'statuses
 
 /** From 15 minutes to a day. */
 export const playedTargets: Readonly<Record<string, string>> = {
-  ...{ repair_orders: 'PT15M', appointments: 'PT30M', payments: 'PT1H' },
-  ...{ customers: 'PT1H', notes: 'PT1H', vehicles: 'PT1H', '*': 'PT6H' },
+  repair_orders: 'PT15M',
+  appointments: 'PT30M',
+  payments: 'PT1H',
+  customers: 'PT1H',
+  notes: 'PT1H',
+  vehicles: 'PT1H',
+  '*': 'PT6H',
   ...Object.fromEntries(settingsLists.map((name) => [name, 'PT24H'])),
 }
 
@@ -102,7 +107,9 @@ export async function playPolicy(kind: Kind, policy: PlayedPolicy): Promise<Play
       requests: day.watch.requests(from, to),
       proven: rounded(proven.reduce((sum, one) => sum + one, 0) / proven.length),
       longestWait: Math.round((day.watch.longestWait(from, to).milliseconds / hour) * 10) / 10,
-      ...{ runs, turns: day.turns, exitCodes: [...codes] },
+      runs,
+      turns: day.turns,
+      exitCodes: [...codes],
       byTarget: byTarget(changes, targets, (some) => rounded(shareWithin(some, targetOf, to))),
       cells: await catchUp(day),
     }

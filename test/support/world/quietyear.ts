@@ -103,8 +103,12 @@ function playList(index: number, year: PlayedYear): PlayedList {
       quietPolls: Number(after.quiet_polls ?? polls.quietPolls ?? 0),
     }
     const quiet = quietList({
-      ...{ tenant_id: 1, resource: 'notes', polled_at: polls.polledAt, usual_news: usual },
-      ...{ quiet_since: polls.quietSince ?? null, quiet_polls: polls.quietPolls ?? 0 },
+      tenant_id: 1,
+      resource: 'notes',
+      polled_at: polls.polledAt,
+      usual_news: usual,
+      quiet_since: polls.quietSince ?? null,
+      quiet_polls: polls.quietPolls ?? 0,
     })
     const isLong = quiet !== undefined && timeOf(hour - (year.after ?? 0)) >= quiet.since
     if (isLong && !isQuiet) incidents++

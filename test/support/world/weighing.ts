@@ -25,7 +25,9 @@ export class Weighing {
     await putEvents(inbox, events)
     const closing: (() => unknown)[] = []
     const context = {
-      ...{ clock, invocation: { signals: {} }, log: { warn: () => {} } },
+      clock,
+      invocation: { signals: {} },
+      log: { warn: () => {} },
       onClose: (close: () => unknown) => closing.push(close),
     }
     const now = fromMicros(clock.nowMicros())

@@ -6,7 +6,6 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import { Retry } from '../../../../src/engine/base/errors.js'
-import { writtenTables } from '../../../../src/engine/model/registry.js'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../../../src/sandbox/index.js'
 import { keepRows } from '../../harness/backup.js'
 import type { Address } from '../../harness/place.js'
@@ -61,7 +60,10 @@ function change({ store }: Sandbox): void {
   store.put(1, 'notes', { ...template('notes', 7, time(40)), repair_order_id: 1.5 })
 }
 
-const tables = (options.resources ?? []).flatMap((name) => writtenTables(known.byName.get(name)!))
+const tables = (options.resources ?? []).flatMap((name) => {
+  const { tables, derived } = known.byName.get(name)!
+  return [...tables, ...derived.map(({ table }) => table)]
+})
 
 /** Everything that must be the same: all rows, and every cursor's progress. */
 async function state(warehouse: Warehouse): Promise<unknown> {
