@@ -5,15 +5,15 @@
  */
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { postgresUrl } from '../support/harness/warehouse.js'
-import { promises } from '../support/mutants/all.js'
 import { type Played, unnoticedOn } from '../support/mutants/play.js'
+import { promises } from '../support/mutants/promises.js'
 import { played } from '../support/mutants/stage.js'
 
 const { PROMISES = '' } = process.env
 const how = { postgresUrl: postgresUrl(), warehouses: 'both' } as const
 
 const chosen = promises
-  .map((one, at) => ({ ...one, at, title: `${one.promise}: a program that ${one.broken}` }))
+  .map((one) => ({ ...one, title: `${one.promise}: a program that ${one.broken}` }))
   .filter(({ title }) => new RegExp(PROMISES).test(title))
 const before = inject('played')
 const files = [...new Set(chosen.map(({ test }) => test))].filter(

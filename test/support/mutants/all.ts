@@ -1,37 +1,30 @@
-import { claims } from './claims.js'
-import { copy } from './copy.js'
-import { customers } from './customers.js'
+import type { Breakage } from './breakage.js'
+import type { PlantedBreakage } from './brokenproduct.js'
 import { events } from './events.js'
-import { freshness } from './freshness.js'
-import { increments } from './increments.js'
-import { metrics } from './metrics.js'
 import { premises } from './premises.js'
 import { privacy } from './privacy.js'
-import type { Promised } from './promise.js'
-import { readers } from './readers.js'
+import { rows } from './rows.js'
 import { scale } from './scale.js'
 import { service } from './service.js'
-import { shards } from './shards.js'
-import { following } from './then.js'
-import { unlisted } from './unlisted.js'
-import { workers } from './workers.js'
 
-/** Every promise with a test that fails without it; those of the laws have their own cases (laws.ts, year.ts). */
-export const promises: readonly Promised[] = [
+interface Mutant {
+  /** What it does. */
+  readonly broken: string
+  readonly breakage: Breakage
+}
+
+/** Every program that breaks a promise; those of the laws and of the year have their own cases (laws.ts, year.ts). */
+export const mutants: readonly Mutant[] = Object.entries({
   ...premises,
-  ...unlisted,
-  ...claims,
+  ...rows,
   ...service,
-  ...copy,
   ...events,
-  ...metrics,
-  ...freshness,
-  ...readers,
   ...privacy,
-  ...customers,
-  ...shards,
   ...scale,
-  ...workers,
-  ...following,
-  ...increments,
-]
+}).map(([broken, breaks]) => ({ broken, breakage: breaks() }))
+
+/** One of them, for a program that has it. */
+export const planted = (at: number): PlantedBreakage => ({
+  ...mutants[at]!.breakage,
+  table: ['test/support/mutants/all.js', 'mutants', at],
+})

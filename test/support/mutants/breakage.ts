@@ -17,6 +17,12 @@ export interface Breakage {
   readonly how: readonly How[]
 }
 
+/**
+ * What a broken program does, in the words of docs/promises.md, where a line says which promise that is, and which test has
+ * to notice it; and what breaks it.
+ */
+export type Mutants = Readonly<Record<string, () => Breakage>>
+
 type Callable = (...given: never[]) => unknown
 type Replacement<This, G extends unknown[], R> = (this: This, sound: (...given: G) => R, ...given: G) => R
 type Breaks<This, G extends unknown[], R> = (broken: Replacement<This, G, R>) => Breakage

@@ -1,9 +1,8 @@
-/* Whose data it is: what is hidden, and what readers see. See promise.ts. */
+/** Whose data it is: what is hidden, what readers see, and what becomes of forgotten customers (docs/warehouse.md). */
 import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import type { ReaderStore, RunStatement } from '../../../src/engine/warehouse/viewstore.js'
-import { breaking } from './breakage.js'
-import { mutants } from './promise.js'
+import { breaking, type Mutants } from './breakage.js'
 
 /** A store of readers whose statements are changed. */
 const withStatements = (change: (text: string) => string, of: keyof ReaderStore) =>
@@ -17,177 +16,204 @@ const withStatements = (change: (text: string) => string, of: keyof ReaderStore)
     return { ...whole, [of]: (run: RunStatement, ...more: unknown[]) => method(changed(run), ...more) }
   })
 
-export const privacy = mutants({
-  'what privacy hides is nowhere': {
-    'test/engine/warehouse/keptback.test.ts: on a table whose trigger raises keeps back its lists alone': {
-      "stores rows of a table whose earlier rows can't be hidden": () =>
-        breaking('engine/warehouse/interference').InterferedTables.refuseUnchanged(() => {}),
-    },
-    'test/engine/model/hiddenvalues.test.ts: of another tenant, another column or another key is another': {
-      'makes equal pseudonyms in two tenants': () =>
-        breaking('engine/model/privacy', 'daily').pseudonym((sound, how, _, ...text) =>
-          sound(how, 0, ...text),
+/** Leaves these tables as they are. */
+const without = (isLeft: (table: string) => boolean) =>
+  breaking('engine/warehouse/forgottenrows').ForgetRows.emptying(function* (sound, ...given) {
+    for (const one of sound(...given)) if (!isLeft(one.table)) yield one
+  })
+
+export const privacy: Mutants = {
+  "stores rows of a table whose earlier rows can't be hidden": () =>
+    breaking('engine/warehouse/interference').InterferedTables.refuseUnchanged(() => {}),
+  'makes equal pseudonyms in two tenants': () =>
+    breaking('engine/model/privacy', 'daily').pseudonym((sound, how, _, ...text) => sound(how, 0, ...text)),
+  'makes equal pseudonyms in two columns': () =>
+    breaking('engine/model/privacy', 'daily').pseudonym((sound, how, tenant, _, text) =>
+      sound(how, tenant, { domain: '' }, text),
+    ),
+  'keeps whatever comes where a kept column was expected': () =>
+    breaking('engine/model/privacy').HiddenPlaces.entry(function (sound, entry) {
+      return this.hides(entry.path) ? sound(entry) : entry
+    }),
+  'leaves what an earlier rule kept': () =>
+    breaking('engine/warehouse/privacystate').wantedOf((sound, hides) =>
+      sound(hides).filter(({ table }) => table !== 'sync_quarantine'),
+    ),
+  'leaves nested lists as they were when privacy hides more': () =>
+    breaking('engine/warehouse/hiding').hideTable(async (sound, work, first, ...more) =>
+      first.table === 'customer_phones' ? 0 : sound(work, first, ...more),
+    ),
+  'leaves the history as it was when privacy hides more': () =>
+    breaking('engine/warehouse/hiding').hideTable(async (sound, work, first, ...more) =>
+      first.table.endsWith('_history') ? 0 : sound(work, first, ...more),
+    ),
+  'leaves quarantine and drift as they were when privacy hides more': () =>
+    breaking('engine/warehouse/hiding').hideReports(async () => 0),
+  'notes columns as hidden before their rows are': () =>
+    breaking('engine/warehouse/privacystate').note((sound, db, all) =>
+      sound(
+        db,
+        all.map((row) => ({ ...row, state: row.state === 'hiding' ? 'hidden' : row.state })),
+      ),
+    ),
+  'begins from the first record again after a kill': () =>
+    breaking('engine/warehouse/privacystate').recordIn(() => undefined),
+  "doesn't erase what was left in the files": () =>
+    breaking('engine/warehouse/hiding', 'sqlite').eraseTraces(async () => null),
+  'lets a program go on that would store more': () =>
+    breaking('engine/warehouse/privacystate').loosened(() => []),
+  'is stopped by its own default, which has become looser': () =>
+    breaking('engine/warehouse/privacystate').heldColumns(() => new Set<string>()),
+  'accepts another key under the same version': () =>
+    breaking('engine/model/privacy').keyCheck(() => 'the same'),
+  'leaves pseudonyms of an earlier key': () =>
+    breaking('engine/warehouse/privacystate').withoutOlder((sound, db, { table, column, ...row }) =>
+      sound(db, { ...row, table, column, key_version: 1 }),
+    ),
+  'makes views without a barrier': () =>
+    withStatements((text) => text.replaceAll('with (security_barrier) ', ''), 'make'),
+  'makes views that need rights on the tables': () =>
+    withStatements(
+      (text) => text.replaceAll('(security_barrier)', '(security_barrier, security_invoker)'),
+      'make',
+    ),
+  'leaves the tenant out of one view': () =>
+    withStatements(
+      (text) => text.replace(/(\."technician_hours") where tenant_id in \([\d, ]+\)/, '$1'),
+      'make',
+    ),
+  'changes views while their reader still has rights on them': () =>
+    breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
+      ...sound(...given),
+      stop: async () => true,
+    })),
+  'overlooks a personal column that is taken away': () =>
+    breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
+      ...sound(...given),
+      hides: async () => false,
+    })),
+  "doesn't replace views in place": () =>
+    withStatements((text) => text.replace('create or replace view', 'create view'), 'make'),
+  'looks at memberships of one step only': () =>
+    withStatements(
+      (text) =>
+        text.replace(
+          "pg_has_role(r.oid, m.oid, 'member')",
+          '(m.oid = r.oid or exists (select from pg_auth_members o where o.member = r.oid and o.roleid = m.oid))',
         ),
-      'makes equal pseudonyms in two columns': () =>
-        breaking('engine/model/privacy', 'daily').pseudonym((sound, how, tenant, _, text) =>
-          sound(how, tenant, { domain: '' }, text),
-        ),
-    },
-    'test/engine/warehouse/hiding.test.ts: what is read then contains no hidden text, and no command prints one':
-      {
-        'keeps whatever comes where a kept column was expected': () =>
-          breaking('engine/model/privacy').HiddenPlaces.entry(function (sound, entry) {
-            return this.hides(entry.path) ? sound(entry) : entry
-          }),
+      'obstacle',
+    ),
+  'knows predefined roles by name': () =>
+    withStatements(
+      (text) => text.replace("starts_with(m.rolname, 'pg_')", "m.rolname ~ '^pg_(read_all_data|write|exec)'"),
+      'obstacle',
+    ),
+  'overlooks where others look for functions': () =>
+    withStatements((text) => text.replace("starts_with(setting, 'search_path=')", 'false'), 'obstacle'),
+  'overlooks what others made of the data of all tenants': () =>
+    breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
+      ...sound(...given),
+      exposure: async () => undefined,
+    })),
+  'shows personal columns to every reader': () =>
+    breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => {
+      const whole = sound(...given)
+      return { ...whole, make: (run, to, views) => whole.make(run, { ...to, personal: true }, views) }
+    }),
+  "leaves readers' views as they are when ours change": () =>
+    breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => ({
+      ...sound(...given),
+      outdated: async () => [],
+    })),
+  "drops a schema that isn't ours": () =>
+    breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => ({
+      ...sound(...given),
+      drop: async (run, role) => {
+        const all = sql.raw(`drop schema ${pg.escapeIdentifier(role)} cascade`)
+        await run(all.compile(given[0]))
       },
-    'test/engine/warehouse/hiding.test.ts: what a version with a laxer rule left in quarantine and drift is hidden, once':
-      {
-        'leaves what an earlier rule kept': () =>
-          breaking('engine/warehouse/privacystate').wantedOf((sound, hides) =>
-            sound(hides).filter(({ table }) => table !== 'sync_quarantine'),
-          ),
+    })),
+  "drops all readers' views in one transaction": () =>
+    breaking('engine/warehouse/postgres/readerviews', 'postgres').droppingByReader(() => []),
+  'overlooks what everyone may read': () =>
+    withStatements((text) => text.replace('grantee = 0 or ', ''), 'obstacle'),
+
+  // docs/warehouse.md, Forgetting a customer.
+  'takes customers for forgotten only when all of it is done': () =>
+    breaking('engine/warehouse/forgottenrecords', 'daily').readForgottenRecords(async (sound, ...given) => {
+      await sound(...given)
+      const [warehouse] = given
+      const open = await warehouse.read((db) =>
+        db
+          .selectFrom('sync_forgotten_records')
+          .select('record_id')
+          .where('receipt', 'is not', null)
+          .where(sql<boolean>`replace(cast(receipt as text), ' ', '') like '%"done_at":null%'`)
+          .execute(),
+      )
+      if (open.length > 0) warehouse.model.forgotten.tenants.clear()
+    }),
+  'enters no new order': () =>
+    breaking('engine/model/forgotten').compileForget((sound, ...given) => {
+      const forget = sound(...given)
+      return (page, set) => {
+        const flat = forget(page, set)
+        return { ...flat, forgotten: { ...flat.forgotten, entering: [] } }
+      }
+    }),
+  'stores a page that was prepared before a record was forgotten': () =>
+    breaking('engine/warehouse/fence', 'daily').checkFence((sound, dialect, session, held) =>
+      sound(dialect, session, held),
+    ),
+  'lets a customer back in without reading their lists again': () =>
+    breaking('engine/warehouse/forgottenrecords', 'daily').ForgottenEntries.lift(
+      (sound, session, ...given) => {
+        const run: typeof session.run = (query) =>
+          query.sql.includes('sync_cursors') ? Promise.resolve({ rows: [], affected: 0 }) : session.run(query)
+        return sound({ run }, ...given)
       },
-    'test/engine/warehouse/hiddenrows.test.ts: killed at any statement and begun again, it ends as undisturbed':
-      {
-        'leaves nested lists as they were when privacy hides more': () =>
-          breaking('engine/warehouse/hiding').hideTable(async (sound, work, first, ...more) =>
-            first.table === 'customer_phones' ? 0 : sound(work, first, ...more),
-          ),
-        'leaves the history as it was when privacy hides more': () =>
-          breaking('engine/warehouse/hiding').hideTable(async (sound, work, first, ...more) =>
-            first.table.endsWith('_history') ? 0 : sound(work, first, ...more),
-          ),
-        'leaves quarantine and drift as they were when privacy hides more': () =>
-          breaking('engine/warehouse/hiding').hideReports(async () => 0),
-        'notes columns as hidden before their rows are': () =>
-          breaking('engine/warehouse/privacystate').note((sound, db, all) =>
-            sound(
-              db,
-              all.map((row) => ({ ...row, state: row.state === 'hiding' ? 'hidden' : row.state })),
-            ),
-          ),
-        'begins from the first record again after a kill': () =>
-          breaking('engine/warehouse/privacystate').recordIn(() => undefined),
+    ),
+  "keeps a forgotten customer's tags": () => without((table) => table === 'integrator_tags'),
+  'keeps earlier versions of forgotten records': () => without((table) => table.endsWith('_history')),
+  'keeps what is in quarantine for forgotten records': () => without((table) => table === 'sync_quarantine'),
+  'empties a vehicle that another customer has too': () =>
+    breaking('engine/warehouse/forgottenclosure').ForgottenClosure.admitted(async (sound, ...given) => {
+      const admitted = await sound(...given)
+      return new Map([...admitted].map(([id, state]) => [id, state === 'kept' ? 'hidden' : state]))
+    }),
+  'writes a name into the receipt': () =>
+    breaking('features/forget/customers').forgetPersons(async (sound, deps, persons) => {
+      const named = await deps.warehouse.read((db) =>
+        db
+          .selectFrom('customers' as 'any root')
+          .select(sql<string>`last_name`.as('name'))
+          .where(
+            'id',
+            'in',
+            persons.map(({ id }) => id),
+          )
+          .execute(),
+      )
+      return sound({ ...deps, record: (line) => deps.record?.(Object.assign({}, line, named[0])) }, persons)
+    }),
+  'follows references only from what refers': () =>
+    breaking('engine/warehouse/forgottenclosure').ForgottenClosure.steps(
+      async function* (sound, session, name, ids) {
+        const isBehind = new Set(this.plan(name).references.map(({ to }) => to))
+        for await (const step of sound(session, name, ids)) if (isBehind.has(step.resource)) yield step
       },
-    'test/engine/warehouse/hiding.test.ts: traces that a reading program keeps in the files are told': {
-      "doesn't erase what was left in the files": () =>
-        breaking('engine/warehouse/hiding', 'sqlite').eraseTraces(async () => null),
-    },
-    'test/engine/warehouse/lease.test.ts: a program that goes on with the policy of before is refused by its next claim':
-      {
-        'lets a program go on that would store more': () =>
-          breaking('engine/warehouse/privacystate').loosened(() => []),
-      },
-    'test/engine/warehouse/forms.test.ts: what the preset of an earlier version hid stays hidden until it is loosened':
-      {
-        'is stopped by its own default, which has become looser': () =>
-          breaking('engine/warehouse/privacystate').heldColumns(() => new Set<string>()),
-      },
-    'test/engine/warehouse/forms.test.ts: another key under the same version, is refused': {
-      'accepts another key under the same version': () =>
-        breaking('engine/model/privacy').keyCheck(() => 'the same'),
-    },
-    'test/engine/warehouse/forms.test.ts: a new version replaces all pseudonyms': {
-      'leaves pseudonyms of an earlier key': () =>
-        breaking('engine/warehouse/privacystate').withoutOlder((sound, db, { table, column, ...row }) =>
-          sound(db, { ...row, table, column, key_version: 1 }),
-        ),
-    },
-  },
-  'a reader sees its tenants, and nothing else': {
-    'test/features/grants/attacks.test.ts: a cheap function that leaks its arguments is never called with rows of others':
-      {
-        'makes views without a barrier': () =>
-          withStatements((text) => text.replaceAll('with (security_barrier) ', ''), 'make'),
-      },
-    'test/features/grants/grants.test.ts: sees the rows of its tenant in every view, and those of no other': {
-      'makes views that need rights on the tables': () =>
-        withStatements(
-          (text) => text.replaceAll('(security_barrier)', '(security_barrier, security_invoker)'),
-          'make',
-        ),
-      'leaves the tenant out of one view': () =>
-        withStatements(
-          (text) => text.replace(/(\."technician_hours") where tenant_id in \([\d, ]+\)/, '$1'),
-          'make',
-        ),
-    },
-    'test/features/grants/attacks.test.ts: a transaction that it keeps open does not keep its rights': {
-      'changes views while their reader still has rights on them': () =>
-        breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
-          ...sound(...given),
-          stop: async () => true,
-        })),
-    },
-    'test/features/grants/attacks.test.ts: is taken away before its views can be changed': {
-      'overlooks a personal column that is taken away': () =>
-        breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
-          ...sound(...given),
-          hides: async () => false,
-        })),
-    },
-    'test/features/grants/attacks.test.ts: does not keep a tenant or a personal column that is taken away': {
-      "doesn't replace views in place": () =>
-        withStatements((text) => text.replace('create or replace view', 'create view'), 'make'),
-    },
-    'test/features/grants/attacks.test.ts: a member of a member of a predefined role': {
-      'looks at memberships of one step only': () =>
-        withStatements(
-          (text) =>
-            text.replace(
-              "pg_has_role(r.oid, m.oid, 'member')",
-              '(m.oid = r.oid or exists (select from pg_auth_members o where o.member = r.oid and o.roleid = m.oid))',
-            ),
-          'obstacle',
-        ),
-    },
-    'test/features/grants/attacks.test.ts: is refused, and named by check': {
-      'knows predefined roles by name': () =>
-        withStatements(
-          (text) =>
-            text.replace("starts_with(m.rolname, 'pg_')", "m.rolname ~ '^pg_(read_all_data|write|exec)'"),
-          'obstacle',
-        ),
-    },
-    'test/features/grants/attacks.test.ts: create where others look for names': {
-      'overlooks where others look for functions': () =>
-        withStatements((text) => text.replace("starts_with(setting, 'search_path=')", 'false'), 'obstacle'),
-    },
-    'test/features/grants/attacks.test.ts: and gave to a reader, is named by check': {
-      'overlooks what others made of the data of all tenants': () =>
-        breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
-          ...sound(...given),
-          exposure: async () => undefined,
-        })),
-    },
-    'test/transcripts/transcripts.test.ts: test/transcripts/grants.txt': {
-      'shows personal columns to every reader': () =>
-        breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => {
-          const whole = sound(...given)
-          return { ...whole, make: (run, to, views) => whole.make(run, { ...to, personal: true }, views) }
-        }),
-      "leaves readers' views as they are when ours change": () =>
-        breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => ({
-          ...sound(...given),
-          outdated: async () => [],
-        })),
-      "drops a schema that isn't ours": () =>
-        breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => ({
-          ...sound(...given),
-          drop: async (run, role) => {
-            const all = sql.raw(`drop schema ${pg.escapeIdentifier(role)} cascade`)
-            await run(all.compile(given[0]))
-          },
-        })),
-    },
-    'test/features/grants/grants.test.ts: if ours have other columns, those of each reader are dropped in a transaction of its own':
-      {
-        "drops all readers' views in one transaction": () =>
-          breaking('engine/warehouse/postgres/readerviews', 'postgres').droppingByReader(() => []),
-      },
-    'test/features/grants/attacks.test.ts: read what everyone may of ours': {
-      'overlooks what everyone may read': () =>
-        withStatements((text) => text.replace('grantee = 0 or ', ''), 'obstacle'),
-    },
-  },
-})
+    ),
+  'goes on through records that name other customers': () =>
+    breaking('engine/warehouse/forgottenclosure', 'daily').ForgottenClosure.admitted(
+      async (_sound, _session, _plan, ids) => new Map([...ids].map((id) => [id, 'hidden'])),
+    ),
+  'goes through shops, staff and statuses': () =>
+    breaking('engine/model/forgotten').forgetPlans((sound, declared, ...given) =>
+      sound(
+        declared.map((one) => ({ ...one, undeclared: { who: 'text', preset: 'drop' } })),
+        ...given,
+      ),
+    ),
+  'says nothing of what leads to nobody': () =>
+    breaking('features/forget/notlookedat').notLookedAt(async () => []),
+}

@@ -6,11 +6,10 @@ import { join } from 'node:path'
 import type { RunnerTask, RunnerTestCase, RunnerTestFile, RunnerTestSuite } from 'vitest'
 import { VitestTestRunner } from 'vitest/runners'
 import { root } from '../harness/tree.js'
-import type * as tables from './all.js'
 import type * as breakages from './breakage.js'
 import { load } from './brokenproduct.js'
 import { mutantsVariable, type Play } from './play.js'
-import type { Promised } from './promise.js'
+import type * as tables from './promises.js'
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -36,7 +35,7 @@ function skipIdle(suite: RunnerTestSuite): void {
 const isEverything = process.env.WAREHOUSES === 'both'
 
 export default class MutantRunner extends VitestTestRunner {
-  #promises: readonly Promised[] = []
+  #promises: readonly tables.Promised[] = []
   #choose: typeof breakages.choose = () => {}
   readonly #played = (process.env[mutantsVariable] ?? '').split(',').map(Number)
   /** One that is alone in its program is always on, also in processes with an environment of their own. */
@@ -49,7 +48,7 @@ export default class MutantRunner extends VitestTestRunner {
   async onBeforeCollect(): Promise<void> {
     const dist = join(root, 'dist')
     // Before the program, whose broken functions look for their breakages there.
-    this.#promises = (await load<typeof tables>(dist, 'test/support/mutants/all.ts')).promises
+    this.#promises = (await load<typeof tables>(dist, 'test/support/mutants/promises.ts')).promises
     if (this.#isAlone) return
     this.#choose = (await load<typeof breakages>(dist, 'test/support/mutants/breakage.ts')).choose
     this.#choose(undefined)
@@ -74,7 +73,8 @@ export default class MutantRunner extends VitestTestRunner {
     return this.#played.filter((at) => {
       const one = this.#promises[at]
       if (!one || filepath !== join(root, one.test) || !name.includes(one.name)) return false
-      if (one.on !== undefined) return name.includes(one.on)
+      const on = one.breakage.how.find((how) => how !== 'daily')
+      if (on !== undefined) return name.includes(on)
       return isEverything || !name.includes('postgres')
     })
   }

@@ -1,42 +1,63 @@
-/** Several machines (docs/scale.md): one function is broken at a time. */
-import { breaking } from './breakage.js'
-import { mutants } from './promise.js'
+/** Several processes and machines on one warehouse (docs/scale.md). */
+import { sql } from 'kysely'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import { storeMeta } from '../../../src/engine/warehouse/meta.js'
+import { breaking, type Mutants } from './breakage.js'
 
-export const scale = mutants({
-  'a round of a shard polls its own lists only': {
-    'test/features/jobs/shards.test.ts: a round polls what is due among its own lists': {
-      'chooses among the lists of all tenants': () =>
-        breaking('features/targets/roundnow').wantedLists((sound, run, choice, granted) =>
-          sound({ ...run, shard: undefined }, choice, granted),
-        ),
-    },
-  },
-  'each shard has its own run in a round': {
-    'test/features/jobs/shards.test.ts: a round has a slot for each shard': {
-      'asks whether the job has run, whichever shard': () =>
-        breaking('engine/warehouse/rounds').hasRunSince(async (sound, warehouse, slot, times) => {
-          const all = [undefined, { index: 0, of: 2 }, { index: 1, of: 2 }, { index: 0, of: 3 }]
-          const found = await Promise.all(all.map((shard) => sound(warehouse, { ...slot, shard }, times)))
-          return found.includes(true)
-        }),
-    },
-  },
-  'what concerns the whole warehouse is done once, after all shards': {
-    'test/features/jobs/shards.test.ts: a shard leaves out what concerns the whole warehouse': {
-      'each shard takes a snapshot': () => breaking('features/jobs/shards').isLeftOut(() => false),
-    },
-  },
-  "one shard's success doesn't hide another's failure": {
-    "test/features/jobs/shards.test.ts: one shard's success doesn't hide": {
-      'sees the last run only': () => breaking('engine/run/lastrun').readShardRuns(async () => []),
-    },
-  },
-  'every list that a run works on is on record': {
-    'test/engine/run/manylists.test.ts: records every list as its document shows it': {
-      'records the lists of one statement only': () =>
-        breaking('engine/run/records').recordCursors((sound, run, ends, mode) =>
-          sound(run, ends.slice(0, 200), mode),
-        ),
-    },
-  },
-})
+export const scale: Mutants = {
+  // Leases by shard; their tests run on Postgres, which alone has shards.
+  'lets a shard begin beside a run of all tenants': () =>
+    breaking('engine/warehouse/leaserows').overlaps(
+      (sound, one, other) => one === other || (one !== 'run' && other !== 'run' && sound(one, other)),
+    ),
+  'lets shards of another number begin beside those at work': () =>
+    breaking('engine/warehouse/leaserows').overlaps(
+      (_sound, one, other) => one === other || one === 'run' || other === 'run',
+    ),
+  'fences off nobody but who held the same name': () =>
+    breaking('engine/warehouse/claim').fencedOff((sound, db) => sound(db, ['nobody'])),
+  'commits without a look at the lease': () => breaking('engine/warehouse/fence').checkFence(async () => {}),
+  'begins where its own clock is': () =>
+    breaking('engine/warehouse/claim').stampsFloor((_sound, _, { clock }) => fromMicros(clock.nowMicros())),
+  'begins another shard while a command waits for all of them': () =>
+    breaking('engine/warehouse/leaserows').isWanted(() => false),
+  'takes every run without an end for one that was killed': () =>
+    breaking('engine/warehouse/runs').isOrphan(() => sql`${sql.ref('status')} = 'running'`),
+  'lets each of them ask': () =>
+    breaking('engine/warehouse/meta').storeMetaUnless((_sound, db, { name, value }) =>
+      storeMeta(db, name, value),
+    ),
+  'says nothing of settings that differ': () =>
+    breaking('engine/warehouse/oneconfiguration').RowSettings.differing(() => []),
+  'waits until all shards have ended': () =>
+    breaking('engine/warehouse/leaserows').heldBy((sound, ...given) =>
+      Object.assign(sound(...given), { shards: undefined }),
+    ),
+  'rings whatever is due': () =>
+    breaking('features/events/waiting').dueCursors((sound, inbox, now) => sound(inbox, now)),
+
+  // Several machines.
+  'chooses among the lists of all tenants': () =>
+    breaking('features/targets/roundnow').wantedLists((sound, run, choice, granted) =>
+      sound({ ...run, shard: undefined }, choice, granted),
+    ),
+  'asks whether the job has run, whichever shard': () =>
+    breaking('engine/warehouse/rounds').hasRunSince(async (sound, warehouse, slot, times) => {
+      const all = [undefined, { index: 0, of: 2 }, { index: 1, of: 2 }, { index: 0, of: 3 }]
+      const found = await Promise.all(all.map((shard) => sound(warehouse, { ...slot, shard }, times)))
+      return found.includes(true)
+    }),
+  'each shard takes a snapshot': () => breaking('features/jobs/shards').isLeftOut(() => false),
+  'sees the last run only': () => breaking('engine/run/lastrun').readShardRuns(async () => []),
+  'records the lists of one statement only': () =>
+    breaking('engine/run/records').recordCursors((sound, run, ends, mode) =>
+      sound(run, ends.slice(0, 200), mode),
+    ),
+
+  // docs/scale.md, Workers.
+  'is done with every delivery, however its run ended': () =>
+    breaking('features/worker/pool').becomes(() => 'done'),
+  'counts no death': () => breaking('engine/warehouse/postgres/deliveryqueue').wasSilent(() => false),
+  'never finds that nobody works': () => breaking('engine/warehouse/deliveries').unheard(() => undefined),
+  'finds no incident': () => breaking('features/health/workerhealth').workerIncidents(async () => []),
+}

@@ -6,9 +6,10 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from '../harness/tree.js'
-import { promises } from './all.js'
+import { planted } from './all.js'
 import { brokenProduct, linked } from './brokenproduct.js'
 import { mutantsVariable, type Play, type Played } from './play.js'
+import { promises } from './promises.js'
 
 /**
  * Behind a symbolic link, Node 20 takes a CommonJS module for an empty one if a test's own script has loaded it before
@@ -25,10 +26,9 @@ function linkPackages(folder: string): void {
     else symlinkSync(join(packages, name), join(folder, name))
 }
 
-/** Returns the folder of the copy. `mutants`: numbers of promises, all of which are planted. */
+/** Returns the folder of the copy, in which the mutants with these numbers are planted. */
 function stageOf(mutants: readonly number[]): string {
-  const table = (at: number) => ['test/support/mutants/all.js', 'promises', at] as const
-  const dist = brokenProduct(...mutants.map((at) => ({ ...promises[at]!.breakage, table: table(at) })))
+  const dist = brokenProduct(...mutants.map(planted))
   const folder = dirname(dist)
   const made = new Set(['.git', ...readdirSync(folder)])
   for (const name of readdirSync(root)) if (!made.has(name)) linked(join(root, name), join(folder, name))
@@ -46,7 +46,7 @@ interface Where {
   readonly warehouses: 'sqlite' | 'both'
 }
 
-/** Plays the tests that the promises with these numbers name, on a stage of their own. */
+/** Plays the tests that have to notice the mutants with these numbers, on a stage of their own. */
 export async function played(
   mutants: readonly number[],
   { postgresUrl, warehouses }: Where,
