@@ -1,127 +1,152 @@
 /**
- * The lines of README and docs/ that people copy do what they say: each is run as it is, against a sandbox and in an
- * empty folder; only paths, ports, sizes, ids and the secret are replaced. A new line is tested automatically.
+ * The lines that people copy do what they say: those of README, of docs/ and of the help's examples that no transcript
+ * plays as they are. Each is run as it is, against a sandbox and in an empty folder; only paths, ports, sizes and the secret
+ * are replaced. A new line is tested automatically.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Call, shopsync } from '../support/harness/call.js'
 import { cloneSqlite } from '../support/harness/clones.js'
 import { compiledOf } from '../support/harness/compiled.js'
+import { commands } from '../support/harness/declared.js'
 import { blocksOf, commandsOf, plainWords } from '../support/harness/docs.js'
 import { type Place, place } from '../support/harness/place.js'
 import { program } from '../support/harness/process.js'
 import { sized } from '../support/harness/size.js'
-import { filesIn, root } from '../support/harness/tree.js'
+import { filesIn, root, textOf } from '../support/harness/tree.js'
 import { bothWarehouses, postgresUrl } from '../support/harness/warehouse.js'
 
-const pages = ['README.md', ...filesIn('docs', '.md')]
-const blocks = pages.flatMap(blocksOf)
+const examples = commands.flatMap((command) => command.examples.map(([line]) => line))
+const pages = ['README.md', ...filesIn('docs', '.md')].flatMap(blocksOf).flatMap(commandsOf)
+const transcripts = filesIn('test/transcripts', '.txt').flatMap((file) => textOf(file).split('\n'))
+const played = new Set(transcripts.filter((line) => line.startsWith('$ ')).map((line) => line.slice(2)))
+const lines = [...new Set([...pages, ...examples])].filter((line) => !played.has(line))
 const cron = /^(?:[\d*/,-]+ +){4}[\d*/,-]+ +(.*)$/
 
-/** Why a line can't run here, or which test runs it. */
-const elsewhere: Readonly<Record<string, string>> = {
-  'npm ci && npm run demo': '.ci/run runs it in a clean clone',
-  'npm ci && npm test': '.ci/run runs it in a clean clone',
-  'npm ci && npm link': 'it would change this machine; tarball.test.ts runs the installed program',
-  'shopsync init': 'it asks; init.test.ts answers',
-  'npm install ./shopsync-0.3.0.tgz': 'test/long/tarball.test.ts installs it',
-  'npx shopsync demo': 'test/package/tarball.test.ts runs it',
-  'shopsync sync --shard 0/8': 'it needs Postgres; test/features/jobs/shards.test.ts does it',
-  'shopsync run nightly --shard 0/8': 'it needs Postgres; test/features/jobs/shards.test.ts does it',
-  'shopsync run nightly --whole': 'it follows shards; test/features/jobs/shards.test.ts does it',
-  'shopsync worker': 'it needs Postgres; test/features/worker/worker.test.ts does it',
-  'shopsync run nightly --enqueue 8': 'it needs Postgres; test/features/worker/worker.test.ts does it',
-  "unzip datasets.zip && sed -i 's/:XXXXXXXXXX@/:PASSWORD@/' shopsync/databases/shopsync.yaml && zip -r first.zip shopsync":
-    'it needs Superset; test/clients/superset.test.ts imports such an archive',
-  'superset import-datasources --path first.zip':
-    'it needs Superset; test/clients/superset.test.ts imports such an archive',
-  'cp deploy/systemd/shopsync@.service deploy/systemd/shopsync-*.timer /etc/systemd/system/':
-    'it would change this machine; test/deploy reads the units',
-  'systemctl enable --now shopsync-hourly.timer shopsync-nightly.timer shopsync-weekly-verify.timer':
-    'it needs a running systemd; test/deploy reads the units',
-}
+/** Why a line can't run here, or what runs it. */
+const elsewhere = new Map(
+  `
+npm ci && npm run demo → .ci/run, in a clean clone
+npm ci && npm test → .ci/run, in a clean clone
+npm ci && npm link → it would change this machine; tarball.test.ts runs the installed program
+npm install ./shopsync-0.3.0.tgz → test/long/tarball.test.ts
+npx shopsync demo → test/long/tarball.test.ts
+shopsync demo → test/shell/commands.test.ts
+shopsync init → test/features/init/init.test.ts
+shopsync init --sandbox --yes → test/features/init/init.test.ts
+shopsync init --base-url https://api.example.com --partner-id 42 --secret-file key.txt --yes → init.test.ts
+shopsync sync --shard 0/8 → test/features/jobs/shards.test.ts, on Postgres
+shopsync run nightly --shard 0/8 → test/features/jobs/shards.test.ts, on Postgres
+shopsync run nightly --whole → test/features/jobs/shards.test.ts, on Postgres
+shopsync run nightly --enqueue 8 → test/features/worker/worker.test.ts, on Postgres
+shopsync worker --parallel 4 → test/features/worker/worker.test.ts, on Postgres
+shopsync worker --once → test/features/worker/worker.test.ts, on Postgres
+shopsync grant --role main_street --tenant 101 --tenant 102 --personal → test/transcripts/grants.txt
+shopsync forget --tenant 101 --customer 5 → test/transcripts/terminal.txt
+shopsync copy --to 'postgres://shopsync:\${PGPASSWORD}@db.example.com/warehouse' → copycommand.test.ts
+shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new → copycommand.test.ts
+shopsync check --webhook-url https://hooks.example.com/webhooks → test/features/check/webhook.test.ts
+shopsync listen --host 0.0.0.0 --port 8443 --tls-cert fullchain.pem --tls-key privkey.pem → listenprocess.test.ts
+shopsync listen --no-ring → test/features/listen/listenprocess.test.ts
+shopsync completion zsh > "\${fpath[1]}/_shopsync" → test/features/completion/completion.test.ts
+shopsync completion fish > ~/.config/fish/completions/shopsync.fish → completion.test.ts
+curl --fail http://127.0.0.1:8788/ready → test/features/schedule/scheduleprocess.test.ts
+unzip datasets.zip && sed -i 's/:XXXXXXXXXX@/:PASSWORD@/' shopsync/databases/shopsync.yaml && zip -r first.zip shopsync → superset.test.ts
+superset import-datasources --path first.zip → test/clients/superset.test.ts
+cp deploy/systemd/shopsync@.service deploy/systemd/shopsync-*.timer /etc/systemd/system/ → test/deploy reads the units
+systemctl enable --now shopsync-hourly.timer shopsync-nightly.timer shopsync-weekly-verify.timer → test/deploy
+`
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' → ') as [string, string]),
+)
 
-/** Nonzero exit codes, of lines that refer to something a small sandbox doesn't have. */
+/** Exit codes other than 0, of lines that name something that few records and four lists don't have. */
 const exitCodes: Readonly<Record<string, number>> = {
   'shopsync why repair_orders 4711': 1,
   'shopsync why repair_order_services 4711/812': 1,
+  'shopsync why repair_order_services 4711/812 --tenant 101': 1,
+  'shopsync why repair_order_parts 90012': 1,
+  'shopsync events ring --tenant 101 --resource repair_orders': 2,
+  // Of the lists that were never read, it can't tell what they hold of the customer.
+  'shopsync forget --tenant 101 --customer 5 --dry-run': 1,
 }
 
 const has = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+const blockOf = (page: string, language: string) =>
+  blocksOf(page).find((block) => block.language === language)?.text ?? ''
 
 let here: Place
 let tools: string
 
 beforeAll(async () => {
-  here = await place({ tenants: 2, repairOrders: 9, seed: 3 })
+  here = await place({ tenants: 2, repairOrders: 30, seed: 3 })
   await cloneSqlite(join(here.folder, 'warehouse.db'), 'viewed')
   tools = join(here.folder, 'bin')
   mkdirSync(tools)
-  const script = (name: string, text: string): void => writeFileSync(join(tools, name), text, { mode: 0o755 })
-  script('shopsync', `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`)
-  script('mail', `#!/bin/sh\ncat >>${join(here.folder, 'mails')}\n`)
+  const write = (name: string, text: string, mode = 0o600): void =>
+    writeFileSync(join(here.folder, name), text, { mode })
+  write('bin/shopsync', `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`, 0o755)
+  write('bin/mail', `#!/bin/sh\ncat >>${join(here.folder, 'mails')}\n`, 0o755)
   // The tools that the lines use, and nothing else: neither node nor npm is on cron's path.
-  for (const name of ['sh', 'cat', 'echo', 'cp', 'jq', 'mv', 'sqlite3']) {
+  for (const name of ['sh', 'bash', 'cat', 'echo', 'cp', 'jq', 'mv', 'sqlite3']) {
     const path = spawnSync('sh', ['-c', `command -v ${name}`])
       .stdout.toString()
       .trim()
     if (path.startsWith('/')) symlinkSync(path, join(tools, name))
   }
   copyFileSync(join(root, 'config.example.json'), join(here.folder, 'config.example.json'))
-  writeFileSync(join(here.folder, 'shopsync.env'), `SHOPSYNC_API_SECRET=${here.sandbox.secret}\n`)
-  chmodSync(join(here.folder, 'shopsync.env'), 0o600)
-  const [faults] = blocksOf('docs/sandbox.md').filter(({ language }) => language === 'json')
-  writeFileSync(join(here.folder, 'faults.json'), faults!.text)
+  write('shopsync.env', `SHOPSYNC_API_SECRET=${here.sandbox.secret}\n`)
+  write('faults.json', blockOf('docs/sandbox.md', 'json'))
   // Nobody was forgotten; test/features/forget/customer.test.ts replays a file with somebody.
-  writeFileSync(join(here.folder, 'forgotten.jsonl'), '')
+  write('forgotten.jsonl', '')
   mkdirSync(join(here.folder, 'jobs'))
-  const [job] = blocksOf('docs/operations.md').filter(({ language }) => language === 'json')
-  writeFileSync(join(here.folder, 'jobs/large.json'), job!.text.replace('[7]', '[101]'))
+  write('jobs/large.json', blockOf('docs/operations.md', 'json').replace('[7]', '[101]'))
   useConfigOfReadme()
+  expect(await ran('shopsync sync')).toMatchObject({ code: 0 })
 })
 afterAll(() => here.remove())
 
-/** README's configuration, with the sandbox's address. */
+/** README's configuration, with the sandbox's address and fewer lists. */
 function useConfigOfReadme(): void {
-  const [config] = blocksOf('README.md').filter(({ language }) => language === 'json')
-  const text = config!.text.replace('https://api.example.com', here.sandbox.url)
-  writeFileSync(join(here.folder, 'config.json'), text)
+  const text = blockOf('README.md', 'json').replace('https://api.example.com', here.sandbox.url)
+  const resources = ['notes', 'customers', 'repair_orders', 'shops']
+  const config = { ...JSON.parse(text), sync: { resources }, targets: { '*': 'PT6H' } }
+  writeFileSync(join(here.folder, 'config.json'), JSON.stringify(config))
 }
 
 /** The line with this machine's paths. */
 const adapted = (line: string): string =>
   line
     .replaceAll('/srv/shopsync', here.folder)
+    .replaceAll('/var/www', here.folder)
     .replaceAll('/data/', `${here.folder}/`)
     .replaceAll('/usr/local/bin', tools)
     .replace('warehouse.db', join(here.folder, 'warehouse.db'))
-    .replace('--port 8080 --tenants 3', '--port 0 --tenants 1')
-    .replace(/shopsync sandbox --(faults|live)/, 'shopsync sandbox --port 0 --size small --$1')
-    .replace('shopsync listen', 'shopsync listen --port 0')
+    .replace(/^(shopsync sandbox)(?: --port 8080)?(?: --tenants 3)?/, '$1 --port 0 --size small')
 
 interface Ran {
   readonly code: number
   readonly text: string
 }
 
-/** Runs a line with only this environment. A program that stays up is stopped once it has printed how. */
-function shell(line: string, env: Record<string, string>): Promise<Ran> {
+/** Runs a line with only this environment. */
+function shell(line: string, env: Record<string, string>, its = 'sh'): Promise<Ran> {
   return new Promise((resolve) => {
-    const child = execFile('sh', ['-c', `exec 2>&1; ${line}`], { cwd: here.folder, env }, (error, stdout) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), text: stdout })
+    execFile(its, ['-c', `exec 2>&1; ${line}`], { cwd: here.folder, env }, (error, text) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), text })
     })
-    child.stdout?.on('data', (text: string) => text.includes('Ctrl-C') && child.kill('SIGINT'))
   })
 }
 
-/** A line that doesn't need a shell is called without one. */
+/** A line that doesn't need a shell is called without one. A program that stays up is stopped once it has printed how. */
 async function ran(line: string): Promise<{ readonly code: number | null; readonly text: string }> {
   const words = plainWords(line)
-  if (!words) return shell(`exec ${line}`.replace(/^exec (export|cp|umask)/, '$1'), usual())
+  if (!words) return shell(line, usual(), 'bash')
   const during = (call: Call): void => call.onText((text) => text.includes('Ctrl-C') && call.kill('SIGINT'))
   const { code, stdout, stderr } = await shopsync(words, { cwd: here.folder, env: usual(), during })
   return { code, text: stderr + stdout }
@@ -130,50 +155,40 @@ async function ran(line: string): Promise<{ readonly code: number | null; readon
 const usual = (): Record<string, string> => ({ PATH: tools, SHOPSYNC_API_SECRET: here.sandbox.secret })
 
 describe('the lines for a terminal', () => {
-  const lines = [...new Set(blocks.flatMap(commandsOf))]
   const isOther = (line: string): boolean =>
-    line in elsewhere || cron.test(line) || /^\w+=|^journalctl |^pg_dump /.test(line)
+    elsewhere.has(line) || cron.test(line) || /^\w+=|^journalctl |^pg_dump /.test(line)
 
-  it('are run here or elsewhere, and no reason is left for a line that is gone', () => {
-    for (const line of Object.keys(elsewhere)) expect(lines).toContain(line)
-    expect(lines.filter((line) => !isOther(line)).length).toBeGreaterThan(15)
+  it('are in a transcript, here or elsewhere; every command has an example; no reason is left for a line that is gone', () => {
+    for (const line of elsewhere.keys()) expect(lines).toContain(line)
+    for (const line of Object.keys(exitCodes)) expect(lines).toContain(line)
+    expect(commands.filter((command) => command.examples.length === 0)).toEqual([])
+    expect(lines.filter((line) => !isOther(line)).length).toBeGreaterThan(40)
   })
 
-  it.for(lines.filter((line) => !isOther(line)))('%s', async (line, context) => {
+  it.for([...lines.filter((line) => !isOther(line)), 'shopsync run large'])('%s', async (line, context) => {
     context.skip(line.startsWith('sqlite3') && !has('sqlite3'), 'this machine has no sqlite3')
     const { code, text } = await ran(adapted(line))
     expect([text, code]).toEqual([text, exitCodes[line] ?? 0])
-    if (line.startsWith('cp config')) useConfigOfReadme()
-  })
-
-  it('run the job that is shown', async () => {
-    const { code, text } = await ran('shopsync run large')
-    expect([text, code]).toEqual([text, 0])
   })
 })
 
-describe('the crontab', () => {
-  it('works in the environment that cron gives', async () => {
-    const [crontab] = blocksOf('docs/operations.md').filter(({ text }) =>
-      cron.test(text.split('\n').at(-2) ?? ''),
-    )
-    const env: Record<string, string> = { PATH: '/usr/bin:/bin', HOME: here.folder }
-    for (const line of crontab!.text.trim().split('\n').map(adapted)) {
-      const [, name, value = ''] = /^(\w+)=(.*)$/.exec(line) ?? []
-      if (name !== undefined) env[name] = value === '...' ? here.sandbox.secret : value
-      else expect(await shell(cron.exec(line)![1]!, env)).toEqual({ code: 0, text: '' })
-    }
-    expect(env['PATH']).toContain(tools)
-  })
+it('the crontab works in the environment that cron gives', async () => {
+  const crontab = blocksOf('docs/operations.md').find(({ text }) => cron.test(text.split('\n').at(-2) ?? ''))
+  const env: Record<string, string> = { PATH: '/usr/bin:/bin', HOME: here.folder }
+  for (const line of crontab?.text.trim().split('\n').map(adapted) ?? []) {
+    const [, name, value = ''] = /^(\w+)=(.*)$/.exec(line) ?? []
+    if (name !== undefined) env[name] = value === '...' ? here.sandbox.secret : value
+    else expect(await shell(cron.exec(line)?.[1] ?? '', env)).toEqual({ code: 0, text: '' })
+  }
+  expect(env['PATH']).toContain(tools)
 })
 
-describe('the file for Airflow', () => {
+describe.runIf(has('python3'))('the file for Airflow', () => {
   interface Task {
     readonly task_id: string
     readonly bash_command: string
     readonly cwd: string
   }
-  const [block] = blocksOf('docs/scale.md').filter(({ language }) => language === 'python')
   /** What the file uses of Airflow: it only keeps what it is given. */
   const airflow = `
 import json, sys, types
@@ -198,20 +213,17 @@ exec(sys.stdin.read())
 print(json.dumps(tasks, default=str))
 `
   const tasks = (): Task[] => {
-    const { stdout, stderr } = spawnSync('python3', ['-c', airflow], { input: block!.text })
+    const { stdout, stderr } = spawnSync('python3', ['-c', airflow], {
+      input: blockOf('docs/scale.md', 'python'),
+    })
     expect(stderr.toString()).toBe('')
     return JSON.parse(stdout.toString()) as Task[]
   }
   /** As its BashOperator runs a command; the exit code. */
-  const bash = (command: string, path: string): Promise<number> =>
-    new Promise((resolve) => {
-      const env = { ...usual(), PATH: `${path}:/usr/bin:/bin` }
-      execFile('bash', ['-c', command], { cwd: here.folder, env }, (error) =>
-        resolve(error === null ? 0 : Number(error.code ?? -1)),
-      )
-    })
+  const bash = async (command: string, path: string): Promise<number> =>
+    (await shell(command, { ...usual(), PATH: `${path}:/usr/bin:/bin` }, 'bash')).code
 
-  it.runIf(has('python3'))('has a task for each shard and one after them, where the configuration is', () => {
+  it('has a task for each shard and one after them, where the configuration is', () => {
     const found = tasks()
     const words = found.map(({ bash_command }) => bash_command.split(';')[0])
     const shards = Array.from({ length: 8 }, (_, i) => `shopsync run nightly --shard ${i}/8`)
@@ -219,7 +231,7 @@ print(json.dumps(tasks, default=str))
     for (const { cwd } of found) expect(adapted(cwd)).toBe(here.folder)
   })
 
-  it.runIf(has('python3'))('skips what no retry mends, and retries what one may', async () => {
+  it('skips what no retry mends, and retries what one may', async () => {
     const found = tasks().slice(-2)
     const folder = join(here.folder, 'told')
     mkdirSync(folder)
@@ -239,7 +251,7 @@ print(json.dumps(tasks, default=str))
     expect(await bash(found[0]!.bash_command, tools)).toBe(99)
   })
 
-  it.runIf(has('python3'))('runs a shard, and the whole that names the others', async () => {
+  it('runs a shard, and the whole that names the others', async () => {
     const [, postgres] = bothWarehouses()
     const address = await postgres!.viewed()
     here.configure({ api: { secret: here.sandbox.secret }, warehouse: { ...address } })
@@ -251,23 +263,19 @@ print(json.dumps(tasks, default=str))
   })
 })
 
-describe('the systemd unit and the line for the journal', () => {
-  it('start a run whose journal the filter reads', async (context) => {
-    const unit = readFileSync(join(root, 'deploy/systemd/shopsync@.service'), 'utf8')
-    const [, start] = /^ExecStart=(.*)$/m.exec(adapted(unit).replaceAll('%i', 'hourly'))!
-    const lines = blocksOf('docs/operations.md').flatMap(commandsOf)
-    const filter = lines.find((line) => line.startsWith('journalctl'))!.replace(/^.*? \| /, '')
-    here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 422 } }])
-    const { code, text } = await shell(start!, usual())
-    expect(code).toBe(1)
-    const journal = join(here.folder, 'journal')
-    writeFileSync(journal, `Starting shopsync hourly…\n${text}`)
-    here.sandbox.script([])
-    context.skip(!has('jq'), 'this machine has no jq')
-    const filtered = await shell(`cat ${journal} | ${filter}`, usual())
-    expect([filtered.text, filtered.code]).toEqual([expect.stringMatching(/"level": "(warn|error)"/), 0])
-    expect(filtered.text).not.toMatch(/Starting|"info"/)
-  })
+it('the systemd unit starts a run whose journal the filter for it reads', async (context) => {
+  const unit = adapted(textOf('deploy/systemd/shopsync@.service')).replaceAll('%i', 'hourly')
+  const [, start = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? []
+  const filter = lines.find((line) => line.startsWith('journalctl'))?.replace(/^.*? \| /, '')
+  here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 422 } }])
+  const { code, text } = await shell(start, usual())
+  expect(code).toBe(1)
+  writeFileSync(join(here.folder, 'journal'), `Starting shopsync hourly…\n${text}`)
+  here.sandbox.script([])
+  context.skip(!has('jq'), 'this machine has no jq')
+  const filtered = await shell(`cat journal | ${filter}`, usual())
+  expect([filtered.text, filtered.code]).toEqual([expect.stringMatching(/"level": "(warn|error)"/), 0])
+  expect(filtered.text).not.toMatch(/Starting|"info"/)
 })
 
 describe('the lines for Postgres', () => {
@@ -336,9 +344,7 @@ describe('the lines for Postgres', () => {
     )) as [{ server_version_num: string }]
     const isOld = !(Number(/\d+/.exec(versions)?.[0] ?? 0) >= Math.floor(Number(server) / 10_000))
     context.skip(isOld, 'this machine has no pg_dump as new as the server')
-    const line = blocksOf('docs/warehouse.md')
-      .flatMap(commandsOf)
-      .find((words) => words.startsWith('pg_dump'))!
+    const line = lines.find((words) => words.startsWith('pg_dump')) ?? ''
     const { port, hostname } = new URL(address('postgres'))
     const env = { PATH: `${tools}:/usr/bin:/bin`, PGHOST: hostname, PGPORT: port, PGUSER: 'postgres' }
     const { code, text } = await shell(own(line), env)
@@ -347,11 +353,10 @@ describe('the lines for Postgres', () => {
 })
 
 it('runs the example on the sandbox’s page', async () => {
-  const [block] = blocksOf('docs/sandbox.md').filter(({ language }) => language === 'ts')
   const file = join(here.folder, 'example.mjs')
   const clock = `const clock = { nowMicros: () => BigInt(Date.now()) * 1000n }\n`
   const compiled = compiledOf('src/sandbox/index.ts')
-  writeFileSync(file, clock + block!.text.replace('../src/sandbox/index.js', compiled))
+  writeFileSync(file, clock + blockOf('docs/sandbox.md', 'ts').replace('../src/sandbox/index.js', compiled))
   const { code, text } = await shell(`${process.execPath} ${file}`, usual())
   expect([text, code]).toEqual(['', 0])
 })

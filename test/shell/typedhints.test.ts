@@ -80,7 +80,7 @@ const kindOf = (words: readonly string[]): string => {
 }
 const kindOfLine = (line: string): string => kindOf(line.split(' ').slice(line.startsWith('$') ? 2 : 1))
 
-test('each line is played in a transcript, or is an example of the help, which examples.test.ts plays', () => {
+test('each line is played in a transcript, or is an example of the help, which lines.test.ts plays', () => {
   const texts = filesIn('test/transcripts', '.txt').flatMap((file) => textOf(file).split('\n'))
   const played = texts.filter((line) => line.startsWith('$ shopsync '))
   const examples = commands.flatMap((command) => command.examples.map(([line]) => line))

@@ -13,24 +13,8 @@ test.each([
   expect(parseDocument(text).value).toEqual(JSON.parse(text))
 })
 
-test.each([
-  '{',
-  '[1,]',
-  '{"a" 1}',
-  "{'a':1}",
-  '01',
-  '+1',
-  '1.',
-  '.5',
-  'tru',
-  'nullx',
-  '"\t"',
-  '"\\x"',
-  '[1 2]',
-  '{} {}',
-  '{"a":}',
-  'NaN',
-])('rejects %s, like JSON.parse', (text) => {
+const broken = `{ [1,] {"a"_1} {'a':1} 01 +1 1. .5 tru nullx "\t" "\\x" [1_2] {}_{} {"a":} NaN`
+test.each(broken.split(' ').map((text) => text.replace('_', ' ')))('rejects %s, like JSON.parse', (text) => {
   expect(() => JSON.parse(text)).toThrow()
   expect(() => parseDocument(text)).toThrow(JsonError)
 })
@@ -55,9 +39,9 @@ test.each([
   expect(() => parseDocument(text)).toThrow(expect.objectContaining({ line: 1, column, message }))
 })
 
-test('reads and writes 64-bit integers exactly', () => {
+test('reads and writes 64-bit integers exactly, after a byte order mark too', () => {
   const text = '{"id":9007199254740993,"small":-5,"list":[18446744073709551615]}'
-  const { value } = parseDocument(text)
+  const { value } = parseDocument(`\uFEFF${text}`)
   expect(value).toEqual({ id: 9007199254740993n, small: -5, list: [18446744073709551615n] })
   expect(toJson(value)).toBe(text)
 })
@@ -65,10 +49,6 @@ test('reads and writes 64-bit integers exactly', () => {
 test('knows the line of every value', () => {
   const { lines } = parseDocument('{\n"a": {\n"b": [1,\n2]}}')
   expect(Object.fromEntries(lines)).toEqual({ '': 1, a: 2, 'a.b': 3, 'a.b[0]': 3, 'a.b[1]': 4 })
-})
-
-test('accepts a byte order mark', () => {
-  expect(parseDocument('\uFEFF{}').value).toEqual({})
 })
 
 test.each([

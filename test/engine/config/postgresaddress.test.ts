@@ -6,65 +6,33 @@ import { proxyProblem } from '../../../src/engine/config/proxy.js'
 
 const secret = /geheim|s3cret|zz|wort/
 
-describe('is read', () => {
-  it.each([
-    [
-      'postgres://me:geheim@db.example:5433/shop',
-      { user: 'me', password: 'geheim', host: 'db.example', port: 5433, database: 'shop' },
-      'postgres://me@db.example:5433/shop',
-    ],
-    ['postgresql://db/shop', { user: undefined, password: undefined }, 'postgres://db/shop'],
-    // The last "@" ends the password, for a host has none.
-    ['postgres://me:ge@heim@db/shop', { password: 'ge@heim', host: 'db' }, 'postgres://me@db/shop'],
-    ['postgres://me:a:b@db/shop', { password: 'a:b' }, 'postgres://me@db/shop'],
-    [
-      'postgres://me%40x:%23%2F%3F%25@db/a%20b',
-      { user: 'me@x', password: '#/?%' },
-      'postgres://me%40x@db/a%20b',
-    ],
-    ['postgres://me:%70w%40@db/shop', { password: 'pw@', typedPassword: '%70w%40' }, 'postgres://me@db/shop'],
-    ['postgres://me@[::1]:5432/shop', { host: '::1', port: 5432 }, 'postgres://me@[::1]:5432/shop'],
-    ['postgres://me@%2Fvar%2Frun:5432/shop', { host: '/var/run' }, 'postgres://me@%2Fvar%2Frun:5432/shop'],
-    [
-      'postgres:///shop?host=/var/run&port=5433&user=me&password=geheim',
-      { user: 'me', password: 'geheim', host: '/var/run', port: 5433 },
-      'postgres://me@%2Fvar%2Frun:5433/shop',
-    ],
-    [
-      'postgres://db/shop?sslmode=require&application_name=nightly&connect_timeout=3',
-      { tls: { mode: 'require' }, applicationName: 'nightly', connectTimeout: 3000 },
-      'postgres://db/shop',
-    ],
-    [
-      'postgres://db/shop?sslrootcert=/ca.pem',
-      { tls: { mode: 'verify-full', rootCert: '/ca.pem' } },
-      'postgres://db/shop',
-    ],
-    ['postgres://db/shop?ssl=true', { tls: { mode: 'verify-full' } }, 'postgres://db/shop'],
-    ['postgres://db', { host: 'db', database: undefined }, 'postgres://db/'],
-    ['postgres://db/?dbname=shop', { host: 'db', database: 'shop' }, 'postgres://db/shop'],
-    // What Neon, Supabase, libpq's own manual and others print.
-    [
-      'postgres://db/shop?sslmode=require&channel_binding=require',
-      { channelBinding: 'require', tls: { mode: 'require' } },
-      'postgres://db/shop',
-    ],
-    [
-      'postgres://db/shop?target_session_attrs=read-write&keepalives=1&keepalives_idle=30&client_encoding=utf8',
-      { database: 'shop' },
-      'postgres://db/shop',
-    ],
-    [
-      'postgres://db/shop?gssencmode=disable&sslnegotiation=postgres&sslcertmode=allow&load_balance_hosts=disable',
-      { database: 'shop' },
-      'postgres://db/shop',
-    ],
-  ])('%s', (url, parts, label) => {
-    const address = readPostgresAddress(url)
-    expect(address).toMatchObject(parts)
-    expect(warehouseLabel(url)).toBe(label)
-    expect(warehouseProblem(url)).toBeUndefined()
-  })
+/** An address, what of it is shown, and parts of what it means. */
+const addresses = `
+postgres://me:geheim@db.example:5433/shop → postgres://me@db.example:5433/shop {"user": "me", "password": "geheim", "host": "db.example", "port": 5433, "database": "shop"}
+postgresql://db/shop → postgres://db/shop {}
+postgres://me:ge@heim@db/shop → postgres://me@db/shop {"password": "ge@heim", "host": "db"}
+postgres://me:a:b@db/shop → postgres://me@db/shop {"password": "a:b"}
+postgres://me%40x:%23%2F%3F%25@db/a%20b → postgres://me%40x@db/a%20b {"user": "me@x", "password": "#/?%"}
+postgres://me:%70w%40@db/shop → postgres://me@db/shop {"password": "pw@", "typedPassword": "%70w%40"}
+postgres://me@[::1]:5432/shop → postgres://me@[::1]:5432/shop {"host": "::1", "port": 5432}
+postgres://me@%2Fvar%2Frun:5432/shop → postgres://me@%2Fvar%2Frun:5432/shop {"host": "/var/run"}
+postgres:///shop?host=/var/run&port=5433&user=me&password=geheim → postgres://me@%2Fvar%2Frun:5433/shop {"password": "geheim", "host": "/var/run"}
+postgres://db/shop?sslmode=require&application_name=nightly&connect_timeout=3 → postgres://db/shop {"tls": {"mode": "require"}, "applicationName": "nightly", "connectTimeout": 3000}
+postgres://db/shop?sslrootcert=/ca.pem → postgres://db/shop {"tls": {"mode": "verify-full", "rootCert": "/ca.pem"}}
+postgres://db/shop?ssl=true → postgres://db/shop {"tls": {"mode": "verify-full"}}
+postgres://db → postgres://db/ {"host": "db"}
+postgres://db/?dbname=shop → postgres://db/shop {"host": "db", "database": "shop"}
+postgres://db/shop?sslmode=require&channel_binding=require → postgres://db/shop {"channelBinding": "require", "tls": {"mode": "require"}}
+postgres://db/shop?target_session_attrs=read-write&keepalives=1&keepalives_idle=30&client_encoding=utf8 → postgres://db/shop {}
+postgres://db/shop?gssencmode=disable&sslnegotiation=postgres&sslcertmode=allow&load_balance_hosts=disable → postgres://db/shop {}
+`
+
+// The last "@" ends a password, for a host has none. The last three are what Neon, Supabase and libpq's manual print.
+it.each(addresses.trim().split('\n'))('is read: %s', (line) => {
+  const [, url = '', label = '', parts = ''] = /^(.*) → (\S+) (.*)$/.exec(line) ?? []
+  expect(readPostgresAddress(url)).toMatchObject(JSON.parse(parts))
+  expect(warehouseLabel(url)).toBe(label)
+  expect(warehouseProblem(url)).toBeUndefined()
 })
 
 describe('is refused with what to type, and nothing secret', () => {
@@ -134,20 +102,13 @@ it.each([
   const problem = baseUrlProblem(url, url, false)
   expect(problem).toMatchObject({ path: 'api.baseUrl', found: expect.stringContaining('not shown') })
   expect(JSON.stringify(problem)).not.toMatch(secret)
+  // A path may contain an "@".
+  const gateway = 'https://gateway.example.com/@shops'
+  expect(baseUrlProblem(gateway, gateway, false)).toBeUndefined()
 })
 
-it('a path of the API may contain an "@"', () => {
-  const url = 'https://gateway.example.com/@shops'
-  expect(baseUrlProblem(url, url, false)).toBeUndefined()
-})
-
-it.each([
-  'http://me:12#zz@proxy:3128',
-  'http://me:12/zz@proxy:3128',
-  'http://me:12?zz@proxy:3128',
-  'http://me:ge%zz@proxy:3128',
-])('a proxy at %s is refused', (url) => {
-  const problem = proxyProblem('https://api.example.com', url, {})
+it.each(['12#zz', '12/zz', '12?zz', 'ge%zz'])('a proxy with the password %s is refused', (password) => {
+  const problem = proxyProblem('https://api.example.com', `http://me:${password}@proxy:3128`, {})
   expect(problem?.hint).toContain('%23')
   expect(JSON.stringify(problem)).not.toMatch(secret)
 })

@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs'
+/** Every setting is described, and shown. That a new resource has its settings: test/package/addition.test.ts. */
 import { describe, expect, test } from 'vitest'
-import { resources } from '../../../schema/index.js'
-import { defineResource, id, stamps } from '../../../schema/resource.js'
-import { readDocument } from '../../../src/engine/config/load.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
 import { checks, kinds } from '../../support/harness/checks.js'
 import { jobSchema } from '../../support/harness/declared.js'
+import { textOf } from '../../support/harness/tree.js'
 
 interface Node {
   type?: string | string[]
@@ -42,15 +40,8 @@ describe.each([
   })
 })
 
-test('the JSON Schema of a configuration names every resource', () => {
-  const { properties } = (configSchema(checks) as Node).properties?.resources ?? {}
-  expect(Object.keys(properties ?? {}).sort()).toEqual(Object.keys(resources).sort())
-})
-
 test('config.example.json shows every key', () => {
-  const example: unknown = JSON.parse(
-    readFileSync(new URL('../../../config.example.json', import.meta.url), 'utf8'),
-  )
+  const example: unknown = JSON.parse(textOf('config.example.json'))
   // The entries of a list together show all its keys.
   const member = (at: unknown, key: string): unknown =>
     (Array.isArray(at) ? Object.assign({}, ...at) : (at as Record<string, unknown> | undefined))?.[key]
@@ -60,32 +51,4 @@ test('config.example.json shows every key', () => {
     .filter((path) => !/^\.(resources|privacy)\../.test(path) && !path.endsWith('.file'))
     .filter((path) => !shown(path))
   expect(missing).toEqual([])
-})
-
-test('a newly added resource can be configured', () => {
-  const tires = defineResource({
-    name: 'tires',
-    singular: 'tire',
-    entity: 'Tire',
-    doc: 'Tires.',
-    source: 'nowhere',
-    grain: 'one tire',
-    fields: { id: id('Id.'), ...stamps },
-  })
-  const document = {
-    api: { baseUrl: 'https://x.example.com', partnerId: '1', secret: 's' },
-    warehouse: { url: 'sqlite:x' },
-    sync: { resources: ['tires'] },
-    resources: { tires: { path: 'wheels/tires' } },
-  }
-  const options = {
-    environment: {},
-    workingDirectory: '.',
-    name: 'test',
-    ...checks,
-    resources: { ...resources, tires },
-  }
-  const { config } = readDocument(document, options)
-  expect(config.resources.tires?.path).toBe('wheels/tires')
-  expect(JSON.stringify(configSchema({ ...checks, resources: { tires } }))).toContain('"tires"')
 })
