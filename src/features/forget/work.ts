@@ -88,12 +88,16 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
   const { db } = warehouse
   const others = (await tenantsWithTraces(warehouse)).filter((id) => id !== String(tenantId))
   const all = [...others, String(tenantId)]
+  const order = await tablesInOrder(deps)
+  // Rows that can't be seen aren't deleted either. Before the tenant is marked: a refused command changes nothing.
+  await warehouse.interfered.refuseHidden(order)
   await warehouse.write([rememberTraces(db, all), rememberForgotten(db, tenantId, now(deps))])
-  const erased = await erase(warehouse, await tablesInOrder(deps), { tenantId, signal })
+  const erased = await erase(warehouse, order, { tenantId, signal })
   const tables = [...erased.tables]
   let { left } = erased
   await eachBeside(deps.besides ?? [], warehouse, async (beside) => {
     const order = beside.tables.filter(isOfTenants).map(({ name }) => name)
+    await beside.interfered.refuseHidden(order)
     const also = { names: beside.tables.map(({ name }) => name), statements: beside.forgetting(tenantId) }
     const gone = await erase(beside, order, { tenantId, signal, also })
     tables.push(...gone.tables)
@@ -121,8 +125,6 @@ async function erase(
     readonly also?: { readonly names: readonly string[]; readonly statements: readonly CompiledQuery[] }
   },
 ): Promise<Traces & Pick<Forgotten, 'tables'>> {
-  // Rows that can't be seen aren't deleted either.
-  await warehouse.interfered.refuseHidden(order)
   const tables: { table: string; rows: number }[] = []
   const traces = await warehouse.dialect.erase(also?.names ?? order, async () => {
     for (const name of order) {
