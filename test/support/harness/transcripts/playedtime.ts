@@ -8,6 +8,9 @@ import { restoreTimeOfDay, setTimeOfDay } from '../shiftedclock.js'
 /** When every transcript begins: a Monday, a day like others in every time zone. */
 const begins = Date.parse('2026-03-02T09:00:00Z')
 
+/** Of the source's first records: what is earlier is no reading of the clock, however long a transcript takes. */
+export const lastChange = '2026-01-01T00:00:00Z'
+
 interface Stretch {
   readonly from: number
   /** When the next one began; not yet for the last one. */
@@ -66,6 +69,7 @@ export class PlayedTime {
     const zone = found.endsWith('Z') ? 'Z' : ''
     const digits = found.length - zone.length
     const at = Date.parse(`${found.slice(0, 10)}T${found.slice(11, digits)}Z`)
+    if (at < Date.parse(lastChange)) return found
     const shownTo = digits === 16 ? 60_000 : 1000
     const told = this.#stretches
       .map((stretch) => {

@@ -14,7 +14,7 @@ import { sendEvent } from '../listening.js'
 import { eventBody, type SentEvent } from '../receiver.js'
 import { scratch } from '../scratch.js'
 import { root } from '../tree.js'
-import { PlayedTime } from './playedtime.js'
+import { lastChange, PlayedTime } from './playedtime.js'
 
 export interface WorldOptions {
   readonly tenants: number
@@ -52,7 +52,7 @@ export class World {
       tenants,
       repairOrders,
       seed: 3,
-      until: '2026-01-01T00:00:00Z',
+      until: lastChange,
       // One window for the whole transcript: no wait, and as many requests left whenever it is played.
       rate: { window: 31_536_000 },
     })
