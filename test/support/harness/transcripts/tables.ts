@@ -36,8 +36,9 @@ function draw(
 ): string[] {
   const drawn = columns.map(({ from, to }) => {
     const cut = lines.map((line) => line.slice(from, to))
-    const right = isRight(cut)
     const cells = cut.map((cell) => told(cell.trim()))
+    // Whether durations are as wide as their title depends on how long they are.
+    const right = cells.includes('<duration>') || isRight(cut)
     const width = Math.max(...cells.map((cell) => (rule.test(cell) ? 0 : cell.length)))
     const sized = cells.map((cell) => (rule.test(cell) ? '─'.repeat(width) : cell))
     return sized.map((cell) => (right ? cell.padStart(width) : cell.padEnd(width)))
