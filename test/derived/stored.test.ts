@@ -49,20 +49,15 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await expectConsistent(warehouse)
   })
 
-  it('an unchanged version writes nothing', async () => {
+  it('an unchanged version writes nothing; a different one with the same instant replaces them', async () => {
     const warehouse = await open()
     const records = [order(1, [{ labors: [labor(1)] }]), order(2, [{ parts: [part(1, 100)] }])]
     await storeOrders(warehouse, records, stamp(100))
     const before = await rowsOf(warehouse, table)
     expect(await storeOrders(warehouse, records, stamp(200))).toMatchObject({ written: 0 })
     expect(await rowsOf(warehouse, table)).toEqual(before)
-  })
-
-  it('a different version with the same instant replaces them', async () => {
-    const warehouse = await open()
-    await storeOrders(warehouse, [order(1, [{ labors: [labor(1)] }])], stamp(100))
-    await storeOrders(warehouse, [order(1, [{ labors: [labor(3)] }])], stamp(200))
-    expect(await salesOf(warehouse)).toEqual({ 1: 30_000 })
+    await storeOrders(warehouse, [order(1, [{ labors: [labor(3)] }])], stamp(300))
+    expect(await salesOf(warehouse)).toEqual({ 1: 30_000, 2: 100 })
   })
 
   it('a deleted order takes them along, and restores them', async () => {
@@ -83,17 +78,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await expectConsistent(warehouse)
     await storeOrders(warehouse, [at(5, order(1, [{ labors: [labor(4)] }]))], stamp(300))
     expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: null, sales_cents: 40_000 })
-  })
-
-  it('two tenants with the same ids have their own rows', async () => {
-    const warehouse = await open()
-    await storeOrders(warehouse, [order(1, [{ labors: [labor(1)] }])], stamp(100))
-    await storeOrders(warehouse, [order(1, [{ labors: [labor(2)] }])], stamp(100), { tenantId: 8 })
-    const rows = await rowsOf(warehouse, table)
-    expect(rows.map(({ repair_order_key, sales_cents }) => [repair_order_key, sales_cents])).toEqual([
-      ['7-1', 10_000],
-      ['8-1', 20_000],
-    ])
   })
 
   describe('a line shown by two orders', () => {

@@ -1,12 +1,17 @@
-/** What columns of views stand beside which: the shop's clock beside an instant, and what a profit or cost is part of. */
+/**
+ * What columns of views stand beside which: the shop's clock beside an instant, what a profit or cost is part of, and what a
+ * join brings.
+ */
 import { expect, test } from 'vitest'
+import type { ViewColumn } from '../../schema/view.js'
 import { views } from '../../schema/views/index.js'
 
 const columns = views.flatMap((view) =>
-  Object.entries(view.columns).map(([name, { kind, isAlways }]) => ({
+  Object.entries<ViewColumn>(view.columns).map(([name, { kind, isAlways, references }]) => ({
     view: view.name as string,
     name,
     kind,
+    references,
     isAlways: isAlways === true,
     full: `${view.name}.${name}`,
   })),
@@ -76,5 +81,20 @@ test('beside each profit or cost that may be unknown stands what it is part of',
   for (const { view, full } of found) {
     const base = bases[full]
     if (base) expect([full, base, has(view, base, 'cents')]).toEqual([full, base, true])
+  }
+})
+
+test('a view can be joined to what its keys refer to without prefixes', () => {
+  const of = (view: string) => columns.filter((one) => one.view === view)
+  for (const { view, name, references = '', kind } of columns) {
+    if (!references.startsWith('dim_') || view.startsWith('dim_')) continue
+    const theirs = of(references)
+    const key = theirs.find((one) => one.name === name) ?? theirs[0]
+    expect([view, name, key?.kind]).toEqual([view, name, kind])
+    // Keys and names are the same on both sides; nobody needs a shop's first day from both.
+    const isOfCustomer = view === 'orders' && references === 'dim_customers'
+    const same = isOfCustomer ? /_(id|key)$/ : /_(id|key|name)$|^first_day$/
+    const shared = theirs.filter((one) => of(view).some((own) => own.name === one.name))
+    expect([view, name, shared.filter((one) => !same.test(one.name))]).toEqual([view, name, []])
   }
 })

@@ -27,23 +27,35 @@ it('writes one page per relation, replaces its own, and removes those that are n
   expect(textOf(cwd, 'pages/mine.md')).toContain('My notes.')
 })
 
-it('refuses to replace a foreign file before it writes any', async () => {
+it("refuses to replace a foreign file before it writes any, and tells of a folder that can't be written to", async () => {
   const cwd = scratch()
   mkdirSync(join(cwd, 'pages'))
   writeFileSync(join(cwd, 'pages/README.md'), '# My pages\n')
-  const { code, stderr } = await shopsync(['dictionary', '--out', 'pages'], { cwd })
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringMatching(/Found .*pages\/README\.md, which shopsync[\s\S]*after --out/),
-  ])
+  const into = (folder: string) => shopsync(['dictionary', '--out', folder], { cwd })
+  expect(await into('pages')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Found .*pages\/README\.md, which shopsync[\s\S]*after --out/),
+  })
   expect(written(join(cwd, 'pages'))).toEqual(['README.md'])
   expect(textOf(cwd, 'pages/README.md')).toBe('# My pages\n')
+  expect(await into('pages/README.md')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Could not write the folder .*README\.md/),
+  })
 })
 
 it('writes a dbt project with complete files, and leaves what others added', async () => {
   const cwd = scratch()
   const call = () => shopsync(['dictionary', '--format', 'dbt', '--out', 'project'], { cwd })
   expect((await call()).code).toBe(0)
+  const texts = written(join(cwd, 'project'))
+    .filter((name) => /\.(ya?ml|sql)$/.test(name))
+    .map((name) => textOf(cwd, 'project', name))
+    .join('\n')
+  // No condition twice in an expression, and no unit that is none.
+  expect(texts).toMatch(/case when state = 'invoice' then/i)
+  expect(texts).not.toMatch(/\(([^()]+)\) and \(\1\)/i)
+  expect(texts).not.toContain('as declared')
   const at = (name: string): string => join(cwd, 'project', name)
   expect(parse(textOf(at('dbt_project.yml')))).toMatchObject({ name: 'shopsync', profile: 'shopsync' })
   const stdout = (await shopsync(['dictionary', '--format', 'dbt'], { cwd })).stdout
@@ -71,21 +83,4 @@ it.each(['json', 'html', 'superset'])('the format %s is one file: it prints what
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toContain(`shopsync dictionary --format ${format} >`)
   expect(written(cwd)).toEqual([])
-})
-
-it("a folder that can't be written to is reported by name", async () => {
-  const cwd = scratch()
-  writeFileSync(join(cwd, 'file'), '')
-  const { code, stderr } = await shopsync(['dictionary', '--out', 'file'], { cwd })
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/Could not write the folder .*file/)])
-})
-
-it('has no condition twice in an expression of dbt, and no unit that is none', async () => {
-  const cwd = scratch()
-  expect((await shopsync(['dictionary', '--format', 'dbt', '--out', 'written'], { cwd })).code).toBe(0)
-  const files = written(join(cwd, 'written')).filter((name) => /\.(ya?ml|sql)$/.test(name))
-  const all = files.map((name) => textOf(cwd, 'written', name)).join('\n')
-  expect(all).toMatch(/case when state = 'invoice' then/i)
-  expect(all).not.toMatch(/\(([^()]+)\) and \(\1\)/i)
-  expect(all).not.toContain('as declared')
 })

@@ -101,14 +101,15 @@ export const supersetArchive = (config: string): Buffer =>
 
 export function supersetOf(config: string) {
   const folder = scratch()
-  const archive = join(folder, 'datasets.zip')
-  writeFileSync(archive, supersetArchive(config))
+  const archive = supersetArchive(config)
+  const file = join(folder, 'datasets.zip')
+  writeFileSync(file, archive)
   mkdirSync(join(folder, 'out'))
-  execFileSync('python3', [...unzip, archive, join(folder, 'out')])
+  execFileSync('python3', [...unzip, file, join(folder, 'out')])
   const at = (...names: string[]): string => join(folder, 'out/shopsync', ...names)
   const read = <T>(...names: string[]): T => parse(readFileSync(at(...names), 'utf8')) as T
   const datasets = readdirSync(at('datasets/shopsync')).map((name) =>
     read<Dataset>('datasets/shopsync', name),
   )
-  return { read, datasets }
+  return { archive, read, datasets }
 }
