@@ -1,7 +1,6 @@
 import { test } from 'vitest'
 import type { ResourceTables } from '../../schema/index.js'
-import type { Int64, TablesOf } from '../../schema/resource.js'
-import { defineResource, id, many, nullable, number, object, stamps, text } from '../../schema/resource.js'
+import type { Int64 } from '../../schema/resource.js'
 
 /** Exact: the two are the same type, neither wider nor narrower (house style: the type trap). */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -66,27 +65,19 @@ test('plain values are null only if their position is the key', () => {
   same<ResourceTables['inventory_tags'], Plain<Item & { inventory_id: Int64; tag: string | null }>>(true)
 })
 
-test('nullable() keeps the kind, and items identified by position have no key of their own', () => {
-  const resource = defineResource({
-    name: 'things',
-    singular: 'thing',
-    entity: 'Thing',
-    doc: '',
-    source: '',
-    grain: '',
-    fields: {
-      id: id(''),
-      ...stamps,
-      size: nullable(number('')),
-      label: nullable(object({ text: text('') }, '')),
-      lines: many({ table: 'lines', key: 'position', fields: { note: nullable(text('')) } }, ''),
-    },
-  })
-  type Tables = TablesOf<typeof resource>
-  same<Tables['things'], Plain<Root & { size: number | null; label_text: string | null }>>(true)
-  same<
-    Tables['thing_lines'],
-    { tenant_id: Int64; thing_id: Int64; position: number; note: string | null; _synced_at: string }
-  >(true)
-  same<Tables['things'], Plain<Root & { size: string | null; label_text: string | null }>>(false)
+test('what may be null keeps its kind, and items identified by position have no key of their own', () => {
+  interface Phone extends Item {
+    customer_id: Int64
+    number: string | null
+    national: string | null
+    international: string | null
+    country_code: string | null
+    label: string | null
+    preferred: boolean | null
+  }
+  same<ResourceTables['customer_phones'], Plain<Phone>>(true)
+  same<ResourceTables['customer_phones'], Plain<Phone & { id: Int64 }>>(false)
+  same<ResourceTables['repair_orders']['label_text'], string | null>(true)
+  same<ResourceTables['repair_orders']['odometer'], Int64 | null>(true)
+  same<ResourceTables['repair_orders']['part_discount_percentage'], number | null>(true)
 })

@@ -220,6 +220,21 @@ const refusals = `
 {"warehouse.url": "sqlite:~bob/w.db"} → begins with ~
 {"warehouse.url": "postgres://db/x", "warehouse.schema": "shop", "report.schema": "shop"} → report.schema: found "shop" … for "shop_analytics"
 {"warehouse.url": "postgres://db/x", "warehouse.schema": "${'x'.repeat(54)}"} → warehouse.schema: found … at most 53 characters … report.schema
+{"report.timeZone": "UTC-6"} → report.timeZone: found "UTC-6", expected the name of a time zone such as "America/Chicago". Use a place name
+{"report.timeZone": "-06:00"} → report.timeZone: found "-06:00", expected the name of a time zone … Use a place name
+{"report.timeZone": "EST"} → report.timeZone: found "EST" … Did you mean "America/New_York"?
+{"report.timeZone": "Chicago"} → report.timeZone: found "Chicago" … Did you mean "America/Chicago"?
+{"report.timeZone": "europe/berlin"} → found "europe/berlin" … Did you mean "Europe/Berlin"?
+{"report.timeZone": "America/Chcago"} → Did you mean "America/Chicago"?
+{"report.shopTimeZones.101/3": "GMT+2"} → report.shopTimeZones.101/3: found "GMT+2" … Use a place name
+{"report.shopTimeZones.101": "UTC"} → expected a tenant and a shop, such as "101/3"
+{"report.timezone": "UTC"} → nearest known key is "timeZone"
+{"report.names.shop": "name"} → nearest known key is "shops"
+{"report.names.shops": []} → expected the name of a field as the API sends it, or a list
+{"report.names.shops": "x' or 1"} → expected the name of a field as the API sends it
+{"report.tenantNames.main": "A"} → expected the id of a tenant, such as "101"
+{"report.taxRates": "fractions"} → Did you mean "fraction"?
+{"report.schema": "My Views"} → expected the name of a Postgres schema
 {"privacy": "keep"} → privacy: found "keep", expected an object
 {"privacy.preset": "pseudonymous"} → privacy.key: missing
 {"privacy.preset": "anonymous"} → privacy.preset: found "anonymous", expected one of none, pseudonymous

@@ -1,5 +1,5 @@
 /**
- * Year, make and model of vehicles, which the document doesn't show: read from a promoted column or an undeclared field
+ * Year, make and model of vehicles, which the document doesn't show, and a name made of them: read from a promoted column or an undeclared field
  * alike, stored with the record, and computed again without a request when columns are promoted and in a warehouse of an
  * older version.
  */
@@ -40,11 +40,10 @@ describe.each(warehouses())('$name', (kind) => {
 
   /** Runs a sync with promoted columns, and returns how many requests it sent for vehicles. */
   async function run(columns: Record<string, string>): Promise<number> {
-    const promoted = Object.keys(columns).length > 0 && { resources: { vehicles: { columns } } }
-    const ended = await shopsync([
-      ...['sync', '--json', '--config'],
-      configure(sandbox, address, resources, { ...promoted }),
-    ])
+    const settings = { report: { names: { vehicles: ['year', 'make', 'model'] } } }
+    const promoted = Object.keys(columns).length > 0 ? { vehicles: { columns } } : undefined
+    const config = configure(sandbox, address, resources, { ...settings, resources: promoted })
+    const ended = await shopsync(['sync', '--json', '--config', config])
     expect(ended.stderr + ended.stdout).not.toContain('"failed"')
     const { cursors } = ended.json() as { cursors: { resource: string; requests: number }[] }
     return cursors.reduce((sum, { resource, requests }) => sum + (resource === 'vehicles' ? requests : 0), 0)
@@ -52,13 +51,14 @@ describe.each(warehouses())('$name', (kind) => {
 
   async function shown(): Promise<unknown[][]> {
     const warehouse = await reopen(address)
-    const columns = 'tenant_id, vehicle_id, year, make, model'
-    const rows = await ask(
-      warehouse,
-      'dim_vehicles',
-      `select ${columns} from {view} order by tenant_id, vehicle_id`,
-    )
+    const rows = await ask(warehouse, 'dim_vehicles', 'select * from {view} order by tenant_id, vehicle_id')
     await warehouse.close()
+    const [first, second] = rows.map(({ vehicle_name }) => vehicle_name)
+    expect([first, second, rows.at(-1)?.vehicle_name]).toEqual([
+      '2015 Ford F-150',
+      '2016 Mazda 626',
+      'vehicle 1',
+    ])
     return rows.map((row) => [row.year === null ? null : Number(row.year), row.make, row.model])
   }
 

@@ -1,7 +1,11 @@
-/** The worlds in which views are compared with the oracle of the business. */
+/**
+ * The worlds in which views are compared with the oracle of the business: one that is generated, and one that is made by hand,
+ * for what is easy to get wrong. Some of what they have to show was computed by hand, too.
+ */
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { type Gone, type ReportSettings, remove } from '../../support/oracle/business/sandboxworld.js'
 import { businessReport, businessResources, deleteSome, fillBusiness } from '../../support/world/business.js'
+import { type Fields, order, payment, stamps, updated } from '../../support/world/handmade.js'
 import { spoil } from '../../support/world/hostile.js'
 import { odd, putOddInvoices } from '../../support/world/oddinvoices.js'
 import { showTwice } from '../../support/world/twice.js'
@@ -11,92 +15,36 @@ export interface BusinessWorld {
   readonly report: ReportSettings
   readonly resources: readonly string[]
   make(): Promise<Sandbox>
-  /** What is deleted after a first sync. Returns the orders. */
+  /** What is deleted after a first sync. */
   deleteSome(sandbox: Sandbox): Gone[]
   /** Whether every view has several rows. */
   readonly isLarge: boolean
-  /** On both databases whenever it is played: absurd values are where they differ. */
-  readonly isOnBoth: boolean
-  /** What some views show, computed by hand; rows in the order of their first columns. */
-  readonly byHand?: readonly HandCase[]
+  /** Queries as people type them, and below each the rows that it returns, sorted; computed by hand. */
+  readonly byHand: string
   /** Other settings, with which everything is compared again. */
   readonly laterReport?: ReportSettings
 }
 
-export type HandCase = readonly [
-  view: string,
-  columns: string,
-  rest: string,
-  rows: readonly (readonly unknown[])[],
-]
-
-const resources = [
-  'appointments',
-  'assignments',
-  'canned_jobs',
-  'categories',
-  'customers',
-  'inventories',
-  'past_recommendations',
-  'payment_transactions',
-  'payments',
-  'purchase_records',
-  'recommendations',
-  'repair_orders',
-  'shops',
-  'staffs',
-  'statuses',
-  'vehicles',
-  'vendors',
-]
-
-const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
-
 /** On an order in progress, before it was there; one that was returned a month later; a payment without an order. */
 function putDeposits({ store }: Sandbox): void {
-  const [tenant = 0] = store.tenantIds
-  const [open] = store.all(tenant, 'repair_orders').filter(({ state }) => state !== 'invoice')
-  const paid: readonly (readonly [created: string | null, cents: number, order: unknown])[] = [
-    ['2026-08-31T23:30:00Z', 5000, open?.id],
-    ['2026-09-01T08:00:00Z', 700, open?.id],
-    ['2026-10-01T08:00:00Z', -700, open?.id],
-    [null, 30, null],
-  ]
-  for (const [i, [created_at, amount_cents, repair_order_id]] of paid.entries())
-    store.put(tenant, 'payments', {
-      id: 9_300_001 + i,
-      created_at,
-      updated_at: '2026-11-01T00:00:00Z',
-      amount_cents,
-      repair_order_id,
-      notes: 'in advance',
-    })
-}
-
-async function generated(): Promise<Sandbox> {
-  const sandbox = await createSandbox({
-    tenants: 2,
-    repairOrders: 70,
-    seed: 23,
-    until: '2026-11-20T12:00:00Z',
-  })
-  showTwice(sandbox)
-  return sandbox
-}
-
-async function lifelike(): Promise<Sandbox> {
-  const sandbox = await generated()
-  putOddInvoices(sandbox)
-  putDeposits(sandbox)
-  return sandbox
-}
-
-async function hostile(): Promise<Sandbox> {
-  const sandbox = await generated()
-  spoil(sandbox)
-  putOddInvoices(sandbox)
-  putDeposits(sandbox)
-  return sandbox
+  for (const tenant of store.tenantIds) {
+    const [open] = store.all(tenant, 'repair_orders').filter(({ state }) => state !== 'invoice')
+    const paid: readonly (readonly [created: string | null, cents: number, order: unknown])[] = [
+      ['2026-08-31T23:30:00Z', 5000, open?.id],
+      ['2026-09-01T08:00:00Z', 700, open?.id],
+      ['2026-10-01T08:00:00Z', -700, open?.id],
+      [null, 30, null],
+    ]
+    for (const [i, [created_at, amount_cents, repair_order_id]] of paid.entries())
+      store.put(tenant, 'payments', {
+        id: 9_300_001 + i,
+        created_at,
+        updated_at: '2026-11-01T00:00:00Z',
+        amount_cents,
+        repair_order_id,
+        notes: 'in advance',
+      })
+  }
 }
 
 /** An order to which payments, recommendations and attempts still refer. */
@@ -113,83 +61,292 @@ function deleteOrder(sandbox: Sandbox): Gone[] {
   return [remove(sandbox, tenant, 'repair_orders', Number(order?.id))]
 }
 
-async function small(): Promise<Sandbox> {
-  const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 1 }, { id: 2 }] })
-  fillBusiness(sandbox)
-  return sandbox
+/** Two tenants with the same ids; one has ordinary values, and nearly all of the other's are absurd. */
+const generated: BusinessWorld = {
+  name: 'a business as it could be, and one with absurd values',
+  report: { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } },
+  resources: businessResources,
+  make: async () => {
+    const sandbox = await createSandbox({
+      tenants: 2,
+      repairOrders: 70,
+      seed: 23,
+      until: '2026-11-20T12:00:00Z',
+    })
+    showTwice(sandbox)
+    spoil(sandbox, { every: 1, tenants: [102] })
+    putOddInvoices(sandbox)
+    putDeposits(sandbox)
+    return sandbox
+  },
+  deleteSome: deleteOrder,
+  isLarge: true,
+  byHand: `
+select repair_order_id, is_first_visit from orders
+where tenant_id = 101 and repair_order_id between ${odd.evening} and ${odd.absurd}
+  ${odd.evening} | false
+  ${odd.morning} | true
+  ${odd.twin} | true
+  ${odd.otherTwin} | false
+  ${odd.chicago} | false
+  ${odd.kathmandu} | true
+  ${odd.unstarted} | true
+  ${odd.absurd} | true
+
+select repair_order_id, minutes_to_start, minutes_in_work, minutes_to_close from cycle_times
+where repair_order_id in (${odd.twin}, ${odd.unstarted})
+  ${odd.twin} | 1440 | 1680 | 3120
+  ${odd.unstarted} |  |  | 4320
+
+select line_id, quantity, price_cents, amount_cents from order_lines
+where repair_order_id = ${odd.absurd} and kind = 'part'
+  9200001 |  | 1 | 0
+  9200002 | 1 |  | 0
+  9200003 | 2 | 500 | 1000
+
+select labor_hours, sales_cents, total_cents, lines_without_price, lines_without_cost from orders
+where repair_order_id = ${odd.absurd}
+  2 | 21000 |  | 3 | 1
+`,
 }
 
-/** The odd invoices, computed by hand. */
-const oddByHand: readonly HandCase[] = [
-  [
-    'orders',
-    'repair_order_id is_first_visit',
-    `where repair_order_id between ${odd.evening} and ${odd.absurd}`,
-    [
-      [odd.evening, false],
-      [odd.morning, true],
-      [odd.twin, true],
-      [odd.otherTwin, false],
-      [odd.chicago, false],
-      [odd.kathmandu, true],
-      [odd.unstarted, true],
-      [odd.absurd, true],
-    ],
-  ],
-  [
-    'cycle_times',
-    'repair_order_id minutes_to_start minutes_in_work minutes_to_close',
-    `where repair_order_id in (${odd.twin}, ${odd.unstarted})`,
-    [
-      [odd.twin, 1440, 1680, 3120],
-      [odd.unstarted, null, null, 4320],
-    ],
-  ],
-  [
-    'order_lines',
-    'line_id quantity price_cents amount_cents',
-    `where repair_order_id = ${odd.absurd} and kind = 'part'`,
-    [
-      [9_200_001, null, 1, 0],
-      [9_200_002, 1, null, 0],
-      [9_200_003, 2, 500, 1000],
-    ],
-  ],
-  [
-    'orders',
-    'labor_hours sales_cents total_cents lines_without_price lines_without_cost',
-    `where repair_order_id = ${odd.absurd}`,
-    [[2, 21_000, null, 3, 1]],
-  ],
-]
+/** Records of one name each, with ids from 1. */
+const called = (count: number, fields: Fields): Fields[] =>
+  Array.from({ length: count }, (_, i) => ({ id: i + 1, ...stamps('2026-11-01T05:30:00Z'), ...fields }))
 
-export const worlds: readonly BusinessWorld[] = [
-  {
-    name: 'a business as it could be, with an order that is deleted',
-    report,
-    resources,
-    make: lifelike,
-    deleteSome: deleteOrder,
-    isLarge: true,
-    isOnBoth: false,
-    byHand: oddByHand,
-  },
-  {
-    name: 'a business with absurd values',
-    report,
-    resources,
-    make: hostile,
-    deleteSome: () => [],
-    isLarge: true,
-    isOnBoth: true,
-  },
-  {
-    name: 'a small business, with deleted records of every kind',
-    report: businessReport,
-    resources: businessResources,
-    make: small,
-    deleteSome,
-    isLarge: false,
-    isOnBoth: true,
-  },
+type Lists = Readonly<Record<string, readonly Fields[]>>
+
+/**
+ * Clocks that change within a month, people of one name, payments before or without their order. In Chicago, clocks go back
+ * on November 1 at 07:00 UTC: it is 01:30 there twice.
+ */
+const whileClocksChange: Lists = {
+  // The third has no data.
+  shops: called(3, { name: 'Main Street' }),
+  customers: called(3, { first_name: 'Ann', last_name: 'Lee' }),
+  staffs: called(2, { first_name: 'Bo', last_name: 'Ray' }),
+  repair_orders: [
+    order(1, '2026-11-01T06:30:00Z'),
+    order(2, '2026-11-01T07:30:00Z'),
+    order(3, '2026-11-02T05:59:59.999999Z', { customer_id: 2, technician_id: 2 }),
+    order(4, '2026-11-01T04:59:59Z'),
+    order(5, null),
+    order(6, '2026-11-05T12:00:00Z', { customer_id: 3 }),
+    order(7, '2026-11-05T12:00:00Z', { customer_id: 3 }),
+    // In shop 2, whose zone the configuration changes.
+    order(8, '2026-10-31T20:00:00Z', { shop_id: 2, technician_id: 2 }),
+  ],
+  payments: [
+    // Before its order was even created, and on the day of closing, whose clock shows the same time twice.
+    payment(11, 1, '2026-10-19T15:00:00Z', 4000),
+    payment(12, 1, '2026-11-01T07:30:00Z', 6000),
+    payment(13, 3, '2026-11-04T05:30:00Z'),
+    // A deposit on an estimate; without an order; of an order that nobody knows; of the one that is deleted.
+    payment(14, 5, '2026-10-25T12:00:00Z', 500),
+    payment(15, null, '2026-10-25T12:00:00Z'),
+    payment(16, 99, '2026-10-25T12:00:00Z'),
+    payment(17, 7, '2026-11-05T12:00:00Z'),
+    // Two at one instant, then a refund of what was too much.
+    payment(19, 6, '2026-11-06T12:00:00Z', 7000),
+    payment(18, 6, '2026-11-06T12:00:00Z', 7000),
+    payment(20, 6, '2026-11-07T12:00:00Z', -4000),
+    payment(21, 8, '2026-10-31T18:20:00Z'),
+    // Deleted after a first sync.
+    payment(22, 8, '2026-10-31T18:00:00Z', 50),
+    payment(23, 8, '2026-10-31T19:00:00Z', 300),
+  ],
+}
+
+const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
+
+/** Created in August, in the given shop. */
+const inShop = (shop: number, id: number, closed: string | null, more: Fields = {}): Fields =>
+  order(id, closed, {
+    shop_id: shop,
+    created_at: '2026-08-10T12:00:00Z',
+    started_at: closed && '2026-08-10T12:00:00Z',
+    ...more,
+  })
+
+/** Invoices of 10,000 cents in shop 7, closed on September 5: their payments, and the days until they were settled. */
+const paidInvoices: readonly (readonly [why: string, paid: string, days: number | null])[] = [
+  ['paid at once', '2026-09-05 10000', 0],
+  ['paid before the order was there', '2026-07-01 10000', 0],
+  ['a deposit and the rest', '2026-08-20 4000, 2026-09-08 6000', 3],
+  ['charged twice, refunded later', '2026-09-06 10000, 2026-09-06 10000, 2026-10-20 -10000', 1],
+  ['too much, never returned', '2026-09-07 15000', 2],
+  ['refunded in full', '2026-09-06 10000, 2026-09-09 -10000', null],
+  ['refunded and paid again', '2026-09-06 10000, 2026-09-09 -10000, 2026-09-15 10000', 10],
+  ['never covered', '2026-09-06 9999', null],
 ]
+const firstPaid = 100
+
+const paidInPeriods: readonly Fields[] = [
+  // Both deleted after a first sync: it was one charge, entered twice.
+  payment(1, 1, '2026-09-15T12:00:00Z'),
+  payment(2, 1, '2026-09-15T12:00:00Z'),
+  payment(3, 4, '2026-08-20T12:00:00Z', 700),
+  // Older than its order; a part of it went back.
+  payment(4, 5, '2026-07-20T12:00:00Z', 500),
+  payment(5, 5, '2026-09-20T12:00:00Z', -200),
+  payment(6, 99, '2026-08-05T12:00:00Z', 30),
+  payment(7, null, '2026-08-05T12:00:00Z', 4),
+  // Of the deleted order: just before midnight in its shop's zone, the next day in UTC.
+  payment(8, 8, '2026-09-06T04:30:00Z', 10_000),
+  payment(9, 8, '2026-10-01T04:30:00Z', -1000),
+  ...paidInvoices.flatMap(([, paid], i) =>
+    paid.split(', ').map((one, j) => {
+      const [day, cents] = one.split(' ')
+      return payment(1000 + 10 * i + j, firstPaid + i, `${day}T1${j}:00:00Z`, Number(cents))
+    }),
+  ),
+]
+const collected = paidInPeriods.slice(2).reduce((sum, { amount_cents }) => sum + Number(amount_cents), 0)
+const ofGoneOrders = 30 + 4 + 10_000 - 1000
+
+/** Payments that were deleted or refunded, shops that open tomorrow or have only deposits. */
+const periodsOfShops: Lists = {
+  shops: called(7, {}).map(({ id }) => ({ id, ...stamps(updated), name: `Shop ${id}` })),
+  repair_orders: [
+    inShop(1, 1, '2026-09-10T12:00:00Z'),
+    inShop(1, 2, '2026-09-12T12:00:00Z'),
+    inShop(2, 3, '2026-09-01T12:00:00Z'),
+    // The first invoice of shop 3 is closed tomorrow; shop 4 has only an estimate, and shop 5 nothing.
+    inShop(3, 4, tomorrow),
+    inShop(4, 5, null),
+    // Opened again; with an unknown total; deleted after a first sync, all in shop 6.
+    inShop(6, 6, null, { state: 'in_progress', picked_up_at: '2026-09-05T12:00:00Z' }),
+    inShop(6, 7, '2026-10-05T12:00:00Z', { taxable: true, supply_fee_cents: null }),
+    inShop(6, 8, '2026-09-05T12:00:00Z'),
+    ...paidInvoices.map((_, i) => inShop(7, firstPaid + i, '2026-09-05T12:00:00Z')),
+  ],
+  payments: paidInPeriods,
+}
+
+/** What each tenant has besides 1 and 2, which are the small business. */
+const [clocks, periods] = [3, 4]
+const inUtc = [`${clocks}/3`, ...[1, 2, 3, 4, 5, 7].map((shop) => `${periods}/${shop}`)]
+const zones = {
+  ...businessReport.shopTimeZones,
+  ...Object.fromEntries(inUtc.map((shop) => [shop, 'UTC'])),
+  ...Object.fromEntries(['3/1', '3/2', '4/6'].map((shop) => [shop, 'America/Chicago'])),
+}
+
+const handmade: BusinessWorld = {
+  name: 'businesses made by hand, with deleted records of every kind',
+  report: { ...businessReport, shopTimeZones: zones },
+  laterReport: { ...businessReport, shopTimeZones: { ...zones, '3/2': 'Asia/Kathmandu' } },
+  resources: businessResources,
+  make: async () => {
+    const tenants = [1, 2, clocks, periods].map((id) => ({ id }))
+    const sandbox = await createSandbox({ data: 'none', tenants })
+    fillBusiness(sandbox)
+    for (const [tenant, lists] of [[clocks, whileClocksChange] as const, [periods, periodsOfShops] as const])
+      for (const [resource, records] of Object.entries(lists))
+        for (const record of records) sandbox.store.put(tenant, resource, record)
+    return sandbox
+  },
+  deleteSome: (sandbox) => [
+    ...deleteSome(sandbox),
+    remove(sandbox, clocks, 'repair_orders', 7),
+    ...[22, 23].map((id) => remove(sandbox, clocks, 'payments', id)),
+    remove(sandbox, periods, 'repair_orders', 8),
+    ...[1, 2].map((id) => remove(sandbox, periods, 'payments', id)),
+  ],
+  isLarge: false,
+  byHand: `
+select repair_order_id, closed_on, closed_at_local, closed_hour from orders
+where tenant_id = ${clocks} and repair_order_id <= 4
+  1 | 2026-11-01 | 2026-11-01 01:30:00 | 1
+  2 | 2026-11-01 | 2026-11-01 01:30:00 | 1
+  3 | 2026-11-01 | 2026-11-01 23:59:59 | 23
+  4 | 2026-10-31 | 2026-10-31 23:59:59 | 23
+
+# That day has 25 hours; the whole of it is one day of three invoices.
+select day, invoices, sales_cents from daily_sales
+where tenant_id = ${clocks} and shop_id = 1 and day < '2026-11-05'
+  2026-10-31 | 1 | 10000
+  2026-11-01 | 3 | 30000
+
+# A deleted order still tells its shop.
+select payment_id, paid_on, is_deposit, is_refund, paid_so_far_cents, settled_on, days_to_pay, order_gone, shop_id
+from payments_ledger where tenant_id = ${clocks}
+  11 | 2026-10-19 | true | false | 4000 |  |  | false | 1
+  12 | 2026-11-01 | false | false | 10000 | 2026-11-01 | 0 | false | 1
+  13 | 2026-11-03 | false | false | 10000 | 2026-11-03 | 2 | false | 1
+  14 | 2026-10-25 | true | false | 500 |  |  | false | 1
+  15 | 2026-10-25 | false | false | 10000 |  |  | true | 
+  16 | 2026-10-25 | false | false | 10000 |  |  | true | 
+  17 | 2026-11-05 | false | false | 10000 |  |  | true | 1
+  18 | 2026-11-06 | false | false | 7000 |  |  | false | 1
+  19 | 2026-11-06 | false | false | 14000 | 2026-11-06 | 1 | false | 1
+  20 | 2026-11-07 | false | true | 10000 |  |  | false | 1
+  21 | 2026-10-31 | false | false | 10000 | 2026-10-31 | 0 | false | 2
+
+# October: order 4. November: orders 2 and 4. Payments of shop 2 were deleted since: what is left covers the order.
+select shop_id, month, receivables_cents, receivables_left_out from shop_months
+where tenant_id = ${clocks} and (shop_id = 1 and month in ('2026-10', '2026-11') or shop_id = 2 and month = '2026-10')
+  1 | 2026-10 | 10000 | 0
+  1 | 2026-11 | 20000 | 0
+  2 | 2026-10 | 0 | 1
+
+select shop_id, shop_name, first_day from dim_shops where tenant_id = ${clocks}
+  1 | Main Street | 2026-10-31
+  2 | Main Street | 2026-10-31
+  3 | Main Street | 
+
+select customer_key, customer_name, visits, invoices, second_visit_on from customer_value where tenant_id = ${clocks}
+  3-1 | Ann Lee | 2 | 4 | 2026-11-01
+  3-2 | Ann Lee | 1 | 1 | 
+  3-3 | Ann Lee | 1 | 1 | 
+
+select repair_order_id, days_to_pay from payments_ledger
+where tenant_id = ${periods} and shop_id = 7 and settled_on is not null
+${paidInvoices.flatMap(([, , days], i) => (days === null ? [] : [`  ${firstPaid + i} | ${days}`])).join('\n')}
+
+select sum(amount_cents) as collected_cents, sum(order_gone_cents) as gone from payments_daily where tenant_id = ${periods}
+  ${collected} | ${ofGoneOrders}
+
+select sum(amount_cents) as collected_cents from payments_ledger where tenant_id = ${periods}
+  ${collected}
+
+select sum(collected_cents) as collected_cents from shop_days where tenant_id = ${periods}
+  ${collected}
+
+select sum(collected_cents) as collected_cents from shop_months where tenant_id = ${periods}
+  ${collected}
+
+select day, amount_cents, order_gone_cents, deposit_cents, refund_cents from payments_daily
+where tenant_id = ${periods} and shop_id = 6
+  2026-09-05 | 10000 | 10000 | 0 | 0
+  2026-09-30 | -1000 | -1000 | 0 | -1000
+
+# One order of shop 1 has lost two payments. One of shop 6 was opened again, and the total of another is unknown.
+select shop_id, month, receivables_cents, receivables_left_out from shop_months
+where tenant_id = ${periods} and month in ('2026-09', '2026-10') and shop_id in (1, 2, 6)
+  1 | 2026-09 | 20000 | 1
+  1 | 2026-10 | 20000 | 1
+  2 | 2026-09 | 10000 | 0
+  2 | 2026-10 | 10000 | 0
+  6 | 2026-09 | 0 | 1
+  6 | 2026-10 | 0 | 2
+
+select month, is_open, deposits_cents, deposits_held_cents from shop_months
+where tenant_id = ${periods} and shop_id = 4 and month <= '2026-10'
+  2026-07 | false | 500 | 500
+  2026-08 | false | 0 | 500
+  2026-09 | false | -200 | 300
+  2026-10 | false | 0 | 300
+
+# Without a shop, there is a row only where something is.
+select month, collected_cents from shop_months where tenant_id = ${periods} and shop_id is null
+  2026-08 | 34
+
+select day, is_open, collected_cents from shop_days where tenant_id = ${periods} and shop_id = 3
+  2026-08-10 | false | 0
+  2026-08-20 | false | 700
+  ${tomorrow.slice(0, 10)} | true | 0
+`,
+}
+
+export const worlds: readonly BusinessWorld[] = [generated, handmade]

@@ -88,6 +88,40 @@ export async function query(warehouse: Warehouse, text: string): Promise<Record<
   return rows
 }
 
+/** The rows of a query as people type it, with the views' plain names. */
+export const answer = (warehouse: Warehouse, text: string): Promise<Record<string, unknown>[]> =>
+  query(
+    warehouse,
+    views.reduce(
+      (all, { name }) => all.replaceAll(new RegExp(`\\b(from|join) ${name}\\b`, 'g'), `$1 {${name}}`),
+      text,
+    ),
+  )
+
+const flags = new Set(
+  views.flatMap(({ columns }) =>
+    Object.entries(columns).flatMap(([name, { kind }]) => (kind === 'boolean' ? [name] : [])),
+  ),
+)
+
+/** However the driver returns it: numbers with twelve digits, flags in words, nothing for null. */
+export function shownValue(name: string, value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (flags.has(name)) return String(value === true || value === 1)
+  const isNumber = typeof value !== 'string' || /^-?\d+(\.\d+)?$/.test(value)
+  return isNumber ? String(Number(Number(value).toPrecision(12)) + 0) : value
+}
+
+/** Rows as lines, sorted: a query that sorts by a name or a sum doesn't say in which order others are. */
+export const linesOf = (rows: readonly Record<string, unknown>[]): string[] =>
+  rows
+    .map((row) =>
+      Object.entries(row)
+        .map(([name, value]) => shownValue(name, value))
+        .join(' | '),
+    )
+    .sort()
+
 /** The rows of a query on a view, written as `{view}` in its text. The view's columns have the same form everywhere. */
 export async function ask(
   warehouse: Warehouse,

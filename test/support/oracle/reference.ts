@@ -1,6 +1,6 @@
 /**
- * Flattens records a second time, slowly and simply: differential.test.ts compares the compiled readers with it. It
- * addresses rows by column name, and shares only the converters with the compiled readers; those have their own tests.
+ * Flattens records a second time, slowly and simply: differential.test.ts compares the compiled readers with it, and cells.ts
+ * whole warehouses. It addresses rows by column name, and shares only the converters with the compiled readers; those have their own tests.
  */
 import { nameFields } from '../../../schema/naming.js'
 import {
@@ -223,7 +223,9 @@ class Reader {
   }
 
   add(table: string, row: Row): void {
-    this.rows.set(table, [...(this.rows.get(table) ?? []), row])
+    const rows = this.rows.get(table)
+    if (rows) rows.push(row)
+    else this.rows.set(table, [row])
   }
 }
 
@@ -247,6 +249,18 @@ function newest(records: readonly unknown[]): unknown[] {
   const version = (i: number): string => keys[i]?.version ?? ''
   kept.sort((a, b) => (version(a.i) < version(b.i) ? 1 : version(a.i) > version(b.i) ? -1 : a.i - b.i))
   return kept.map(({ record }) => record)
+}
+
+/** The rows of one record, and of what is embedded in it, by table. */
+export function rowsOfRecord(
+  resource: Resource,
+  embedded: Resource,
+  record: unknown,
+): ReadonlyMap<string, readonly Row[]> {
+  const reader = new Reader(resource, embedded)
+  reader.record(record)
+  for (const tag of reader.tags.values()) reader.add(embedded.name, tag)
+  return reader.rows
 }
 
 /** The rows of a page of records. `resource` isn't the embedded resource itself. */

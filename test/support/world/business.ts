@@ -227,11 +227,8 @@ const attempt = (id: number, repair_order_id: number, status: string | null, min
     requested_amount_cents: 100,
     amount_cents: status === 'approved' ? 100 : 0,
   })
-const phone = (number: string | null, national: string | null, preferred?: boolean | null): Fields => ({
-  number,
-  national,
-  ...(preferred !== undefined && { preferred }),
-})
+const phone = (number: string | null, national: string | null, preferred?: boolean | null): Fields =>
+  preferred === undefined ? { number, national } : { number, national, preferred }
 
 /** How customers are reached: the preferred phone, the first one, the old field, blanks. */
 const reached: Readonly<Record<number, Fields>> = {
@@ -251,6 +248,15 @@ const bought = (inventory_id: number, quantity: number | null, cost_cents: numbe
   quantity,
   cost_cents,
 })
+
+/** What is recommended: with every kind of line, and with a part that has no price. */
+const brakes = service(901, 10_000, {
+  labors: [labor(902, 1)],
+  parts: [part(903, 2, 1500, 1)],
+  sublets: [item(907, { price_cents: 500, cost_cents: 1 })],
+  hazmats: [item(908, { quantity: 2, fee_cents: 50 })],
+})
+const withoutPrice = service(904, 10_000, { labors: [labor(905, 1)], parts: [part(906, 2, null, 1)] })
 
 const others: Readonly<Record<string, readonly Fields[]>> = {
   shops: table('name', [1, 'Phoenix'], [2, 'Kathmandu']),
@@ -289,33 +295,12 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
     attempt(7, 3, 'declined', 10),
     attempt(8, 3, 'declined', 20),
   ],
-  inventories: [
-    record(31, {
-      shop_id: 1,
-      quantity_on_hand: 2.5,
-      cost_cents: 333,
-      min_stock: 3,
-      quantity_ordered_for_stock: 0.5,
-      quantity_needed: 3,
-      quantity_ordered: 2,
-      quantity_returned: 1e6,
-      primary_vendor_id: 5,
-    }),
-    record(32, {
-      shop_id: 1,
-      quantity_on_hand: 0,
-      cost_cents: null,
-      min_stock: 1,
-      quantity_ordered_for_stock: 0,
-    }),
-    record(33, {
-      created_at: '2026-03-04T18:15:00Z',
-      shop_id: 2,
-      quantity_on_hand: null,
-      cost_cents: 100,
-      min_stock: null,
-    }),
-  ],
+  inventories: table(
+    'shop_id quantity_on_hand cost_cents min_stock quantity_ordered_for_stock quantity_needed quantity_ordered quantity_returned primary_vendor_id created_at',
+    [31, 1, 2.5, 333, 3, 0.5, 3, 2, 1e6, 5],
+    [32, 1, 0, null, 1, 0],
+    [33, 2, null, 100, null, ...Array(5), '2026-03-04T18:15:00Z'],
+  ),
   purchase_records: table(
     'created_at shop_id vendor_id is_return line_items',
     [1, '2026-03-05T01:00:00Z', 1, 5, false, [bought(31, 2.5, 333), bought(32, null, 5)]],
@@ -330,35 +315,13 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
     [5, 1, undefined, 5, ago(-3), ago(-3, -60)],
     [6, 1, undefined, 5, ago(3), ago(3, -60)],
   ),
-  recommendations: [
-    record(1, {
-      created_at: '2026-03-05T01:30:00Z',
-      repair_order_id: 1,
-      approved: true,
-      imported: true,
-      quick_price_cents: 5000,
-      service: {},
-    }),
-    record(2, {
-      created_at: '2026-03-04T18:15:00Z',
-      repair_order_id: 4,
-      approved: null,
-      imported: false,
-      service: service(901, 10_000, {
-        labors: [labor(902, 1)],
-        parts: [part(903, 2, 1500, 1)],
-        sublets: [item(907, { price_cents: 500, cost_cents: 1 })],
-        hazmats: [item(908, { quantity: 2, fee_cents: 50 })],
-      }),
-    }),
-    record(3, {
-      repair_order_id: 1,
-      approved: false,
-      imported: false,
-      service: service(904, 10_000, { labors: [labor(905, 1)], parts: [part(906, 2, null, 1)] }),
-    }),
-    record(4, { repair_order_id: 1, approved: null, imported: false, service: {} }),
-  ],
+  recommendations: table(
+    'repair_order_id approved imported service quick_price_cents created_at',
+    [1, 1, true, true, {}, 5000, '2026-03-05T01:30:00Z'],
+    [2, 4, null, false, brakes, undefined, '2026-03-04T18:15:00Z'],
+    [3, 1, false, false, withoutPrice],
+    [4, 1, null, false, {}],
+  ),
   assignments: table(
     'created_at repair_order_id transfer_from_id transfer_to_id message accepted_at cancelled_at',
     [1, '2026-03-05T01:00:00Z', 1, 7, 8, 'Please test drive', '2026-03-05T01:20:30Z', null],

@@ -4,6 +4,7 @@
  * 1 must be in Chicago and whose shop 2 in Kathmandu.
  */
 import type { Sandbox } from '../../../src/sandbox/index.js'
+import { type Fields, order } from './handmade.js'
 
 const first = 9_100_000
 
@@ -24,50 +25,18 @@ export const odd = {
 } as const
 
 /** The day on which all but one are closed. */
-export const oddDay = '2026-09-16'
+const oddDay = '2026-09-16'
 
-type Fields = Record<string, unknown>
-
-const invoice = (id: number, customer: number, closed: string, more: Fields = {}): Fields => ({
-  id,
-  updated_at: `${oddDay}T23:00:00Z`,
-  created_at: '2026-09-14T12:00:00Z',
-  number: id,
-  state: 'invoice',
-  shop_id: 1,
-  customer_id: first + customer,
-  vehicle_id: first + customer,
-  technician_id: 1,
-  advisor_id: 1,
-  started_at: '2026-09-15T12:00:00Z',
-  closed_at: closed,
-  picked_up_at: null,
-  due_out_at: null,
-  taxable: true,
-  labor_tax_rate: 0,
-  part_tax_rate: 0,
-  sublet_tax_rate: 0,
-  hazmat_tax_rate: 0,
-  supply_fee_cents: 0,
-  services: [service(id, [1])],
-  payments: [],
-  ...more,
-})
-
-const service = (id: number, hours: readonly number[], more: Fields = {}): Fields => ({
-  id,
-  title: 'Odd',
-  completed: true,
-  labor_rate_cents: 10_000,
-  labors: hours.map((each, i) => ({
-    id: id * 10 + i,
-    name: 'Labor',
-    technician_id: first,
-    hours: each,
-    taxable: true,
-  })),
-  ...more,
-})
+const invoice = (id: number, customer: number, closed: string, more: Fields = {}): Fields =>
+  order(id, closed, {
+    updated_at: `${oddDay}T23:00:00Z`,
+    created_at: '2026-09-14T12:00:00Z',
+    customer_id: first + customer,
+    vehicle_id: first + customer,
+    started_at: '2026-09-15T12:00:00Z',
+    picked_up_at: null,
+    ...more,
+  })
 
 const invoices: readonly Fields[] = [
   invoice(odd.evening, 1, `${oddDay}T22:00:00Z`),
@@ -79,13 +48,16 @@ const invoices: readonly Fields[] = [
   invoice(odd.unstarted, 4, '2026-09-17T12:00:30Z', { started_at: null }),
   invoice(odd.absurd, 5, `${oddDay}T16:00:00Z`, {
     services: [
-      service(odd.absurd, [999_999_999.5, 2], {
+      {
+        id: odd.absurd,
+        labor_rate_cents: 10_000,
+        labors: [999_999_999.5, 2].map((hours, i) => ({ id: odd.absurd * 10 + i, technician_id: 1, hours })),
         parts: [
           { id: 9_200_001, quantity: 1_000_000, quoted_price_cents: 1, cost_cents: 1, taxable: true },
           { id: 9_200_002, quantity: 1, quoted_price_cents: 1_000_000_000, cost_cents: 1, taxable: true },
           { id: 9_200_003, quantity: 2, quoted_price_cents: 500, cost_cents: 300, taxable: true },
         ],
-      }),
+      },
     ],
   }),
 ]

@@ -9,11 +9,11 @@ export interface Fields {
 export type Row = Record<string, unknown>
 
 export const unit = 10n ** 9n
-export const absurdCents = 9n * 10n ** 9n
-export const absurdPrice = 10n ** 9n
+const absurdCents = 9n * 10n ** 9n
+const absurdPrice = 10n ** 9n
 /** Of one line. Sums, percentages and rates may be larger. */
-export const absurdHours = 10n ** 5n
-export const absurdUnits = 10n ** 6n
+const absurdHours = 10n ** 5n
+const absurdUnits = 10n ** 6n
 /** For a tax, or for a percentage of a sum. */
 export const absurdSum = 9n * 10n ** 15n
 
@@ -28,24 +28,13 @@ export function divided(top: bigint, bottom: bigint): bigint {
 /** Hours, quantities, rates in billionths, from the decimals that a person reads; null if unknown or absurd. */
 export function nanos(value: unknown, absurd = unit): bigint | null {
   if (typeof value !== 'number') return null
-  const [whole = '0', fraction = ''] = magnify(String(value)).replace('-', '').split('.')
-  const all = BigInt(whole) * 10n ** 30n + BigInt(fraction.slice(0, 30).padEnd(30, '0'))
-  const size = divided(all, 10n ** 21n)
+  const [decimals = '', exponent = '0'] = String(value).replace(/^-/, '').split('e')
+  const [whole = '', fraction = ''] = decimals.split('.')
+  const shift = Number(exponent) - fraction.length + 9
+  const power = 10n ** BigInt(Math.abs(shift))
+  const digits = BigInt(whole + fraction)
+  const size = shift < 0 ? divided(digits, power) : digits * power
   return size >= absurd * unit ? null : value < 0 ? -size : size
-}
-
-/** Writes `1e-10` in full. */
-export function magnify(text: string): string {
-  const [mantissa = '0', exponent] = text.split('e')
-  if (exponent === undefined) return text
-  const [whole = '0', fraction = ''] = mantissa.replace('-', '').split('.')
-  const shift = Number(exponent)
-  const digits = whole + fraction
-  const point = whole.length + shift
-  const padded = point <= 0 ? `0.${'0'.repeat(-point)}${digits}` : digits.padEnd(point, '0')
-  const placed =
-    point <= 0 || point >= padded.length ? padded : `${padded.slice(0, point)}.${padded.slice(point)}`
-  return mantissa.startsWith('-') ? `-${placed}` : placed
 }
 
 /** Cents that count; null if unknown or absurd. */
@@ -83,6 +72,6 @@ export const sumOfAll = (values: readonly (bigint | null)[]): bigint | null =>
 export const list = (record: Fields, name: string): readonly Fields[] =>
   (record[name] as Fields[] | null | undefined) ?? []
 
-/** A number shown by a view of hours or units. */
+/** Hours or units as a view shows them: no sum of 10^9 and more. */
 export const shownNanos = (value: bigint | null): number | null =>
   value === null || magnitude(value) >= unit * unit ? null : Number(value) / 1e9

@@ -13,47 +13,42 @@ import {
   worth,
 } from './amounts.js'
 import { worthOfRecommendation } from './bills.js'
-import { type Business, groups, instantOf, key, minutesFrom } from './business.js'
+import { type Business, groups, minutesFrom } from './business.js'
 
 const decisionOf = (approved: unknown): string =>
   approved === true ? 'approved' : approved === false ? 'declined' : 'undecided'
 
 /** The category of what a recommendation recommends. */
 function categoryOf(business: Business, recommendation: Fields | undefined): Row {
-  const id = (recommendation?.service as Fields | null | undefined)?.category_id ?? null
-  return { category_id: id, category: business.record('categories', id)?.text ?? null }
+  const id = (recommendation?.service as Fields | null | undefined)?.category_id
+  return { category_id: id, category: business.record('categories', id)?.text }
 }
 
-function recommendations(business: Business): Row[] {
+/** What can still be sold of something that was recommended, once or again. */
+const toSell = (isDone: boolean, isApproved: boolean, isGone: boolean): Row => ({
+  is_to_sell: !isDone && !isApproved && !isGone,
+  is_approved_unsold: !isDone && isApproved && !isGone,
+})
+
+export function recommendations(business: Business): Row[] {
   const past = business.records.of('past_recommendations')
   return business.records.of('recommendations').map((one) => {
-    const isQuick = typeof one.quick_price_cents === 'number'
     const own = past.filter(({ recommendation_id }) => recommendation_id === one.id)
     const isDone = [one, ...own].some(({ imported, done }) => imported === true || done === true)
     const isApproved = [one, ...own].some(({ approved }) => approved === true)
-    const order = business.byOrder.get(Number(one.repair_order_id))?.order
-    const isGone = typeof one.repair_order_id === 'number' && order === undefined
     return {
-      ...business.shop(order?.shop_id),
-      ...business.people(order),
+      ...one,
+      ...business.about(business.orderOf(one)),
+      ...business.aboutOrderOf(one),
       ...categoryOf(business, one),
       recommendation_id: one.id,
-      recommendation_key: key(business.tenant, one.id),
-      repair_order_id: one.repair_order_id ?? null,
-      repair_order_key: key(business.tenant, one.repair_order_id),
-      description: one.description ?? null,
-      kind: isQuick ? 'quick' : 'service',
+      kind: typeof one.quick_price_cents === 'number' ? 'quick' : 'service',
       decision: decisionOf(one.approved),
-      imported: one.imported ?? null,
       sold_later: own.some(({ imported }) => imported === true),
       value_cents: worthOfRecommendation(one),
-      recommended_at: instantOf(one.created_at),
-      recommended_on: business.day(order?.shop_id, one.created_at),
-      recommended_at_local: business.clock(order?.shop_id, one.created_at),
+      recommended_at: one.created_at,
       done: isDone,
-      is_to_sell: !isDone && !isApproved && !isGone,
-      is_approved_unsold: !isDone && isApproved && !isGone,
-      order_gone: isGone,
+      ...toSell(isDone, isApproved, business.hasLostOrder(one)),
     }
   })
 }
@@ -61,63 +56,35 @@ function recommendations(business: Business): Row[] {
 const earlierRecommendations = (business: Business): Row[] =>
   business.records.of('past_recommendations').map((one) => {
     const source = business.record('recommendations', one.recommendation_id)
-    const order = business.byOrder.get(Number(source?.repair_order_id))?.order
     const isDone = one.done === true || one.imported === true
-    const isSold = isDone || source?.imported === true
     const isApproved = one.approved === true || source?.approved === true
-    const isGone = typeof source?.repair_order_id === 'number' && order === undefined
-    const instants = { recommended: source?.created_at, unsold: one.created_at, decided: one.approval_at }
     return {
-      ...business.shop(order?.shop_id),
-      ...business.named('customer', 'customers', order?.customer_id),
-      ...business.named('vehicle', 'vehicles', one.vehicle_id),
+      ...one,
+      ...business.aboutOrderOf(source),
       ...categoryOf(business, source),
-      ...Object.fromEntries(
-        Object.entries(instants).flatMap(([name, at]) => [
-          [`${name}_at`, instantOf(at)],
-          [`${name}_on`, business.day(order?.shop_id, at)],
-          [`${name}_at_local`, business.clock(order?.shop_id, at)],
-        ]),
-      ),
+      customer_id: business.orderOf(source)?.customer_id,
       past_recommendation_id: one.id,
-      past_recommendation_key: key(business.tenant, one.id),
-      recommendation_id: one.recommendation_id ?? null,
-      recommendation_key: key(business.tenant, one.recommendation_id),
-      repair_order_id: source?.repair_order_id ?? null,
-      repair_order_key: key(business.tenant, source?.repair_order_id),
-      number: order?.number ?? null,
-      description: one.description ?? null,
+      recommended_at: source?.created_at,
+      unsold_at: one.created_at,
+      decided_at: one.approval_at,
       decision: decisionOf(one.approved),
-      imported: one.imported ?? null,
       done: isDone,
-      is_to_sell: !isSold && !isApproved && !isGone,
-      is_approved_unsold: !isSold && isApproved && !isGone,
-      order_gone: isGone,
+      ...toSell(isDone || source?.imported === true, isApproved, business.hasLostOrder(source)),
       value_cents: source ? worthOfRecommendation(source) : null,
     }
   })
 
-const appointmentLoad = (business: Business): Row[] =>
+export const appointmentLoad = (business: Business): Row[] =>
   business.records.of('appointments').map((one) => {
-    const order = business.byOrder.get(Number(one.repair_order_id))?.order
+    const order = business.orderOf(one)
     const isOver = Date.parse(String(one.start_at)) <= Date.parse(business.now)
     const open = isOver ? 'work not begun' : 'to come'
     const outcome = order === undefined ? 'order gone' : order.started_at ? 'came' : open
     return {
-      ...business.shop(one.shop_id),
-      ...business.named('staff', 'staffs', one.staff_id),
+      ...one,
       appointment_id: one.id,
-      appointment_key: key(business.tenant, one.id),
-      title: one.title ?? null,
-      start_at: instantOf(one.start_at),
       day: business.day(one.shop_id, one.start_at),
-      start_at_local: business.clock(one.shop_id, one.start_at),
       minutes: minutesFrom(one.start_at, one.end_at),
-      created_at: instantOf(one.created_at),
-      created_on: business.day(one.shop_id, one.created_at),
-      created_at_local: business.clock(one.shop_id, one.created_at),
-      repair_order_id: one.repair_order_id ?? null,
-      repair_order_key: key(business.tenant, one.repair_order_id),
       // What happened to its order, in the days of the order's own shop.
       outcome: typeof one.repair_order_id === 'number' ? outcome : 'no order',
       order_created_on: business.day(order?.shop_id, order?.created_at),
@@ -126,118 +93,84 @@ const appointmentLoad = (business: Business): Row[] =>
   })
 
 const handovers = (business: Business): Row[] =>
-  business.records.of('assignments').map((one) => {
-    const order = business.byOrder.get(Number(one.repair_order_id))?.order
-    const instants = ['created_at', 'accepted_at', 'cancelled_at'].flatMap((name) => [
-      [name, instantOf(one[name])],
-      [`${name}_local`, business.clock(order?.shop_id, one[name])],
-    ])
-    return {
-      ...business.shop(order?.shop_id),
-      ...business.named('from_staff', 'staffs', one.transfer_from_id),
-      ...business.named('to_staff', 'staffs', one.transfer_to_id),
-      ...Object.fromEntries(instants),
-      assignment_id: one.id,
-      assignment_key: key(business.tenant, one.id),
-      repair_order_id: one.repair_order_id ?? null,
-      repair_order_key: key(business.tenant, one.repair_order_id),
-      number: order?.number ?? null,
-      message: one.message ?? null,
-      day: business.day(order?.shop_id, one.created_at),
-      minutes_to_accept: minutesFrom(one.created_at, one.accepted_at),
-      outcome: one.cancelled_at ? 'cancelled' : one.accepted_at ? 'accepted' : 'open',
-    }
-  })
-
-/** The earliest and the latest of them. */
-const first = (days: readonly (string | null)[]): string | null =>
-  days.filter((day) => day !== null).sort()[0] ?? null
-const last = (days: readonly (string | null)[]): string | null =>
-  days
-    .filter((day) => day !== null)
-    .sort()
-    .at(-1) ?? null
+  business.records.of('assignments').map((one) => ({
+    ...one,
+    ...business.aboutOrderOf(one),
+    from_staff_id: one.transfer_from_id,
+    to_staff_id: one.transfer_to_id,
+    assignment_id: one.id,
+    day: business.day(business.orderOf(one)?.shop_id, one.created_at),
+    minutes_to_accept: minutesFrom(one.created_at, one.accepted_at),
+    outcome: one.cancelled_at ? 'cancelled' : one.accepted_at ? 'accepted' : 'open',
+  }))
 
 /** Days since each shop closed its first invoice. */
 function daysOpen(business: Business): ReadonlyMap<unknown, number> {
-  const open = new Map<unknown, number>()
-  for (const { order } of business.invoices) {
-    const shop = order.shop_id ?? null
-    open.set(shop, Math.max(open.get(shop) ?? -1, business.age(order) ?? 0))
-  }
-  return open
+  const byShop = groups(business.invoices, ({ order }) => [order.shop_id])
+  return new Map(
+    byShop.map(([{ order }, bills]) => [
+      order.shop_id,
+      Math.max(...bills.map((bill) => business.age(bill.order) ?? -1)),
+    ]),
+  )
 }
 
 function inventoryValue(business: Business): Row[] {
-  const parts = business.invoices.flatMap(({ order, lines }) => {
-    const [day, age] = [business.closed(order), business.age(order) ?? 1000]
-    return lines.filter(({ kind }) => kind === 'part').map((line) => ({ line, day, age }))
-  })
+  const parts = business.invoices.flatMap((bill) =>
+    bill.lines.filter(({ kind }) => kind === 'part').map((line) => ({ ...line, bill })),
+  )
   const open = daysOpen(business)
   return business.records.of('inventories').map((item) => {
-    const [onHand, ordered, least] = [
-      unitsOf(item.quantity_on_hand),
-      unitsOf(item.quantity_ordered_for_stock),
-      unitsOf(item.min_stock),
-    ]
-    const short = onHand === null || ordered === null || least === null ? null : least - onHand - ordered
-    const value = worth(onHand, item.cost_cents)
-    const all = parts.filter(({ line }) => line.item.part_inventory_id === item.id)
-    const own = all.filter(({ age }) => age <= 365).map(({ line }) => line)
-    const taken = all.filter(({ line }) => (line.units ?? 0n) > 0n)
+    const units = (name: string): bigint | null => unitsOf(item[name])
+    const [onHand, ordered, least] = ['quantity_on_hand', 'quantity_ordered_for_stock', 'min_stock'].map(
+      units,
+    )
+    const isStockKnown =
+      typeof onHand === 'bigint' && typeof ordered === 'bigint' && typeof least === 'bigint'
+    const short = isStockKnown ? least - onHand - ordered : null
+    const value = worth(onHand ?? null, item.cost_cents)
+    const all = parts.filter((line) => line.item.part_inventory_id === item.id)
+    const own = all.filter(({ bill }) => (business.age(bill.order) ?? 1000) <= 365)
     const cost = sum(own.map((line) => line.cost))
-    const isNew = (open.get(item.shop_id ?? null) ?? -1) < 60
+    const taken = all.filter((line) => (line.units ?? 0n) > 0n)
+    const isNew = (open.get(item.shop_id) ?? -1) < 60
+    const shown = ['quantity_on_hand', 'quantity_ordered_for_stock', 'min_stock', 'max_stock']
     return {
-      ...business.shop(item.shop_id),
-      ...business.named('vendor', 'vendors', item.primary_vendor_id),
+      ...item,
+      ...Object.fromEntries(shown.map((name) => [name, shownNanos(units(name))])),
+      vendor_id: item.primary_vendor_id,
       inventory_id: item.id,
-      inventory_key: key(business.tenant, item.id),
-      type: item.type ?? null,
-      brand: item.brand ?? null,
-      part_number: item.number ?? null,
-      description: item.description ?? null,
-      quantity_on_hand: shownNanos(onHand),
-      min_stock: shownNanos(least),
-      max_stock: shownNanos(unitsOf(item.max_stock)),
-      quantity_ordered_for_stock: shownNanos(ordered),
+      part_number: item.number,
       units_short: short === null ? null : shownNanos(short > 0n ? short : 0n),
       below_min: short === null ? null : short > 0n,
       cost_cents: priceOf(item.cost_cents),
       on_hand_cents: value,
-      sold_12_months: shownNanos(sum(own.map(({ units }) => units))),
-      sold_unknown: unknowns(own.map(({ units }) => units)),
+      sold_12_months: shownNanos(sum(own.map((line) => line.units))),
+      sold_unknown: unknowns(own.map((line) => line.units)),
       sold_without_cost: unknowns(own.map((line) => line.cost)),
       sold_cost_cents: cost,
-      last_sold_on: last(taken.map(({ day }) => day)),
+      last_sold_on: business.closings(taken.map(({ bill }) => bill)).at(-1),
       shop_is_new: isNew,
-      created_on: business.day(item.shop_id, item.created_at),
       turns: value === null || value <= 0n || isNew ? null : Number(divided(100n * cost, value)) / 100,
     }
   })
 }
 
-const purchases = (business: Business): Row[] =>
+export const purchases = (business: Business): Row[] =>
   business.records.of('purchase_records').flatMap((record) =>
     list(record, 'line_items').map((item, position) => {
       const plain = unitsOf(item.quantity)
       const units = plain === null || record.is_return !== true ? plain : -magnitude(plain)
       return {
-        ...business.shop(record.shop_id),
-        ...business.named('vendor', 'vendors', record.vendor_id),
-        purchase_record_id: record.id,
-        purchase_record_key: key(business.tenant, record.id),
+        ...record,
         position,
-        invoice_number: record.invoice_number ?? null,
-        payment_type: record.payment_type ?? null,
-        is_return: record.is_return ?? null,
-        inventory_id: item.inventory_id ?? null,
-        inventory_key: key(business.tenant, item.inventory_id),
+        purchase_record_id: record.id,
+        inventory_id: item.inventory_id,
         quantity: shownNanos(units),
         unit_cost_cents: priceOf(item.cost_cents),
         amount_cents: worth(units, item.cost_cents),
         day: business.day(record.shop_id, record.created_at),
-        entered_at: instantOf(record.created_at),
-        entered_at_local: business.clock(record.shop_id, record.created_at),
+        entered_at: record.created_at,
       }
     }),
   )
@@ -245,8 +178,8 @@ const purchases = (business: Business): Row[] =>
 /** Only shops that have sold something: the others are in the dimension because something refers to them. */
 const shops = (business: Business): Row[] =>
   groups(business.invoices, ({ order }) => [order.shop_id]).map(([{ order }, bills]) => ({
-    ...business.shop(order.shop_id),
-    first_day: first(bills.map((bill) => business.closed(bill.order))),
+    shop_id: order.shop_id,
+    first_day: business.closings(bills)[0],
     time_zone: business.zone(order.shop_id),
     is_deleted: false,
     is_revoked: false,
@@ -254,9 +187,8 @@ const shops = (business: Business): Row[] =>
 
 const tenants = (business: Business): Row[] => [
   {
-    ...business.shop(null),
     tenant_key: String(business.tenant),
-    first_day: first(business.invoices.map(({ order }) => business.closed(order))),
+    first_day: business.closings(business.invoices)[0],
     is_revoked: false,
     revoked_at: null,
   },
@@ -273,48 +205,31 @@ function phoneOf(customer: Fields): string | null {
 
 const customers = (business: Business): Row[] =>
   business.records.of('customers').map((one) => ({
-    tenant_id: business.tenant,
+    ...one,
     customer_id: one.id,
-    customer_key: key(business.tenant, one.id),
     full_name: business.nameOf('customers', one.id),
-    first_name: one.first_name ?? null,
-    last_name: one.last_name ?? null,
-    city: one.city ?? null,
-    region: one.state ?? null,
-    zip: one.zip ?? null,
-    marketing_ok: one.marketing_ok ?? null,
+    region: one.state,
     is_deleted: false,
     phone: phoneOf(one),
     email: typeof one.email === 'string' && one.email !== '' ? one.email : null,
     // Shops share customers: their clock is that of no shop.
-    entered_at: instantOf(one.created_at),
-    entered_on: business.day(null, one.created_at),
-    entered_at_local: business.clock(null, one.created_at),
+    entered_at: one.created_at,
   }))
 
 const staffs = (business: Business): Row[] =>
-  business.records.of('staffs').map((one) => ({
-    ...business.shop(null),
-    ...business.named('staff', 'staffs', one.id),
-    is_advisor: one.advisor ?? null,
-    is_technician: one.technician ?? null,
-    is_active: one.active ?? null,
+  business.records.of('staffs').map(({ id, advisor, technician, active }) => ({
+    staff_id: id,
+    is_advisor: advisor,
+    is_technician: technician,
+    is_active: active,
     is_deleted: false,
   }))
 
 const vendors = (business: Business): Row[] =>
-  business.records.of('vendors').map((one) => ({
-    ...business.shop(one.shop_id),
-    ...business.named('vendor', 'vendors', one.id),
-    is_deleted: false,
-  }))
+  business.records.of('vendors').map(({ id, shop_id }) => ({ vendor_id: id, shop_id, is_deleted: false }))
 
 const vehicles = (business: Business): Row[] =>
-  business.records.of('vehicles').map((one) => ({
-    ...business.shop(null),
-    ...business.named('vehicle', 'vehicles', one.id),
-    is_deleted: false,
-  }))
+  business.records.of('vehicles').map(({ id }) => ({ vehicle_id: id, is_deleted: false }))
 
 export const otherViews = {
   recommendation_conversion: recommendations,

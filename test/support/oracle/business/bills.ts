@@ -1,6 +1,7 @@
 /**
  * The bill of an order, from its record as the API sends it: written from docs/totals.md, not from the rule in
- * schema/derived. The views and the stored totals are both compared with it.
+ * schema/derived. Everything that shows money of an order is compared with it: the stored totals, the views, the figures,
+ * the payments that the sandbox generates.
  */
 import {
   absurdSum,
@@ -16,12 +17,17 @@ import {
   sumOfAll,
   unit,
   unitsOf,
+  unknowns,
   worth,
 } from './amounts.js'
 
-export type Kind = 'labor' | 'part' | 'sublet' | 'hazmat'
+/** Each kind of line, and the list of a service that has its lines. */
+export const lists = { labor: 'labors', part: 'parts', sublet: 'sublets', hazmat: 'hazmats' } as const
+export type Kind = keyof typeof lists
+export const kinds = Object.keys(lists) as Kind[]
 
-export interface Line {
+/** A line by itself. */
+interface Item {
   readonly kind: Kind
   readonly service: Fields
   readonly item: Fields
@@ -33,251 +39,221 @@ export interface Line {
   readonly costs: boolean
 }
 
-const isProfitKnown = ({ amount, cost, costs }: Line): boolean => amount !== null && (!costs || cost !== null)
+/** A line of a bill: what it adds to its order. */
+export interface Line extends Item {
+  readonly discount: bigint
+  readonly tax: bigint | null
+  readonly net: bigint
+  /** null if its price or cost is unknown. */
+  readonly profit: bigint | null
+}
 
 export const idOf = ({ id }: Fields): number => Number(id)
 
-export function linesOf(services: readonly Fields[]): Line[] {
-  return services.flatMap((service): Line[] => [
-    ...list(service, 'labors').map((item): Line => {
-      const units = hoursOf(item.hours)
-      const price = service.labor_rate_cents
-      return {
-        kind: 'labor',
-        service,
-        item,
-        units,
-        price,
-        amount: worth(units, price),
-        cost: null,
-        costs: false,
-      }
-    }),
-    ...list(service, 'parts').map((item): Line => {
-      const [units, price] = [unitsOf(item.quantity), item.quoted_price_cents]
-      const cost = worth(units, item.cost_cents)
-      return { kind: 'part', service, item, units, price, amount: worth(units, price), cost, costs: true }
-    }),
-    ...list(service, 'sublets').map((item): Line => {
-      const [price, cost] = [item.price_cents, cents(item.cost_cents)]
-      return { kind: 'sublet', service, item, units: unit, price, amount: cents(price), cost, costs: true }
-    }),
-    ...list(service, 'hazmats').map((item): Line => {
-      const [units, price] = [unitsOf(item.quantity), item.fee_cents]
-      return {
-        kind: 'hazmat',
-        service,
-        item,
-        units,
-        price,
-        amount: worth(units, price),
-        cost: null,
-        costs: false,
-      }
-    }),
-  ])
+function itemOf(kind: Kind, service: Fields, item: Fields): Item {
+  const isSublet = kind === 'sublet'
+  const units = kind === 'labor' ? hoursOf(item.hours) : isSublet ? unit : unitsOf(item.quantity)
+  const prices = {
+    labor: service.labor_rate_cents,
+    part: item.quoted_price_cents,
+    sublet: item.price_cents,
+    hazmat: item.fee_cents,
+  }
+  const costs = kind === 'part' || isSublet
+  const amountAt = (each: unknown): bigint | null => (isSublet ? cents(each) : worth(units, each))
+  const [amount, cost] = [amountAt(prices[kind]), costs ? amountAt(item.cost_cents) : null]
+  return { kind, service, item, units, price: prices[kind], amount, cost, costs }
 }
 
-export interface Bill {
+/** By kind, and in the order in which they get their shares. */
+function itemsOf(services: readonly Fields[]): Item[] {
+  const sorted = (some: readonly Fields[]): Fields[] => [...some].sort((a, b) => idOf(a) - idOf(b))
+  return kinds.flatMap((kind) =>
+    sorted(services).flatMap((service) =>
+      sorted(list(service, lists[kind])).map((item) => itemOf(kind, service, item)),
+    ),
+  )
+}
+
+/** What an order has of one kind. */
+interface ItemsOfKind {
   readonly order: Fields
-  readonly lines: readonly Line[]
-  readonly gross: Readonly<Record<Kind, bigint>>
-  readonly discount: Readonly<Record<Kind, bigint>>
-  readonly sales: bigint
-  readonly fee: bigint | null
-  readonly taxes: readonly (bigint | null)[]
-  readonly tax: bigint | null
-  readonly total: bigint | null
-  readonly profit: bigint | null
-  readonly paid: bigint
-  readonly balance: bigint | null
-  readonly hours: bigint
-  /** Of labors whose service has a rate. */
-  readonly ratedHours: bigint
+  readonly kind: Kind
+  readonly items: readonly Item[]
 }
 
-export const kinds: readonly Kind[] = ['labor', 'part', 'sublet', 'hazmat']
+/** Their sum, and what is on all of them together. */
+interface SumsOfKind extends ItemsOfKind {
+  readonly gross: bigint
+  /** As it was sent. */
+  readonly sentDiscount: bigint
+  readonly discount: bigint
+  readonly tax: bigint | null
+}
 
-function sentDiscount(order: Fields, kind: 'labor' | 'part', gross: bigint): bigint {
+function sentDiscount({ order, kind }: ItemsOfKind, gross: bigint): bigint {
   const percent = nanos(order[`${kind}_discount_percentage`])
   const share = percent === null ? 0n : divided(gross * percent, 100n * unit)
   return cents(order[`${kind}_discount_cents`]) ?? (magnitude(share) >= absurdSum ? 0n : share)
 }
 
-function discountOf(order: Fields, kind: Kind, gross: bigint): bigint {
-  if (kind !== 'labor' && kind !== 'part') return 0n
-  const sent = sentDiscount(order, kind, gross)
-  const most = gross > 0n ? gross : 0n
-  return sent > most ? most : sent
-}
-
 function taxOf(
-  order: Fields,
-  kind: Kind,
-  lines: readonly Line[],
+  { order, kind, items }: ItemsOfKind,
+  gross: bigint,
   discount: bigint,
   fee: bigint | null,
 ): bigint | null {
   if (order.taxable === false) return 0n
   if (order.taxable !== true || fee === null) return null
-  const taxable = lines.filter(({ item }) => item.taxable !== false)
-  if (taxable.some(({ amount }) => amount === null)) return null
-  const [gross, base] = [sum(lines.map(({ amount }) => amount)), sum(taxable.map(({ amount }) => amount))]
-  const [top, bottom] = gross === 0n ? [fee, 1n] : [base * (gross - discount) + fee * gross, gross]
+  const taxable = items.filter(({ item }) => item.taxable !== false).map(({ amount }) => amount)
+  if (taxable.includes(null)) return null
+  const [top, bottom] = gross === 0n ? [fee, 1n] : [sum(taxable) * (gross - discount) + fee * gross, gross]
   if (top === 0n) return 0n
   const rate = nanos(order[`${kind}_tax_rate`])
   const tax = rate === null ? null : divided(top * rate, bottom * 100n * unit)
   return tax === null || magnitude(tax) >= absurdSum ? null : tax
 }
 
-export function billOf(order: Fields): Bill {
-  const lines = linesOf(list(order, 'services'))
-  const of = (kind: Kind): Line[] => lines.filter((line) => line.kind === kind)
-  const each = (value: (kind: Kind) => bigint): Record<Kind, bigint> =>
-    Object.fromEntries(kinds.map((kind) => [kind, value(kind)])) as Record<Kind, bigint>
-  const gross = each((kind) => sum(of(kind).map(({ amount }) => amount)))
-  const discount = each((kind) => discountOf(order, kind, gross[kind]))
+function sumsOf(of: ItemsOfKind, fee: bigint | null): SumsOfKind {
+  const gross = sum(of.items.map(({ amount }) => amount))
+  const hasDiscount = of.kind === 'labor' || of.kind === 'part'
+  const sent = hasDiscount ? sentDiscount(of, gross) : 0n
+  const most = gross > 0n ? gross : 0n
+  const discount = sent > most ? most : sent
+  const tax = taxOf(of, gross, discount, of.kind === 'part' ? fee : 0n)
+  return { ...of, gross, sentDiscount: sent, discount, tax }
+}
+
+/** Each line gets what is on all lines up to it, less what is on all lines before it: so nothing is lost by rounding. */
+function linesOf({ order, kind, items, gross, discount, tax }: SumsOfKind): Line[] {
+  const rate = nanos(order[`${kind}_tax_rate`]) ?? 0n
+  const discountOn = (amounts: bigint): bigint => (gross === 0n ? 0n : divided(discount * amounts, gross))
+  const taxOn = (taxable: bigint): bigint => {
+    if (order.taxable !== true || gross === 0n) return 0n
+    const exact = divided(taxable * (gross - discount) * rate, gross * 100n * unit)
+    return exact > absurdSum ? absurdSum : exact < -absurdSum ? -absurdSum : exact
+  }
+  let [all, taxable] = [0n, 0n]
+  return items.map((item) => {
+    const amount = item.amount ?? 0n
+    const before = { discount: discountOn(all), tax: taxOn(taxable) }
+    all += amount
+    if (item.item.taxable !== false) taxable += amount
+    const share = discountOn(all) - before.discount
+    const net = amount - share
+    const isProfitKnown = item.amount !== null && (!item.costs || item.cost !== null)
+    return {
+      ...item,
+      discount: share,
+      tax: tax === null || item.amount === null ? null : taxOn(taxable) - before.tax,
+      net,
+      profit: isProfitKnown ? net - (item.cost ?? 0n) : null,
+    }
+  })
+}
+
+export type Bill = ReturnType<typeof billOf>
+
+export function billOf(order: Fields) {
+  const items = itemsOf(list(order, 'services'))
   const fee = cents(order.supply_fee_cents)
-  const taxes = kinds.map((kind) => taxOf(order, kind, of(kind), discount[kind], kind === 'part' ? fee : 0n))
-  const sales = sum(kinds.map((kind) => gross[kind] - discount[kind]))
+  const parts = kinds.map((kind) =>
+    sumsOf({ order, kind, items: items.filter((item) => item.kind === kind) }, fee),
+  )
+  const each = <T>(value: (part: SumsOfKind) => T): Record<Kind, T> =>
+    Object.fromEntries(parts.map((part) => [part.kind, value(part)])) as Record<Kind, T>
+  const lines = parts.flatMap(linesOf)
+  const labors = lines.filter(({ kind }) => kind === 'labor')
+  const taxes = parts.map(({ tax }) => tax)
+  const sales = sum(parts.map(({ gross, discount }) => gross - discount))
   const tax = sumOfAll(taxes)
   const isPriced = lines.every(({ amount }) => amount !== null)
-  const isCosted = lines.every(({ costs, cost }) => !costs || cost !== null)
   const total = isPriced ? sumOfAll([sales, fee, tax]) : null
   const paid = sum(list(order, 'payments').map(({ amount_cents }) => cents(amount_cents)))
   return {
     order,
     lines,
-    gross,
-    discount,
+    gross: each(({ gross }) => gross),
+    discount: each(({ discount }) => discount),
+    isDiscountTooLarge: parts.some(
+      ({ sentDiscount: sent, gross }) => sent > 0n && sent > (gross > 0n ? gross : 0n),
+    ),
+    /** What no line can take: a discount on lines that come to nothing. */
+    unshared: sum(parts.map(({ gross, discount }) => (gross === 0n ? discount : 0n))),
     sales,
     fee,
     taxes,
     tax,
     total,
     paid,
-    profit: isPriced && isCosted ? sales - sum(lines.map(({ cost }) => cost)) : null,
     balance: total === null ? null : total - paid,
-    hours: sum(of('labor').map(({ units }) => units)),
-    ratedHours: sum(
-      of('labor')
-        .filter(({ price }) => priceOf(price) !== null)
-        .map(({ units }) => units),
-    ),
+    profit:
+      sumOfAll(lines.map(({ profit }) => profit)) === null
+        ? null
+        : sales - sum(lines.map(({ cost }) => cost)),
+    hours: sum(labors.map(({ units }) => units)),
+    /** Of labors whose service has a rate. */
+    ratedHours: sum(labors.filter(({ price }) => priceOf(price) !== null).map(({ units }) => units)),
   }
-}
-
-/** Whether a discount, as it was sent, is above 0 and larger than what it applies to. */
-export function isDiscountTooLarge({ order, gross }: Bill): boolean {
-  return (['labor', 'part'] as const).some((kind) => {
-    const sent = sentDiscount(order, kind, gross[kind])
-    return sent > 0n && sent > (gross[kind] > 0n ? gross[kind] : 0n)
-  })
 }
 
 /** The tax of parts that is on no part, but on the supply fee. */
-export function feeTax(bill: Bill): bigint | null {
-  const [, tax] = bill.taxes
-  return tax === undefined || tax === null ? null : tax - sum(taxShares(bill, 'part', inOrder(bill, 'part')))
+export function feeTax({ taxes: [, tax], lines }: Bill): bigint | null {
+  const parts = lines.filter(({ kind }) => kind === 'part')
+  return tax === undefined || tax === null ? null : tax - sum(parts.map((line) => line.tax))
 }
 
-/** The part of its discounts that no line of an order gets. */
-export const unsharedDiscount = ({ gross, discount }: Bill): bigint =>
-  sum(kinds.map((kind) => (gross[kind] === 0n ? discount[kind] : 0n)))
-
-export interface Net {
-  readonly line: Line
-  readonly discount: bigint
-  readonly tax: bigint | null
-  readonly net: bigint
-  readonly isProfitKnown: boolean
-}
-
-/** What each line of a kind adds to its order. */
-export function netsOf(bill: Bill, kind: Kind): Net[] {
-  const sorted = inOrder(bill, kind)
-  const amounts = sorted.map(({ amount }) => amount ?? 0n)
-  const off = shares(bill.discount[kind], bill.gross[kind], amounts)
-  const taxes = taxShares(bill, kind, sorted)
-  return sorted.map((line, i) => ({
-    line,
-    discount: off[i] ?? 0n,
-    tax: taxes[i] ?? null,
-    net: (amounts[i] ?? 0n) - (off[i] ?? 0n),
-    isProfitKnown: isProfitKnown(line),
-  }))
-}
-
-/**
- * The shares of a tax on the lines of one kind, in the order of services and lines; null if the tax is unknown, and for
- * lines without an amount.
- */
-function taxShares(bill: Bill, kind: Kind, sorted: readonly Line[]): (bigint | null)[] {
-  const { order, gross, discount, taxes } = bill
-  const rate = nanos(order[`${kind}_tax_rate`]) ?? 0n
-  const whole = gross[kind]
-  const isTaxed = order.taxable === true && whole !== 0n
-  const taxOn = (base: bigint): bigint => {
-    const exact = isTaxed ? divided(base * (whole - discount[kind]) * rate, whole * 100n * unit) : 0n
-    return exact > absurdSum ? absurdSum : exact < -absurdSum ? -absurdSum : exact
-  }
-  let base = 0n
-  return sorted.map(({ amount, item }) => {
-    if (taxes[kinds.indexOf(kind)] === null || amount === null) return null
-    const before = taxOn(base)
-    if (item.taxable !== false) base += amount
-    return taxOn(base) - before
+/** What the services of a bill come to. */
+export function servicesOf({ order, lines }: Bill) {
+  return list(order, 'services').map((service) => {
+    const own = lines.filter((line) => line.service === service)
+    const of = (kind: Kind): Line[] => own.filter((line) => line.kind === kind)
+    const gross = (kind: Kind): bigint => sum(of(kind).map(({ amount }) => amount))
+    const hours = of('labor').map(({ units }) => units)
+    return {
+      service,
+      sales: sum(own.map(({ net }) => net)),
+      cost: sum(own.map(({ cost }) => cost)),
+      profit: sumOfAll(own.map(({ profit }) => profit)),
+      hours: sum(hours),
+      withoutHours: unknowns(hours),
+      labor: gross('labor'),
+      laborDiscount: sum(of('labor').map(({ discount }) => discount)),
+      parts: gross('part'),
+      partsDiscount: sum(of('part').map(({ discount }) => discount)),
+      sublets: gross('sublet'),
+      hazmats: gross('hazmat'),
+    }
   })
 }
-
-/** The shares of a discount, in the order of services and lines: each is a difference of rounded running sums. */
-export function shares(discount: bigint, gross: bigint, amounts: readonly bigint[]): bigint[] {
-  if (discount === 0n || gross === 0n) return amounts.map(() => 0n)
-  let upTo = 0n
-  let given = 0n
-  return amounts.map((amount) => {
-    upTo += amount
-    const share = divided(discount * upTo, gross) - given
-    given += share
-    return share
-  })
-}
-
-/** The lines of one kind in the order in which they get their shares. */
-export const inOrder = ({ lines }: Bill, kind: Kind): Line[] =>
-  lines
-    .filter((line) => line.kind === kind)
-    .sort((a, b) => idOf(a.service) - idOf(b.service) || idOf(a.item) - idOf(b.item))
 
 /** What a recommendation would bring. */
-export function worthOfRecommendation(one: Fields): bigint | null {
-  if (typeof one.quick_price_cents === 'number') return cents(one.quick_price_cents)
-  const service = one.service as Fields | null
-  return service?.id ? sumOfAll(linesOf([service]).map(({ amount }) => amount)) : null
+export function worthOfRecommendation({ quick_price_cents, service }: Fields): bigint | null {
+  if (typeof quick_price_cents === 'number') return cents(quick_price_cents)
+  const recommended = service as Fields | null
+  return recommended?.id ? sumOfAll(itemsOf([recommended]).map(({ amount }) => amount)) : null
 }
+
+/** The lines of a kind that aren't taxable, after their discount. */
+const exemptLines = ({ lines }: Bill, kind: Kind): bigint =>
+  sum(lines.filter((line) => line.kind === kind && line.item.taxable === false).map(({ net }) => net))
 
 /** The exempt part of an order: null if it is unknown whether it is taxable. */
 export function exemptOf(bill: Bill): bigint | null {
   if (bill.order.taxable === false) return bill.sales
-  if (bill.order.taxable !== true) return null
-  return sum(kinds.map((kind) => exemptNet(bill, kind)))
+  return bill.order.taxable === true ? sum(kinds.map((kind) => exemptLines(bill, kind))) : null
 }
-
-/** The lines of a kind that aren't taxable, after their discount. */
-const exemptNet = (bill: Bill, kind: Kind): bigint =>
-  sum(netsOf(bill, kind).map(({ line, net }) => (line.item.taxable === false ? net : 0n)))
 
 /** What is taxed at a rate other than 0, with the supply fee if parts are: null if it is unknown. */
 export function taxableOf(bill: Bill): bigint | null {
-  const { order, gross, discount, fee } = bill
+  const { order, gross, discount } = bill
   if (order.taxable === false) return 0n
   if (order.taxable !== true) return null
   const ofKinds = kinds.map((kind) => {
     const rate = nanos(order[`${kind}_tax_rate`])
-    if (rate === 0n) return 0n
-    const exempt = exemptNet(bill, kind)
-    if (kind === 'part' && fee === null) return null
-    const taxed = gross[kind] - discount[kind] - exempt + (kind === 'part' ? (fee ?? 0n) : 0n)
+    const fee = kind === 'part' ? bill.fee : 0n
+    if (rate === 0n || fee === null) return rate === 0n ? 0n : null
+    const taxed = gross[kind] - discount[kind] - exemptLines(bill, kind) + fee
     return rate === null && taxed !== 0n ? null : taxed
   })
   return sumOfAll(ofKinds)

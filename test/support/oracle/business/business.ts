@@ -1,4 +1,4 @@
-/** Businesses: their records, the zones of their shops, and what the rows of their views are made from. */
+/** Businesses: their records, the zones of their shops, and what the rows of their views have in common. */
 import { type Fields, list, type Row } from './amounts.js'
 import { type Bill, billOf, idOf } from './bills.js'
 
@@ -10,37 +10,6 @@ export interface Records {
   gone(resource: string): readonly Fields[]
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>()
-const clocks = new Map<string, Intl.DateTimeFormat>()
-const days = new Map<string, string>()
-
-/**
- * The day of an instant in a zone, according to the runtime's own calendar. Cached, since queries for first visits need
- * it often: to make a format takes longer than to use it.
- */
-export function dayIn(zone: string, instant: unknown): string | null {
-  if (typeof instant !== 'string') return null
-  const format =
-    formats.get(zone) ??
-    new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' })
-  formats.set(zone, format)
-  const day = days.get(`${zone} ${instant}`) ?? format.format(new Date(instant))
-  days.set(`${zone} ${instant}`, day)
-  return day
-}
-
-/** What a clock in a zone shows at an instant, according to the runtime's own calendar. */
-export function clockIn(zone: string, instant: unknown): string | null {
-  if (typeof instant !== 'string') return null
-  const format =
-    clocks.get(zone) ??
-    new Intl.DateTimeFormat('en-GB', { timeZone: zone, timeStyle: 'medium', hourCycle: 'h23' })
-  clocks.set(zone, format)
-  return `${dayIn(zone, instant)} ${format.format(new Date(instant))}`
-}
-
-const daysApart = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000
-
 export interface World {
   readonly tenants: readonly Records[]
   zoneOf(tenant: number, shop: unknown): string
@@ -48,6 +17,33 @@ export interface World {
   /** Those that the configuration names. */
   readonly tenantNames?: Readonly<Record<string, string>>
 }
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+const clocks = new Map<string, string>()
+
+/**
+ * What a clock in a zone shows at an instant, according to the runtime's own calendar. Cached, since a row has many instants:
+ * to make a format takes longer than to use it.
+ */
+function clockIn(zone: string, instant: string): string {
+  // In Sweden, people write days as we do.
+  const format =
+    formats.get(zone) ??
+    new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' })
+  formats.set(zone, format)
+  const clock = clocks.get(`${zone} ${instant}`) ?? format.format(new Date(instant))
+  clocks.set(`${zone} ${instant}`, clock)
+  return clock
+}
+
+export const daysApart = (from: string, to: string): number =>
+  (Date.parse(to) - Date.parse(from)) / 86_400_000
+
+/** Whole minutes, rounded down; the sandbox sends whole seconds. */
+export const minutesFrom = (from: unknown, to: unknown): bigint | null =>
+  typeof from === 'string' && typeof to === 'string'
+    ? BigInt(Math.floor((Date.parse(to) - Date.parse(from)) / 60_000))
+    : null
 
 /** Groups rows by the values of `of`, each group with its first member. */
 export function groups<T>(rows: readonly T[], of: (row: T) => readonly unknown[]): [T, T[]][] {
@@ -61,54 +57,101 @@ export function groups<T>(rows: readonly T[], of: (row: T) => readonly unknown[]
   return [...found.values()]
 }
 
+/** By which fields records are called, in the order of preference. */
+const callings = {
+  customers: { called: 'customer', by: [['company'], ['first_name', 'last_name']] },
+  shops: { called: 'shop', by: [['name']] },
+  staffs: { called: 'staff', by: [['first_name', 'last_name']] },
+  statuses: { called: 'status', by: [['name']] },
+  vehicles: { called: 'vehicle', by: [['name']] },
+  vendors: { called: 'vendor', by: [['name']] },
+} as const
+
+/** What a column refers to whose name is this and `_id`, as far as views have a name beside it. */
+const named: Readonly<Record<string, keyof typeof callings>> = {
+  customer: 'customers',
+  shop: 'shops',
+  staff: 'staffs',
+  from_staff: 'staffs',
+  to_staff: 'staffs',
+  technician: 'staffs',
+  advisor: 'staffs',
+  status: 'statuses',
+  vehicle: 'vehicles',
+  vendor: 'vendors',
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
+
 /** One tenant, with what its views are made from. */
 export class Business {
+  readonly tenant: number
   readonly bills: readonly Bill[]
-  readonly byOrder: ReadonlyMap<number, Bill>
+  readonly invoices: readonly Bill[]
   readonly deleted: readonly Bill[]
+  readonly #byOrder: ReadonlyMap<unknown, Bill>
 
   constructor(
     readonly records: Records,
     private readonly world: World,
   ) {
+    this.tenant = records.tenant
     this.bills = records.of('repair_orders').map(billOf)
-    this.byOrder = new Map(this.bills.map((bill) => [idOf(bill.order), bill]))
+    this.invoices = this.bills.filter(({ order }) => order.state === 'invoice')
     this.deleted = records.gone('repair_orders').map(billOf)
+    this.#byOrder = new Map(this.bills.map((bill) => [bill.order.id, bill]))
   }
 
-  get tenant(): number {
-    return this.records.tenant
+  get now(): string {
+    return this.world.now
+  }
+
+  /** The bill of the order that a record names, if that is there. */
+  billOf(record: Fields | undefined): Bill | undefined {
+    return this.#byOrder.get(record?.repair_order_id)
+  }
+
+  orderOf(record: Fields | undefined): Fields | undefined {
+    return this.billOf(record)?.order
+  }
+
+  /** Whether a record names an order that isn't there. */
+  hasLostOrder(record: Fields | undefined): boolean {
+    return typeof record?.repair_order_id === 'number' && this.orderOf(record) === undefined
   }
 
   zone(shop: unknown): string {
     return this.world.zoneOf(this.tenant, shop)
   }
 
-  /** The calendar begins in 1990. */
-  day(shop: unknown, instant: unknown): string | null {
-    const day = dayIn(this.zone(shop), instant)
-    return day === null || day < '1990-01-01' ? null : day
+  /** What the clock of a shop shows. The calendar begins in 1990. */
+  clock(shop: unknown, instant: unknown): string | null {
+    const clock = typeof instant === 'string' ? clockIn(this.zone(shop), instant) : ''
+    return clock < '1990-01-01' ? null : clock
   }
 
-  clock(shop: unknown, instant: unknown): string | null {
-    return this.day(shop, instant) === null ? null : clockIn(this.zone(shop), instant)
+  day(shop: unknown, instant: unknown): string | null {
+    return this.clock(shop, instant)?.slice(0, 10) ?? null
+  }
+
+  today(shop: unknown): string {
+    return this.day(shop, this.now) ?? ''
   }
 
   closed({ shop_id, closed_at }: Fields): string | null {
     return this.day(shop_id, closed_at)
   }
 
-  age({ shop_id, closed_at }: Fields): number | null {
-    const [closed, today] = [this.closed({ shop_id, closed_at }), this.day(shop_id, this.world.now)]
-    return closed === null || today === null ? null : daysApart(closed, today)
+  /** Days since an order was closed. */
+  age(order: Fields): number | null {
+    const closed = this.closed(order)
+    return closed === null ? null : daysApart(closed, this.today(order.shop_id))
   }
 
-  get invoices(): readonly Bill[] {
-    return this.bills.filter(({ order }) => order.state === 'invoice')
-  }
-
-  get now(): string {
-    return this.world.now
+  /** The days on which some of the invoices were closed, in order. */
+  closings(bills: readonly Bill[]): string[] {
+    const days = bills.map(({ order }) => this.closed(order)).filter((day) => day !== null)
+    return [...new Set(days)].sort()
   }
 
   readonly #found = new Map<string, Map<unknown, Fields>>()
@@ -120,108 +163,90 @@ export class Business {
   }
 
   /** The name of a record: what people call it, otherwise its kind and id. */
-  nameOf(resource: NamedResource, id: unknown): string | null {
+  nameOf(resource: keyof typeof callings, id: unknown): string | null {
     if (id === null || id === undefined) return null
-    const { called, by } = names[resource]
+    const { called, by } = callings[resource]
     const record = this.record(resource, id) ?? {}
-    const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
     const found = by.map((fields) => fields.map((field) => record[field]).filter(isText))
     return found.find((texts) => texts.length > 0)?.join(' ') ?? `${called} ${id}`
   }
 
-  /** Id, key and name of a record, under the names that columns have for it. */
-  named(columns: string, resource: NamedResource, id: unknown): Row {
-    return {
-      [`${columns}_id`]: id ?? null,
-      [`${columns}_key`]: key(this.tenant, id ?? null),
-      [`${columns}_name`]: this.nameOf(resource, id),
-    }
+  /** A key for tools that relate one column; null as soon as an id is. */
+  key(...ids: readonly unknown[]): string | null {
+    const isLacking = ids.some((id) => id === null || id === undefined)
+    return isLacking ? null : [this.tenant, ...ids].join('-')
   }
 
-  /** The tenant and a shop of it. */
-  shop(id: unknown): Row {
-    return {
+  /**
+   * A row of a view with what goes without saying: its tenant, beside each id the key and the name, and beside each instant
+   * the day and the clock of the row's shop. What the row says itself goes before that.
+   */
+  completed(row: Row): Row {
+    const told: Row = {
       tenant_id: this.tenant,
       tenant_name: this.world.tenantNames?.[this.tenant] ?? `tenant ${this.tenant}`,
-      ...this.named('shop', 'shops', id),
+    }
+    const instants: Row = {}
+    for (const [column, value] of Object.entries(row)) {
+      const [, what = '', is] = /^(.*)_(id|at)$/.exec(column) ?? []
+      if (is === 'at') {
+        told[`${what}_on`] = this.day(row.shop_id, value)
+        told[`${column}_local`] = this.clock(row.shop_id, value)
+        instants[column] = shownInstant(value)
+      }
+      if (is !== 'id') continue
+      told[`${what}_key`] = this.key(value)
+      const resource = named[what]
+      if (resource) told[`${what}_name`] = this.nameOf(resource, value)
+    }
+    return { ...told, ...row, ...instants }
+  }
+
+  /** What rows about an order begin with. */
+  about(order: Fields | undefined): Row {
+    return { ...order, repair_order_id: order?.id }
+  }
+
+  /** What rows about a record begin with that names an order: whether that is there or not. */
+  aboutOrderOf(record: Fields | undefined): Row {
+    const { shop_id, number } = this.orderOf(record) ?? {}
+    return {
+      shop_id,
+      number,
+      repair_order_id: record?.repair_order_id,
+      order_gone: this.hasLostOrder(record),
     }
   }
 
-  /** What the rows of an order, of its lines and of its services have in common. */
-  head(order: Fields | undefined): Row {
-    const { id, shop_id, number, state, status_id } = order ?? {}
-    return {
-      ...this.shop(shop_id),
-      repair_order_id: id ?? null,
-      repair_order_key: key(this.tenant, id ?? null),
-      number: number ?? null,
-      state: state ?? null,
-      status_id: status_id ?? null,
-      status_name: this.nameOf('statuses', status_id),
-      created_on: this.day(shop_id, order?.created_at),
-      started_on: this.day(shop_id, order?.started_at),
-      closed_on: this.day(shop_id, order?.closed_at),
-      due_out_on: this.day(shop_id, order?.due_out_at),
-    }
+  #firstVisits: ReadonlySet<unknown> | undefined
+
+  /**
+   * Whether no other invoice of the customer was closed earlier: on an earlier day of its shop, else at an earlier
+   * instant of the same day, else with a lower id.
+   */
+  isFirstVisit(order: Fields): boolean | null {
+    const [customer, day] = [order.customer_id, this.closed(order)]
+    if (order.state !== 'invoice' || typeof customer !== 'number' || day === null) return null
+    this.#firstVisits ??= new Set(
+      groups(
+        this.invoices.filter((one) => this.closed(one.order) !== null),
+        (one) => [one.order.customer_id],
+      ).map(([, own]) => own.map((one) => one.order).sort((a, b) => this.#whichFirst(a, b))[0]?.id),
+    )
+    return this.#firstVisits.has(order.id)
   }
 
-  /** Who and what an order is about. */
-  people(order: Fields | undefined): Row {
-    return {
-      ...this.named('customer', 'customers', order?.customer_id),
-      ...this.named('vehicle', 'vehicles', order?.vehicle_id),
-      ...this.named('technician', 'staffs', order?.technician_id),
-      ...this.named('advisor', 'staffs', order?.advisor_id),
-    }
+  #whichFirst(a: Fields, b: Fields): number {
+    const [first, second] = [a, b].map((one) => `${this.closed(one)} ${shownInstant(one.closed_at)}`)
+    return first === second ? idOf(a) - idOf(b) : String(first) < String(second) ? -1 : 1
   }
 }
 
-export type NamedResource = keyof typeof names
-
-/** By which fields records are called, in the order of preference. */
-const names = {
-  customers: { called: 'customer', by: [['company'], ['first_name', 'last_name']] },
-  shops: { called: 'shop', by: [['name']] },
-  staffs: { called: 'staff', by: [['first_name', 'last_name']] },
-  statuses: { called: 'status', by: [['name']] },
-  vehicles: { called: 'vehicle', by: [['name']] },
-  vendors: { called: 'vendor', by: [['name']] },
-} as const
-
 /** An instant as views show it. */
-export function instantOf(value: unknown): string | null {
+function shownInstant(value: unknown): string | null {
   const [, day, time, fraction = ''] = /^([\d-]+)T([\d:]+)(?:\.(\d+))?Z$/.exec(String(value)) ?? []
   return day === undefined ? null : `${day} ${time}.${fraction.padEnd(6, '0')}`
 }
-
-export const key = (...ids: readonly unknown[]): string | null =>
-  ids.some((id) => id === null || id === undefined) ? null : ids.join('-')
-
-export const hourOf = (clock: string | null): number | null =>
-  clock === null ? null : Number(clock.slice(11, 13))
-
-/**
- * Whether no other invoice of the customer was closed earlier: on an earlier day of its shop, else at an earlier
- * instant of the same day, else with a lower id.
- */
-export function isFirstVisit(business: Business, order: Fields): boolean | null {
-  const day = business.closed(order)
-  if (order.state !== 'invoice' || typeof order.customer_id !== 'number' || day === null) return null
-  return !business.invoices.some(({ order: other }) => {
-    if (other.customer_id !== order.customer_id) return false
-    const on = business.closed(other)
-    if (on === null) return false
-    if (on !== day) return on < day
-    const later = Date.parse(String(order.closed_at)) - Date.parse(String(other.closed_at))
-    return later > 0 || (later === 0 && idOf(other) < idOf(order))
-  })
-}
-
-/** Whole minutes, rounded down; the sandbox sends whole seconds. */
-export const minutesFrom = (from: unknown, to: unknown): bigint | null =>
-  typeof from === 'string' && typeof to === 'string'
-    ? BigInt(Math.floor((Date.parse(to) - Date.parse(from)) / 60_000))
-    : null
 
 export const inspected = (order: Fields): readonly Fields[] =>
   list(order, 'services').flatMap((service) => list(service, 'inspections'))

@@ -9,12 +9,14 @@ import { Business, type World } from './business.js'
 import { lineViews } from './lines.js'
 import { orderViews } from './orders.js'
 import { paymentViews } from './payments.js'
+import { periodViews } from './periods.js'
 
 const views: Readonly<Record<string, (business: Business) => Row[]>> = {
   ...orderViews,
   ...lineViews,
   ...paymentViews,
   ...otherViews,
+  ...periodViews,
 }
 
 export const checkedViews = Object.keys(views).sort()
@@ -23,7 +25,7 @@ export const checkedViews = Object.keys(views).sort()
 export function expectedRows(view: string, businesses: readonly Business[]): Row[] {
   const rows = views[view]
   if (!rows) throw new Error(`no oracle of ${view}`)
-  return businesses.flatMap(rows)
+  return businesses.flatMap((business) => rows(business).map((row) => business.completed(row)))
 }
 
 /** What the rows are made from. */
