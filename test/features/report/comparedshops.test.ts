@@ -3,109 +3,75 @@
  * before the data of a shop or business begins there is no number instead of $0.00.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/harness/call.js'
-import { configure } from '../../support/harness/place.js'
-import { type Kind, warehouses } from '../../support/harness/warehouse.js'
-import { makeReport, type Page } from './reportpage.js'
+import { warehouses } from '../../support/harness/warehouse.js'
+import { type Fields, order } from '../../support/world/handmade.js'
+import { itIs, makeReport, type Page, sending, synced } from './reportpage.js'
 
-const now = new Date()
-/** The month this many before the current one, as `YYYY-MM`. */
-const month = (before: number): string =>
-  new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - before, 1)).toISOString().slice(0, 7)
+itIs('2026-11-18T18:00:00Z')
 
-interface Visit {
-  readonly shop: number | null
-  readonly day: string
-  readonly car: number | null
-  /** What a part of it costs, which nobody pays for. */
-  readonly lost?: number
-}
-
-const at = (shop: number | null, day: string, ...cars: (number | null)[]): Visit[] =>
-  cars.map((car) => ({ shop, day, car }))
+/** Cars that came to a shop on a day, each for an hour. */
+type Visits = readonly [shop: number | null, day: string, ...cars: number[]]
 
 /**
- * Shops 1 and 2 of the first business are compared; shop 3 opened in the last month; the shop of the second business
- * opened on the fourth of the month before, a day too late to be compared. In the third one, shop 2 has closed since, shop 3
- * opened in time, and two visits were in no shop. The fourth one made a loss before. Cars 1 to 4 come to several shops.
+ * Shops 1 and 2 of the first business are compared; shop 3 opened in October; the shop of the second business opened on
+ * the fourth of September, a day too late to be compared. In the third one, shop 2 has closed since, shop 3 opened in
+ * time, and two visits were in no shop. The fourth one made a loss in September. Cars 1 to 4 come to several shops.
  */
-const visits: Readonly<Record<number, readonly Visit[]>> = {
+const visits: Readonly<Record<number, readonly Visits[]>> = {
   101: [
-    ...at(1, `${month(5)}-02`, 1),
-    ...at(2, `${month(3)}-02`, 2),
-    ...at(1, `${month(2)}-10`, 1, 2, 3),
-    ...at(2, `${month(2)}-12`, 1, 2, 4),
-    ...at(1, `${month(1)}-10`, 1, 2, 3, 5, 5),
-    ...at(2, `${month(1)}-12`, 1, 2, 3, 6),
-    ...at(3, `${month(1)}-20`, 1, 7, 8),
-    ...at(null, `${month(1)}-20`, 9),
+    [1, '2026-06-02', 1],
+    [2, '2026-08-02', 2],
+    [1, '2026-09-10', 1, 2, 3],
+    [2, '2026-09-12', 1, 2, 4],
+    [1, '2026-10-10', 1, 2, 3, 5, 5],
+    [2, '2026-10-12', 1, 2, 3, 6],
+    [3, '2026-10-20', 1, 7, 8],
+    [null, '2026-10-20', 9],
   ],
-  102: [...at(1, `${month(2)}-04`, 1, 2), ...at(1, `${month(1)}-15`, 1, 2, 3)],
+  102: [
+    [1, '2026-09-04', 1, 2],
+    [1, '2026-10-15', 1, 2, 3],
+  ],
   103: [
-    ...at(1, `${month(5)}-02`, 1),
-    ...at(1, `${month(2)}-10`, 1, 2),
-    ...at(2, `${month(2)}-02`, 3),
-    ...at(3, `${month(2)}-03`, 6),
-    ...at(1, `${month(1)}-10`, 1, 4, 5),
-    ...at(null, `${month(1)}-10`, 7, 8),
+    [1, '2026-06-02', 1],
+    [1, '2026-09-10', 1, 2],
+    [2, '2026-09-02', 3],
+    [3, '2026-09-03', 6],
+    [1, '2026-10-10', 1, 4, 5],
+    [null, '2026-10-10', 7, 8],
   ],
   104: [
-    ...at(1, `${month(5)}-02`, 1),
-    ...at(1, `${month(2)}-10`, 1).map((visit) => ({ ...visit, lost: 30_000 })),
-    ...at(1, `${month(1)}-10`, 1),
+    [1, '2026-06-02', 1],
+    [1, '2026-09-10', 1],
+    [1, '2026-10-10', 1],
   ],
 }
+/** What is used up for the fourth business's order of September, and nobody pays for. */
+const lost = { quantity: 1, quoted_price_cents: 0, cost_cents: 30_000, taxable: true }
 
-function recordOf({ shop, day, car, lost = 0 }: Visit, id: number): Record<string, unknown> {
-  const instant = `${day}T12:00:00Z`
-  const labor = { id, name: 'Labor', technician_id: shop, hours: 1, taxable: true }
-  const parts =
-    lost === 0 ? [] : [{ id, quantity: 1, quoted_price_cents: 0, cost_cents: lost, taxable: true }]
-  return {
-    id,
-    updated_at: instant,
-    created_at: instant,
-    started_at: instant,
-    closed_at: instant,
-    number: id,
-    state: 'invoice',
-    shop_id: shop,
-    vehicle_id: car,
-    customer_id: car,
-    taxable: false,
-    supply_fee_cents: 0,
-    payments: [],
-    picked_up_at: null,
-    due_out_at: null,
-    services: [{ id, title: 'Service', completed: true, labor_rate_cents: 10_000, labors: [labor], parts }],
-  }
+function sentBy(tenant: number): Fields[] {
+  const sent = visits[tenant]!.flatMap(([shop_id, day, ...cars]) =>
+    cars.map((car) => ({ shop_id, technician_id: shop_id, vehicle_id: car, customer_id: car, day })),
+  ).map(({ day, ...more }, i) =>
+    order(i + 1, `${day}T12:00:00Z`, { ...more, created_at: `${day}T12:00:00Z` }),
+  )
+  if (tenant === 104) Object.assign((sent[1]!.services as Fields[])[0]!, { parts: [{ id: 1, ...lost }] })
+  // Shop 4, and no shop in the second business, have an order and no invoice.
+  if (tenant < 103) sent.push(order(99, null, { state: 'in_progress', shop_id: tenant === 101 ? 4 : null }))
+  return sent
 }
 
-describe.each(warehouses())('$name', (kind: Kind) => {
+const sent = Object.keys(visits).map((id) => [id, { repair_orders: sentBy(Number(id)) }])
+const sandbox = await sending(Object.fromEntries(sent))
+
+describe.each(warehouses())('$name', (kind) => {
   let page: Page
 
   beforeAll(async () => {
-    const sandbox = await createSandbox({ data: 'none', tenants: [101, 102, 103, 104].map((id) => ({ id })) })
-    for (const [tenant, list] of Object.entries(visits))
-      for (const [i, visit] of list.entries())
-        sandbox.store.put(Number(tenant), 'repair_orders', recordOf(visit, i + 1))
-    // Shop 4, and no shop in the second business, have an order and no invoice.
-    for (const [tenant, shop] of [
-      [101, 4],
-      [102, null],
-    ] as const) {
-      const [visit] = at(shop, `${month(1)}-10`, 9)
-      const open = { state: 'in_progress', closed_at: null }
-      sandbox.store.put(tenant, 'repair_orders', { ...recordOf(visit!, 99), ...open })
-    }
-    const config = configure(sandbox, await kind.viewed(), ['repair_orders'], { report: { timeZone: 'UTC' } })
-    expect((await shopsync(['sync', '--config', config])).code).toBe(0)
-    page = (await makeReport(config)).page
-    await sandbox.close()
+    page = (await makeReport((await synced(kind, sandbox)).config)).page
   })
 
-  /** What came in the last month: all of it, its change against the month before, and for how many shops. */
+  /** What came in October: all of it, its change against September, and for how many shops. */
   const fact = (scope: string, label: string): (string | undefined)[] => {
     const found = page.card(`${scope}-month-last-month`).facts.get(label) ?? []
     const change = found.find((text) => text.includes(' vs. '))

@@ -1,29 +1,16 @@
 /** The periods that readers can choose on a day, and what each is compared with: in a shop with one invoice a month. */
-import { sql } from 'kysely'
-import { afterAll, expect, it } from 'vitest'
-import { shopsync } from '../../support/harness/call.js'
-import { configure } from '../../support/harness/place.js'
-import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { restoreTimeOfDay, setTimeOfDay } from '../../support/harness/shiftedclock.js'
+import { expect, it } from 'vitest'
+import { setTimeOfDay } from '../../support/harness/shiftedclock.js'
 import { reopen, warehouses } from '../../support/harness/warehouse.js'
-import { makeReport, type Page } from './reportpage.js'
-
-const [kind] = warehouses()
-const address = await kind!.viewed()
+import { order } from '../../support/world/handmade.js'
+import { itIs, makeReport, type Page, sending, synced, syncs } from './reportpage.js'
 
 /** The day of each business's first invoice; the others are on the second of each month. The last one has none. */
-const first: Readonly<Record<number, string>> = {
-  101: '2024-01-02',
-  102: '2026-11-10',
-  103: '2026-03-02',
-  104: '9999-01-01',
-}
-const sandbox = await sandboxOfFile({
-  data: 'none',
-  tenants: Object.keys(first).map((id) => ({ id: Number(id) })),
-})
-const config = configure(sandbox, address, ['repair_orders'], { report: { timeZone: 'UTC' } })
-afterAll(restoreTimeOfDay)
+const first: Readonly<Record<number, string>> = { 101: '2024-01-02', 102: '2026-11-10', 103: '2026-03-02' }
+const estimate = order(1, null, { updated_at: '2026-03-30T12:00:00Z' })
+itIs('2026-03-31T09:00:00Z')
+const sandbox = await sending({ 101: {}, 102: {}, 103: {}, 104: { repair_orders: [estimate] } })
+const { address, config } = await synced(warehouses()[0]!, sandbox)
 
 const seconds = Array.from({ length: 36 }, (_, i) =>
   new Date(Date.UTC(2024, i, 2)).toISOString().slice(0, 10),
@@ -32,47 +19,19 @@ const seconds = Array.from({ length: 36 }, (_, i) =>
 /** It is this day, and what had happened by then is synced. */
 async function begin(today: string): Promise<void> {
   setTimeOfDay(Date.parse(`${today}T09:00:00Z`))
-  for (const [tenant, begun] of Object.entries(first))
-    for (const [i, day] of [...new Set([begun, ...seconds])].entries())
-      if (
-        day >= begun &&
-        day < today &&
-        sandbox.store.get(Number(tenant), 'repair_orders', i + 1) === undefined
-      ) {
-        const at = `${day}T12:00:00Z`
-        sandbox.store.put(Number(tenant), 'repair_orders', {
-          id: i + 1,
-          number: i + 1,
-          created_at: at,
-          updated_at: at,
-          started_at: at,
-          closed_at: at,
-          state: 'invoice',
-          shop_id: 1,
-          taxable: false,
-          supply_fee_cents: 0,
-          payments: [],
-          services: [
-            {
-              id: i + 1,
-              title: 'Brakes',
-              labor_rate_cents: 10_000,
-              labors: [{ id: i + 1, hours: 1, taxable: true }],
-            },
-          ],
-        })
-      }
-  if (sandbox.store.count(104, 'repair_orders') === 0)
-    sandbox.store.put(104, 'repair_orders', {
-      id: 1,
-      created_at: `${today}T00:00:00Z`,
-      updated_at: `${today}T00:00:00Z`,
-      state: 'estimate',
-      shop_id: 1,
-      services: [],
-    })
-  const synced = await shopsync(['sync', '--config', config])
-  expect(synced.code, synced.stdout + synced.stderr).toBe(0)
+  for (const [tenant, begun] of Object.entries(first)) {
+    const days = [...new Set([begun, ...seconds])].filter((day) => day >= begun && day < today)
+    for (const [i, day] of days.entries()) {
+      const at = `${day}T12:00:00Z`
+      if (sandbox.store.get(Number(tenant), 'repair_orders', i + 1) === undefined)
+        sandbox.store.put(
+          Number(tenant),
+          'repair_orders',
+          order(i + 1, at, { started_at: at, updated_at: at }),
+        )
+    }
+  }
+  await syncs(config)
 }
 
 let page: Page
@@ -92,28 +51,27 @@ async function periodsOf(tenant: number): Promise<string[][]> {
   return [...told, pace.filter((name) => name !== 'Projected')]
 }
 
-it('are compared with the same number of days before: the last days of a long month with all of a short one', async () => {
-  await begin('2026-03-31')
-  expect(await periodsOf(101)).toEqual([
-    ['February 2026', 'Jan 2026', 'Feb 2025'],
-    ['March 1 to 30, 2026', 'Feb 1 to 28, 2026', 'Mar 1 to 30, 2025'],
-    ['Mar 2025 to Feb 2026', 'the 12 months before'],
-    ['March 2026', 'February 2026', 'March 2025'],
-  ])
-})
-
-it('have no month so far on its first day', async () => {
-  await begin('2026-11-01')
-  expect(await periodsOf(101)).toEqual([
-    ['October 2026', 'Sep 2026', 'Oct 2025'],
-    ['Nov 2025 to Oct 2026', 'the 12 months before'],
-    [],
-  ])
-})
-
 it.each([
   [
+    'compared with the same number of days before: the last days of a long month with all of a short one',
+    '2026-03-31',
+    101,
+    [
+      ['February 2026', 'Jan 2026', 'Feb 2025'],
+      ['March 1 to 30, 2026', 'Feb 1 to 28, 2026', 'Mar 1 to 30, 2025'],
+      ['Mar 2025 to Feb 2026', 'the 12 months before'],
+      ['March 2026', 'February 2026', 'March 2025'],
+    ],
+  ],
+  [
+    'without a month so far on its first day',
+    '2026-11-01',
+    101,
+    [['October 2026', 'Sep 2026', 'Oct 2025'], ['Nov 2025 to Oct 2026', 'the 12 months before'], []],
+  ],
+  [
     'the last month, the month so far and twelve months',
+    '2026-11-23',
     101,
     [
       ['October 2026', 'Sep 2026', 'Oct 2025'],
@@ -122,9 +80,15 @@ it.each([
       ['November 2026', 'October 2026', 'November 2025'],
     ],
   ],
-  ['the first month if there is no other', 102, [['November 1 to 22, 2026'], ['November 2026']]],
+  [
+    'the first month if there is no other',
+    '2026-11-23',
+    102,
+    [['November 1 to 22, 2026'], ['November 2026']],
+  ],
   [
     'fewer than twelve months, compared with nothing',
+    '2026-11-23',
     103,
     [
       ['October 2026', 'Sep 2026'],
@@ -133,25 +97,26 @@ it.each([
       ['November 2026', 'October 2026'],
     ],
   ],
-  ['none without invoices', 104, [[]]],
-])('are %s', async (_, tenant, expected) => {
-  await begin('2026-11-23')
+  ['none without invoices', '2026-11-23', 104, [[]]],
+])('are %s', async (_, today, tenant, expected) => {
+  await begin(today)
   expect(await periodsOf(tenant)).toEqual(expected)
   expect(/NaN|undefined|Infinity/.exec(page.html)).toBeNull()
-  const hatched =
-    tenant === 104 ? [] : ['November 2026 is incomplete', 'fill="url(#hatch-blue)"', 'id="hatch-blue"']
-  const nothing = tenant === 104 ? ['No invoice has been closed yet.', 'Nothing is owed.'] : []
-  for (const words of [...hatched, ...nothing])
-    expect([words, page.html.includes(words)]).toEqual([words, true])
+  const words =
+    tenant === 104
+      ? ['No invoice has been closed yet.', 'Nothing is owed.']
+      : today === '2026-11-23'
+        ? ['November 2026 is incomplete', 'fill="url(#hatch-blue)"', 'id="hatch-blue"']
+        : []
+  for (const one of words) expect([one, page.html.includes(one)]).toEqual([one, true])
 })
 
 it('end with the data, and are whole months then', async () => {
   const warehouse = await reopen(address)
-  await sql
-    .raw(
-      `update ${kind!.name === 'sqlite' ? '' : `"${address.schema}".`}sync_cursors set complete_through = '2026-10-12T00:00:00.000000Z'`,
-    )
-    .execute(warehouse.db)
+  await warehouse.db
+    .updateTable('sync_cursors')
+    .set({ complete_through: '2026-10-12T00:00:00.000000Z' })
+    .execute()
   await warehouse.close()
   expect((await periodsOf(101))[1]?.[0]).toBe('October 1 to 11, 2026')
 })

@@ -1,19 +1,49 @@
 /** A report as the program makes it, and its page as a reader has it: parsed once for all tests that look at it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect } from 'vitest'
-import { type Ended, shopsync } from '../../support/harness/call.js'
+import { afterAll, expect } from 'vitest'
+import type { Sandbox } from '../../../src/sandbox/index.js'
+import { shopsync } from '../../support/harness/call.js'
+import { configure } from '../../support/harness/place.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
+import { restoreTimeOfDay, setTimeOfDay } from '../../support/harness/shiftedclock.js'
+import type { Kind } from '../../support/harness/warehouse.js'
+import type { Fields } from '../../support/world/handmade.js'
 
-export interface Answer {
-  readonly id: 'trust' | 'month' | 'today' | 'yesterday'
-  readonly answer: string
-  readonly tone: string
-  readonly facts: readonly {
-    readonly label: string
-    readonly value: string
-    readonly notes: readonly string[]
-  }[]
+/** From now on it is this instant for the tests of the file: which days a shop was open doesn't depend on the real one. */
+export function itIs(instant: string): void {
+  setTimeOfDay(Date.parse(instant))
+  afterAll(restoreTimeOfDay)
+}
+
+export async function syncs(config: string): Promise<void> {
+  const { code, stdout, stderr } = await shopsync(['sync', '--config', config])
+  expect(code, stdout + stderr).toBe(0)
+}
+
+/** A source of these records, by tenant and resource. */
+export async function sending(
+  sent: Readonly<Record<number, Readonly<Record<string, readonly Fields[]>>>>,
+): Promise<Sandbox> {
+  const tenants = Object.keys(sent).map((id) => ({ id: Number(id) }))
+  const sandbox = await sandboxOfFile({ data: 'none', tenants })
+  for (const [tenant, lists] of Object.entries(sent))
+    for (const [resource, records] of Object.entries(lists))
+      for (const record of records) sandbox.store.put(Number(tenant), resource, record)
+  return sandbox
+}
+
+const lists = ['appointments', 'customers', 'payments', 'repair_orders', 'shops', 'staffs']
+
+/** A warehouse that has what the source sends by now. */
+export async function synced(kind: Kind, sandbox: Sandbox, report: object = {}) {
+  const address = await kind.viewed()
+  const { store } = sandbox
+  const resources = lists.filter((one) => store.tenantIds.some((tenant) => store.count(tenant, one) > 0))
+  const config = configure(sandbox, address, resources, { report: { timeZone: 'UTC', ...report } })
+  await syncs(config)
+  return { address, config }
 }
 
 const signs: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'" }
@@ -63,10 +93,6 @@ export class Page {
 
   title(id: string): string {
     return shown(/<h3[^>]*>(.*?)<\/h3>/s.exec(this.part(id))?.[1] ?? '')
-  }
-
-  finding(id: string): string {
-    return shown(/<p class="finding">(.*?)<\/p>/s.exec(this.part(id))?.[1] ?? '')
   }
 
   /** Its definition, and what it leaves out. */
@@ -134,27 +160,10 @@ export class Page {
   }
 }
 
-export interface Made {
-  readonly ended: Ended
-  readonly page: Page
-  readonly answers: ReadonlyMap<Answer['id'], Answer>
-  /** The document of --json. */
-  readonly document: { readonly answers: readonly Answer[]; readonly [name: string]: unknown }
-}
-
-/** Makes a report into a file of its own. */
-export async function makeReport(config: string, ...words: readonly string[]): Promise<Made> {
+/** Makes a report into a file of its own; the document is that of --json. */
+export async function makeReport(config: string, ...words: readonly string[]) {
   const file = join(scratch(), 'page.html')
   const ended = await shopsync(['report', '--json', '--out', file, '--config', config, ...words])
   expect(ended.code, ended.stdout + ended.stderr).toBe(0)
-  const document = ended.json<Made['document']>()
-  const answers = new Map((document.answers ?? []).map((answer) => [answer.id, answer] as const))
-  return { ended, document, page: new Page(readFileSync(file, 'utf8')), answers }
-}
-
-/** Only the first answer, without a page. */
-export async function trustIn(config: string, ...words: readonly string[]): Promise<Answer> {
-  const ended = await shopsync(['report', '--json', '--out', '/dev/null', '--config', config, ...words])
-  expect(ended.code, ended.stdout + ended.stderr).toBe(0)
-  return ended.json<Made['document']>().answers[0]!
+  return { document: ended.json<Record<string, unknown>>(), page: new Page(readFileSync(file, 'utf8')) }
 }

@@ -5,8 +5,8 @@ export type Fields = Record<string, unknown>
 export const updated = '2026-11-10T00:00:00Z'
 export const stamps = (created: string): Fields => ({ created_at: created, updated_at: updated })
 
-/** An order of one hour at 100 dollars, without fee and taxes. */
-export const order = (id: number, closed: string | null, more: Fields = {}): Fields => ({
+/** An order of so many hours at 100 dollars, without fee and taxes. */
+export const order = (id: number, closed: string | null, more: Fields = {}, hours = 1): Fields => ({
   id,
   ...stamps('2026-10-20T12:00:00Z'),
   number: id,
@@ -30,7 +30,7 @@ export const order = (id: number, closed: string | null, more: Fields = {}): Fie
       completed: true,
       completed_at: closed,
       labor_rate_cents: 10_000,
-      labors: [{ id, name: 'Labor', technician_id: more.technician_id ?? 1, hours: 1, taxable: true }],
+      labors: [{ id, name: 'Labor', technician_id: more.technician_id ?? 1, hours, taxable: true }],
     },
   ],
   ...more,
