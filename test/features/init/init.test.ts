@@ -1,5 +1,5 @@
 /** `shopsync init`: from nothing to files that a sync works with. */
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
   existsSync,
   lstatSync,
@@ -17,6 +17,7 @@ import { parse, parseAllDocuments } from 'yaml'
 import { createSandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { cloneSqlite } from '../../support/harness/clones.js'
+import { calendarTimes } from '../../support/harness/declared.js'
 import { program } from '../../support/harness/process.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
@@ -32,6 +33,13 @@ interface ComposeService {
   readonly volumes: readonly { readonly source: string }[]
 }
 
+interface KubernetesDocument {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: { readonly schedule?: string; readonly timeZone?: string }
+  readonly data?: Readonly<Record<string, string>>
+}
+
 /** A folder with a file that contains the secret. */
 function folderOf(name = 'plain'): string {
   const folder = join(scratch(), name)
@@ -39,6 +47,12 @@ function folderOf(name = 'plain'): string {
   writeFileSync(join(folder, 'key.txt'), `${sandbox.secret}\n`)
   return folder
 }
+
+const answers = (command: string, words: string): boolean =>
+  String(spawnSync(command, ['--version']).stdout).includes(words)
+const hasSystemd = answers('systemd-analyze', 'systemd')
+/** It gives a program a terminal. */
+const hasScript = answers('script', 'util-linux')
 
 /** The units that init prints, by name. systemd accepts them, and they are hardened as those of deploy/ are. */
 async function takesUnits(text: string, more: readonly string[] = []): Promise<void> {
@@ -63,15 +77,6 @@ async function takesUnits(text: string, more: readonly string[] = []): Promise<v
   for (const path of paths.filter((one) => one.endsWith('.service')))
     await promisify(execFile)('systemd-analyze', ['security', '--offline=true', '--threshold=25', path])
 }
-
-const hasSystemd = ((): boolean => {
-  try {
-    execFileSync('systemd-analyze', ['--version'])
-    return true
-  } catch {
-    return false
-  }
-})()
 
 describe.each(warehouses())('$name', (kind) => {
   test('only flags: files, a check, and lines that cron, systemd and compose accept as they are', async () => {
@@ -111,38 +116,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-test('its result does not scroll away; --print shows one way to run what is configured, and writes nothing', async () => {
-  const folder = folderOf()
-  const words = [...given, '--secret-file', 'key.txt', '--warehouse', 'sqlite:./w.db', '--yes']
-  expect(await shopsync(['init', '--print', 'systemd'], { cwd: folder })).toMatchObject({
-    code: 2,
-    stdout: '',
-  })
-  const { stdout } = await shopsync(words, { cwd: folder })
-  expect(stdout).not.toMatch(/OnCalendar|services:/)
-  expect(stdout.match(/^ExecStart=\/.*$/gm)).toEqual([expect.stringMatching(/ -- \/\S+ schedule$/)])
-  expect(stdout.indexOf('source behavior')).toBeGreaterThan(stdout.lastIndexOf('WantedBy='))
-  expect(stdout).toMatch(/^0 \* \* \* \* .*run hourly --quiet$/m)
-  expect(stdout).toContain('shopsync init --print systemd')
-  const files = () => readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), 'utf8')])
-  const before = files()
-  const print = async (way: string, ...more: string[]) => {
-    const printed = await shopsync(['init', '--print', way, ...more], { cwd: folder })
-    expect([printed.code, printed.stderr]).toEqual([0, ''])
-    return printed
-  }
-  expect(stdout).toContain((await print('crontab')).stdout)
-  await takesUnits((await print('systemd', '--quiet')).stdout.trimEnd())
-  const { services } = parse((await print('compose')).stdout) as { services: { shopsync: ComposeService } }
-  expect(services.shopsync.working_dir).toBe(folder)
-  const documents = parseAllDocuments((await print('kubernetes')).stdout).map((one) => one.toJS())
-  expect(documents).toContainEqual(expect.objectContaining({ kind: 'CronJob' }))
-  expect((await print('crontab', '--json')).json<object>()).toEqual({ crontab: expect.any(String) })
-  expect(await shopsync(['init', '--print', 'launchd'], { cwd: folder })).toMatchObject({ code: 2 })
-  expect(files()).toEqual(before)
-})
-
-/** Prints a way for what a folder has: a configuration, jobs of its own. */
+/** Prints a way for what a folder has, a configuration and jobs of its own, and writes nothing. */
 async function printed(way: string, config: object, jobs: Readonly<Record<string, object>>): Promise<string> {
   const folder = folderOf()
   mkdirSync(join(folder, 'jobs'))
@@ -154,12 +128,13 @@ async function printed(way: string, config: object, jobs: Readonly<Record<string
       join(folder, `jobs/${name}.json`),
       JSON.stringify({ description: 'mine', steps: [{ command: 'sync' }], ...job }),
     )
-  const { code, stdout, stderr } = await shopsync(['init', '--print', way], { cwd: folder })
-  expect([code, stderr]).toEqual([0, ''])
+  const before = readdirSync(folder, { recursive: true })
+  const { code, stdout, stderr } = await shopsync(['init', '--print', way, '--quiet'], { cwd: folder })
+  expect([code, stderr, readdirSync(folder, { recursive: true })]).toEqual([0, '', before])
   return stdout
 }
 
-describe('--print has what is configured here', () => {
+describe('--print has what is configured here; test/transcripts/init.txt: crontab', () => {
   const schedule = { timeZone: 'America/Chicago', shards: 8 }
   const configured = { schedule, events: { port: 8700 } }
   // A job of one's own, one that the program brings with another schedule, and one without any.
@@ -168,23 +143,6 @@ describe('--print has what is configured here', () => {
     nightly: {},
     hourly: { schedule: '5 * * * *' },
   }
-
-  test('crontab', async () => {
-    const text = await printed('crontab', configured, jobs)
-    expect(text.match(/^CRON_TZ=.*$/gm)).toEqual(['CRON_TZ=America/Chicago'])
-    expect(text.match(/^.*(?= cd ).* run .*$/gm)?.map((line) => line.replace(/ +cd .* run /, ' | '))).toEqual(
-      [
-        '5 * * * * | hourly --enqueue 8 --quiet',
-        '10 6-8 * * mon-fri | ten-past --enqueue 8 --quiet',
-        '0 5 * * 0 | weekly-verify --enqueue 8 --quiet',
-      ],
-    )
-    expect(text.match(/unit for shopsync \w+$/gm)).toEqual([
-      'unit for shopsync listen',
-      'unit for shopsync worker',
-    ])
-    expect(await printed('crontab', {}, {})).not.toMatch(/enqueue|unit for/)
-  })
 
   test('systemd', async () => {
     const text = await printed('systemd', configured, jobs)
@@ -216,15 +174,9 @@ describe('--print has what is configured here', () => {
       'listen',
       'worker',
     ])
-    const documents = parseAllDocuments(await printed('kubernetes', configured, jobs)).map(
-      (one) =>
-        one.toJS() as {
-          kind: string
-          metadata: { name: string }
-          spec: { schedule?: string; timeZone?: string }
-          data?: Record<string, string>
-        },
-    )
+    const documents: readonly KubernetesDocument[] = parseAllDocuments(
+      await printed('kubernetes', configured, jobs),
+    ).map((one) => one.toJS())
     expect(documents.map(({ kind, metadata, spec }) => [kind, metadata.name, spec?.schedule])).toEqual([
       ['ConfigMap', 'shopsync', undefined],
       ['CronJob', 'shopsync-hourly', '5 * * * *'],
@@ -243,23 +195,15 @@ describe('--print has what is configured here', () => {
   })
 })
 
-const calendar: readonly (readonly [schedule: string, ...times: string[]])[] = [
+test.each<[schedule: string, ...times: string[]]>([
   ['*/15 9-17 * * *', '*-*-* 09,10,11,12,13,14,15,16,17:00,15,30,45:00 UTC'],
   ['30 2 1,15 jan-mar *', '*-01,02,03-01,15 02:30:00 UTC'],
   ['0 0 1 * fri-7', '*-*-01 00:00:00 UTC', 'Fri,Sat,Sun *-*-* 00:00:00 UTC'],
   ['0 0 */2 * 0-6', '*-*-01,03,05,07,09,11,13,15,17,19,21,23,25,27,29,31 00:00:00 UTC'],
   ['0 0 */10 * 1', 'Mon *-*-01,11,21,31 00:00:00 UTC'],
-]
-
-test('schedules are written for systemd', async () => {
-  const jobs = calendar.map(([schedule], i) => [`job-${i}`, { schedule }] as const)
-  const text = await printed('systemd', {}, Object.fromEntries(jobs))
-  for (const [i, [schedule, ...times]] of calendar.entries()) {
-    const [, timer = ''] = text.split(`# /etc/systemd/system/shopsync-job-${i}.timer`)
-    const [unit = ''] = timer.split('# /etc/')
-    expect([schedule, ...(unit.match(/(?<=^OnCalendar=).*$/gm) ?? [])]).toEqual([schedule, ...times])
-    if (hasSystemd) for (const time of times) execFileSync('systemd-analyze', ['calendar', time])
-  }
+])('the schedule %s is written for systemd', (schedule, ...times) => {
+  expect(calendarTimes(schedule, 'UTC')).toEqual(times)
+  if (hasSystemd) for (const time of times) execFileSync('systemd-analyze', ['calendar', time])
 })
 
 test('a dangling link counts as existing', async () => {
@@ -287,15 +231,6 @@ test("--sandbox: for the sandbox on this machine; if it isn't running, that is r
     expect(usual.store.all(id, 'shops')[0]?.name).toMatch(new RegExp(`^${report.tenantNames[String(id)]} – `))
   await usual.close()
 })
-
-/** `script` of util-linux gives a program a terminal. */
-const hasScript = ((): boolean => {
-  try {
-    return execFileSync('script', ['--version'], { encoding: 'utf8' }).includes('util-linux')
-  } catch {
-    return false
-  }
-})()
 
 /** Runs init at a terminal and types the answer to each question when it comes. */
 function typed(folder: string, answers: readonly (readonly [question: string, keys: string])[]) {

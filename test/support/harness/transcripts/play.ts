@@ -22,6 +22,7 @@ const everywhere = (text: string): string =>
   text
     // init leaves it out where the program or its folder is in /tmp.
     .replaceAll('PrivateTmp=yes\n', '')
+    .replaceAll(/(the machine's time zone, )[\w/+-]+/g, '$1<zone>')
     .replaceAll(`user: "${process.getuid?.()}:${process.getgid?.()}"`, 'user: "<user>"')
     // A line of the log on a terminal.
     .replaceAll(/^\d\d:\d\d:\d\d (?=[A-Z])/gm, '<time> ')
