@@ -208,7 +208,12 @@ describe.each(bothWarehouses())('$name', (kind) => {
       )
       for (const { sql } of instead) {
         const wrong = await ask(sql)
-        if (wrong.length === 1 && plain(Object.values(wrong[0] ?? {})[0]) === plain(right.v))
+        // What sold in the last year has no turns when this is played a year after the data.
+        if (
+          right.v !== null &&
+          wrong.length === 1 &&
+          plain(Object.values(wrong[0] ?? {})[0]) === plain(right.v)
+        )
           same.push(`${name}: ${sql}`)
       }
     }
