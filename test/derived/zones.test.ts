@@ -6,12 +6,11 @@ import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/base/clock.js'
 import { Skip } from '../../src/engine/base/errors.js'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
-import { depsOf, known, type RunOptions, runSync, type Source } from '../support/harness/runs.js'
+import { begun, depsOf, known, type RunOptions, runSync, type Source } from '../support/harness/runs.js'
 import { readRules, refreshBesideRows, reportConfig } from '../support/harness/views.js'
 import { type Kind, openWarehouse, rowsOf, warehouses } from '../support/harness/warehouse.js'
 import { businessesOf, expectedRows } from '../support/oracle/business/rows.js'
 import { worldOf } from '../support/oracle/business/sandboxworld.js'
-import { begun } from '../support/world/begins.js'
 import { Between } from '../support/world/between.js'
 
 /** A warehouse and its source, whose settings may change from run to run. */

@@ -6,6 +6,7 @@ import { through } from '../../schema/through.js'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { shardIndex } from '../../src/engine/base/shard.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
+import { shardOf } from '../support/harness/leases.js'
 import {
   bothWarehouses,
   changesThrough,
@@ -31,8 +32,8 @@ async function ofTenant({ db, dialect }: Warehouse, tenantId: Int64): Promise<st
 }
 
 const isHeldBy = (name: string, tenantId: Int64): boolean => {
-  const [index, of] = name.split('/').map(Number)
-  return of === undefined || shardIndex(tenantId, of) === index
+  const shard = shardOf(name)
+  return !shard || shardIndex(tenantId, shard.of) === shard.index
 }
 
 interface Holder {
@@ -51,38 +52,27 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('of a tenant waits for the holder of its shard and of the whole warehouse, dead or alive, and for no other', async () => {
     const warehouse = await place.open()
     const { db } = warehouse
-    const [early, late] = ['2026-01-01T00:00:00.000000Z', '2026-01-02T00:00:00.000000Z']
+    const [early, noon, late] = ['01T00', '01T12', '02T00'].map((at) => `2026-01-${at}:00:00.000000Z`) as [
+      string,
+      string,
+      string,
+    ]
     const ids = [0, 1, 8, 1008, 1009, 1010, -1, -2, -1009, -1010, 1234567890123456789n, -9223372036854775808n]
-    const hold = async (name: string): Promise<void> => {
-      await warehouse.write([db.deleteFrom('sync_lease').compile()])
-      const dead = {
-        name,
-        token: 1,
-        owner: 'dead',
-        host: 'elsewhere',
-        expires_at: '2020-01-01T00:00:00.000000Z',
-        stamps_from: early,
-        stamps_until: late,
-      }
-      const gone = {
-        name: '5/64',
-        token: 1,
-        owner: null,
-        stamps_from: early,
-        stamps_until: '2026-01-01T12:00:00.000000Z',
-      }
+    const names = [2, 8, 64, 1].flatMap((of) =>
+      [0, 1, 7, 48, 63].filter((i) => i < of).map((i) => `${i}/${of}`),
+    )
+    for (const name of ['run', ...names]) {
+      const dead = { owner: 'dead', host: 'elsewhere', expires_at: '2020-01-01T00:00:00.000000Z' }
+      const gone = { owner: null, host: null, expires_at: null }
+      const rows = [{ name, token: 1, ...dead, stamps_from: early, stamps_until: late }]
+      const other = { name: '5/64', token: 1, ...gone, stamps_from: early, stamps_until: noon }
       await warehouse.write([
+        db.deleteFrom('sync_lease').compile(),
         db
           .insertInto('sync_lease')
-          .values(name === '5/64' ? [dead] : [dead, gone])
+          .values([...rows, other])
           .compile(),
       ])
-    }
-    for (const name of [
-      'run',
-      ...[1, 2, 8, 64].flatMap((of) => [0, 1, 7, 48, 63].filter((i) => i < of).map((i) => `${i}/${of}`)),
-    ]) {
-      await hold(name)
       expect(await changesThrough(warehouse)).toBe(early)
       for (const id of ids)
         expect((await ofTenant(warehouse, id)) === early, `${id} while ${name} is dead`).toBe(
@@ -106,20 +96,21 @@ describe.each(bothWarehouses())('$name', (kind) => {
       const by = pick([-hour, 0n, hour])
       const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + by }
       const stamps = random() < 0.7 ? new Stamps(clock) : undefined
-      const [index = 0, of] = name.split('/').map(Number)
+      const runId = `run ${number}`
+      const isBare = stamps === undefined && random() < 0.3
       const request = {
-        runId: `run ${number}`,
+        runId,
         command: 'sync',
         clock,
         leaseMs: 3_600_000,
         stamps,
-        isBare: stamps === undefined && random() < 0.3,
-        shard: of === undefined ? undefined : { index, of },
+        isBare,
+        shard: shardOf(name),
       }
       const lease = await takeLease(dialect, request).catch(() => undefined)
       if (!lease) return
-      if (stamps) await warehouse.write([startRun(db, { run_id: request.runId, status: 'running' })])
-      holders.set(name, { lease, runId: request.runId, stamps })
+      if (stamps) await warehouse.write([startRun(db, { run_id: runId, status: 'running' })])
+      holders.set(name, { lease, runId, stamps })
       // Those who held overlapping names are fenced off.
       for (const other of holders.keys())
         if (other !== name && (other === 'run' || name === 'run' || other.slice(2) !== name.slice(2)))

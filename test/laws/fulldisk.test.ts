@@ -48,7 +48,7 @@ beforeAll(async () => {
 const sync = (address: Address, limit: ProgramOptions = {}): Program =>
   new Program(program, ['sync', '--config', configure(sandbox, address, resources), '--json'], limit)
 
-/** Law 5, and that the run broke in the middle. */
+/** What lies before a watermark is there, and the run broke in the middle. */
 async function judge(warehouse: Warehouse): Promise<void> {
   for (const { resource, watermark } of await rowsOf(warehouse, 'sync_cursors'))
     if (watermark !== null) expect(await rowsOf(warehouse, String(resource))).toHaveLength(records)

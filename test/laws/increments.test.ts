@@ -5,12 +5,12 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { type Sandbox, type SandboxOptions, template } from '../../src/sandbox/index.js'
 import { Call, shopsync } from '../support/harness/call.js'
-import { type Address, configure } from '../support/harness/place.js'
+import { configure } from '../support/harness/place.js'
 import { Program, program } from '../support/harness/process.js'
 import { known } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
@@ -26,7 +26,7 @@ import {
   warehouses,
 } from '../support/harness/warehouse.js'
 import { EventBench } from '../support/world/events.js'
-import { CopyReader } from '../support/world/increments.js'
+import { CopyReader, type Way } from '../support/world/increments.js'
 import { randomFrom } from '../support/world/random.js'
 
 const lists = ['repair_orders', 'customers', 'notes', 'shops', 'vehicles', 'customer_payment_types']
@@ -36,6 +36,35 @@ const run = async (config: string, ...words: string[]): Promise<void> => {
   // A customer was forgotten, but lists that this configuration leaves out could not be looked at: 1.
   const expected = words.includes('--customer') ? 1 : 0
   expect(code, `${words.join(' ')}: ${stderr}`).toBe(expected)
+}
+
+/** A source, the program's configuration for it, and an empty warehouse. */
+async function begun(kind: Kind, resources: readonly string[], options: SandboxOptions, more: object = {}) {
+  const sandbox = await sandboxOfFile(options)
+  const address = await kind.viewed()
+  const config = configure(sandbox, address, resources, more)
+  const warehouse = await reopen(address)
+  onTestFinished(() => warehouse.close())
+  const reads = async (way: Way = 'through'): Promise<CopyReader> => {
+    const reader = await CopyReader.open(address, resources, way)
+    onTestFinished(() => reader.close())
+    return reader
+  }
+  return { sandbox, address, config, warehouse, reads, run: (...words: string[]) => run(config, ...words) }
+}
+
+/** Polls until something is done, and again after it. */
+async function polledBeside(work: Promise<void>, poll: () => Promise<unknown>, wait: () => Promise<void>) {
+  let isDone = false
+  const doing = work.finally(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    await poll()
+    await wait()
+  }
+  await doing
+  await poll()
 }
 
 /** Changes the settings of a configuration. */
@@ -52,33 +81,30 @@ class Played {
   private constructor(
     private readonly sandbox: Sandbox,
     private readonly kind: Kind,
-    address: Address,
+    config: string,
     private readonly random: () => number,
   ) {
-    this.#config = configure(sandbox, address, lists, { sync: { concurrency: 3 }, api: { pageSize: 20 } })
-    configured(this.#config, { resources: promoted })
+    this.#config = config
+    configured(config, { resources: promoted })
   }
 
   static async play(kind: Kind, seed: number, names: readonly Work[]): Promise<void> {
-    const sandbox = await createSandbox({ tenants: 2, repairOrders: 5, seed })
-    const address = await kind.viewed()
-    const played = new Played(sandbox, kind, address, randomFrom(seed))
-    let reader: CopyReader | undefined
-    try {
-      await run(played.#config, 'sync')
-      reader = await CopyReader.open(address, lists)
-      const steps = works(played)
-      for (const name of names) {
-        played.#change()
-        await played.#beside(reader, steps[name])
-      }
-      await run(played.#config, 'sync')
-      await played.#poll(reader)
-      expect(await reader.differences(), `seed ${seed}: ${names.join(', ')}`).toEqual({})
-    } finally {
-      await reader?.close()
-      await sandbox.close()
+    const options = { tenants: 2, repairOrders: 5, seed }
+    const settings = { sync: { concurrency: 3 }, api: { pageSize: 20 } }
+    const { sandbox, config, reads, run } = await begun(kind, lists, options, settings)
+    const played = new Played(sandbox, kind, config, randomFrom(seed))
+    await run('sync')
+    const reader = await reads()
+    const steps = works(played)
+    for (const name of names) {
+      played.#change()
+      // Polls at random moments while something is done, and after it.
+      const wait = (): Promise<void> => played.#wait(sized(500, 200))
+      await polledBeside(steps[name](), () => played.#poll(reader), wait)
     }
+    await run('sync')
+    await played.#poll(reader)
+    expect(await reader.differences(), `seed ${seed}: ${names.join(', ')}`).toEqual({})
   }
 
   pick = <T>(all: readonly T[]): T => all[Math.floor(this.random() * all.length)] as T
@@ -91,20 +117,6 @@ class Played {
     const through = await reader.poll()
     expect(through >= this.#through, `${through} after ${this.#through}`).toBe(true)
     this.#through = through
-  }
-
-  /** Polls at random moments while something is done, and after it. */
-  async #beside(reader: CopyReader, work: () => Promise<void>): Promise<void> {
-    let isDone = false
-    const doing = work().finally(() => {
-      isDone = true
-    })
-    while (!isDone) {
-      await this.#poll(reader)
-      await this.#wait(sized(500, 200))
-    }
-    await doing
-    await this.#poll(reader)
   }
 
   /** New versions, versions with fewer nested rows, new records, and records that are gone. */
@@ -225,53 +237,40 @@ describe.each(bothWarehouses())('$name', (kind) => {
   )
 
   it('a row that was asked for first and stored last is taken; by the newest stamp, it is lost', async () => {
-    const sandbox = await sandboxOfStale()
-    const address = await kind.viewed()
-    const config = configure(sandbox, address, ['notes'])
-    await run(config, 'sync')
-    const [sound, naive] = [
-      await CopyReader.open(address, ['notes']),
-      await CopyReader.open(address, ['notes'], 'newest stamp'),
-    ]
-    const warehouse = await reopen(address)
+    const { warehouse, reads, run } = await begun(kind, ['notes'], { data: 'none', tenants: [{ id: 1 }] })
+    await run('sync')
+    const [sound, naive] = [await reads(), await reads('newest stamp')]
     const stamps = new Stamps(systemClock)
     const lease = await openLease({ warehouse, clock: systemClock, stamps, shapesRows: false }, 'sync')
     const [early, late] = [fromMicros(stamps.next()), fromMicros(stamps.next())]
-    const store = async (id: number, syncedAt: string): Promise<void> => {
-      const flat = known.byName
-        .get('notes')!
-        .flatten(1, [template('notes', id, '2026-03-01T00:00:00Z')], false)
-      const page = lease.warehouse.encode(flat, { tenantId: 1, resource: 'notes' })
-      await lease.warehouse.apply({ tenantId: 1, resource: 'notes', page, syncedAt, statements: [] })
-    }
-    for (const [id, stamp] of [
+    const ofNotes = { tenantId: 1, resource: 'notes' }
+    for (const [id, syncedAt] of [
       [2, late],
       [1, early],
     ] as const) {
-      await store(id, stamp)
+      const records = [template('notes', id, '2026-03-01T00:00:00Z')]
+      const page = lease.warehouse.encode(known.byName.get('notes')!.flatten(1, records, false), ofNotes)
+      await lease.warehouse.apply({ ...ofNotes, page, syncedAt, statements: [] })
       for (const reader of [sound, naive]) await reader.poll()
     }
     await lease[Symbol.asyncDispose]()
     for (const reader of [sound, naive]) await reader.poll()
     expect(await sound.differences()).toEqual({})
     expect(await naive.differences()).toEqual({ notes: { lacking: 1, wrong: 0 } })
-    for (const each of [sound, naive, warehouse]) await each.close()
   })
 
   it('a reader that begins in the middle of a first load ends equal to the warehouse', async () => {
-    const sandbox = await createSandbox({ tenants: 2, repairOrders: 6, seed: 5 })
-    const address = await kind.viewed()
     const few = ['repair_orders', 'customers', 'notes']
-    const more = { sync: { concurrency: 4 }, api: { pageSize: 5 } }
-    const config = configure(sandbox, address, few, more)
-    const warehouse = await reopen(address)
+    const options = { tenants: 2, repairOrders: 6, seed: 5 }
+    const settings = { sync: { concurrency: 4 }, api: { pageSize: 5 } }
+    const { sandbox, config, warehouse, reads, run } = await begun(kind, few, options, settings)
     let isHeld = true
     const unhook = sandbox.onRequest(async ({ resource }) => {
       while (isHeld && resource === 'notes') await sleep(20)
     })
     const loading = new Call(['sync', '--config', config])
     while ((await rowsOf(warehouse, 'customers')).length === 0) await sleep(50)
-    const reader = await CopyReader.open(address, few)
+    const reader = await reads()
     await reader.poll()
     // The load is cut short, and another run ends it.
     loading.kill('SIGTERM')
@@ -279,31 +278,24 @@ describe.each(bothWarehouses())('$name', (kind) => {
     unhook()
     expect((await loading.ended).code).toBe(143)
     await reader.poll()
-    let isDone = false
-    const ending = run(config, 'sync').finally(() => {
-      isDone = true
-    })
-    while (!isDone) {
-      await reader.poll()
-      await sleep(200)
-    }
-    await ending
-    await reader.poll()
+    await polledBeside(
+      run('sync'),
+      () => reader.poll(),
+      () => sleep(200),
+    )
     expect(await reader.differences()).toEqual({})
-    for (const each of [reader, warehouse, sandbox]) await each.close()
   })
 
   // Which walk ends first is decided above the database.
   it.runIf(warehouses().includes(kind))(
     'a copy that is continued beside rings, whose walks end in another order than they began, ends equal to the warehouse',
     async () => {
-      const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 4, seed: 7 })
-      const address = await kind.viewed()
-      const config = configure(sandbox, address, ['notes', 'repair_orders'])
-      await run(config, 'sync')
-      const warehouse = await reopen(address)
+      const few = ['notes', 'repair_orders']
+      const options = { tenants: 2, repairOrders: 4, seed: 7 }
+      const { sandbox, warehouse, reads, run } = await begun(kind, few, options)
+      await run('sync')
       await (await EventBench.open(sandbox, warehouse)).inbox.close()
-      const reader = await CopyReader.open(address, ['notes', 'repair_orders'])
+      const reader = await reads()
       await reader.poll()
       for (const tenant of sandbox.tenantIds) {
         const [note = 0] = sandbox.store.ids(tenant, 'notes')
@@ -322,7 +314,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
         held ??= tenant ?? undefined
         while (isHeld && tenant === held) await sleep(10)
       })
-      const ringing = run(config, 'events', 'ring')
+      const ringing = run('events', 'ring')
       const rung = async (): Promise<string[]> =>
         (await rowsOf(warehouse, 'notes')).flatMap(({ description, _synced_at }) =>
           description === 'rung' ? [String(_synced_at)] : [],
@@ -336,7 +328,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       await reader.poll()
       expect(await rung()).toHaveLength(2)
       expect(await reader.differences()).toEqual({})
-      for (const each of [reader, warehouse]) await each.close()
     },
   )
 
@@ -353,10 +344,3 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 })
-
-const sandboxOfStale = async (): Promise<Sandbox> => {
-  const sandbox = await sandboxOfFile()
-  sandbox.reset()
-  sandbox.store.addTenant({ id: 1 })
-  return sandbox
-}

@@ -1,27 +1,55 @@
-/** One run at a time: of many that start together, one wins, and the others report who it is. */
-import { beforeEach, describe, expect, it } from 'vitest'
+/**
+ * Who may write. Of claims that overlap, one wins, and the others are told who it is; who slept past its lease commits
+ * nothing once another holds its tenants; the next holder's stamps are later. One run holds the whole warehouse; on
+ * Postgres, each of several may hold a shard, and a command that needs the whole gets its turn.
+ */
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { Skip, Stop } from '../../src/engine/base/errors.js'
+import { type Shard, shardIndex } from '../../src/engine/base/shard.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
 import { template } from '../../src/sandbox/index.js'
+import { Leases, shardOf } from '../support/harness/leases.js'
 import { configure } from '../support/harness/place.js'
 import { Program, program } from '../support/harness/process.js'
-import { known } from '../support/harness/runs.js'
+import { known, readHolders } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { statusOf } from '../support/harness/status.js'
 import {
   bothWarehouses,
   claimLease,
+  contents,
+  isOfShard,
+  type Kind,
   kept,
+  listenCommand,
+  openLease,
+  reopen,
   rowsOf,
   takeLease,
   type Warehouse,
+  wantLease,
   warehouses,
+  wishes,
 } from '../support/harness/warehouse.js'
 import { through } from '../support/world/through.js'
 
 const sandbox = await sandboxOfFile()
-const ofNotes = { tenantId: 7, resource: 'notes' }
+const hour = 3_600_000_000n
+const refused = { exitCode: 4 }
+let warehouse: Warehouse
+let leases: Leases
+afterEach(() => leases.release())
+
+/** An emptied warehouse for each test. */
+function warehouseOf(kind: Kind): void {
+  const place = kept(kind)
+  beforeEach(async () => {
+    warehouse = await place.open()
+    leases = new Leases(warehouse)
+  })
+}
 
 /** Holds the first request for notes until it is released. */
 function hold(): { readonly reached: Promise<void>; readonly release: () => void } {
@@ -29,116 +57,95 @@ function hold(): { readonly reached: Promise<void>; readonly release: () => void
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  let reach = (): void => {}
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve
-  })
-  sandbox.onRequest(async ({ resource }) => {
-    if (resource !== 'notes') return
-    reach()
-    await released
+  const reached = new Promise<void>((reach) => {
+    sandbox.onRequest(async ({ resource }) => {
+      if (resource !== 'notes') return
+      reach()
+      await released
+    })
   })
   return { reached, release }
 }
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  const place = kept(kind)
-  let warehouse: Warehouse
-  beforeEach(async () => {
-    warehouse = await place.open()
-  })
-  const claim = (runId: string) => claimLease(warehouse, { runId, command: 'sync', leaseMs: 60_000 })
+  warehouseOf(kind)
 
   it('of twenty simultaneous claims one wins, and the others are told who has it', async () => {
-    const claims = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => claim(`run-${i}`)))
-    const won = claims.flatMap((claim, i) =>
-      claim.status === 'fulfilled' ? [{ i, lease: claim.value }] : [],
+    const claims = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) => leases.claim('run', { runId: `run-${i}` })),
     )
-    expect(won).toHaveLength(1)
-    const winner = won[0]!
+    const [winner, ...others] = claims.flatMap((claim, i) => (claim.status === 'fulfilled' ? [i] : []))
+    expect(others).toEqual([])
     for (const claim of claims) {
       if (claim.status === 'fulfilled') continue
       expect(claim.reason).toBeInstanceOf(Stop)
-      const { exitCode, message } = claim.reason as Stop
-      expect(exitCode).toBe(4)
-      expect(message).toContain(`run-${winner.i})`)
-      expect(message).toContain(`pid ${process.pid}`)
+      expect(claim.reason).toMatchObject({ ...refused, message: expect.stringContaining(`run-${winner})`) })
+      expect(claim.reason.message).toContain(`pid ${process.pid}`)
     }
-    await winner.lease.release()
-    const next = await claim('next')
-    expect(Number(next.fence.token)).toBeGreaterThan(Number(winner.lease.fence.token))
-    await next.release()
   })
 
-  it('a lease that expired is taken, and its former holder can no longer write', async () => {
-    const first = await claim('first')
-    const past = warehouse.db.updateTable('sync_lease').set({ expires_at: '2020-01-01T00:00:00.000000Z' })
-    await warehouse.write([past.compile()])
-    const second = await claim('second')
-    const row = { name: 'mark', value: 'x' }
-    const mark = warehouse.db.insertInto('sync_meta').values(row).compile()
-    await expect(warehouse.under(first, 'first').write([mark])).rejects.toMatchObject({ exitCode: 4 })
-    expect((await rowsOf(warehouse, 'sync_meta')).some((found) => found.name === 'mark')).toBe(false)
-    await warehouse.under(second, 'second').write([mark])
-    await first.release()
-    // A release by a run that lost the lease leaves it with its holder.
-    expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: 'second' })
-    await second.release()
-  })
+  const successors = [['run', 'run'], ...['1/4', 'run', '0/2', '0/1'].map((next) => ['1/4', next])]
+  const here = successors.filter(([first]) => kind.name === 'postgres' || first === 'run') as [
+    string,
+    string,
+  ][]
+  it.each(here)(
+    'a holder of %s that slept past its lease commits nothing once %s was claimed',
+    async (name, next) => {
+      const sleeper = await leases.claim(name, { runId: 'sleeper' })
+      const sibling = name !== 'run' && next === name ? await leases.claim('2/4') : undefined
+      await leases.commit(sleeper)
+      await leases.expire(name)
+      const successor = await leases.claim(next, { runId: 'next' })
+      await expect(leases.commit(sleeper)).rejects.toMatchObject(refused)
+      await leases.commit(successor)
+      if (sibling) await leases.commit(sibling)
+      // What it gives back is no longer its own.
+      await sleeper.release()
+      expect((await leases.row(next))?.owner).toBe('next')
+      expect((await leases.row(name))?.owner ?? null).toBe(next === name ? 'next' : null)
+    },
+  )
 
   it('an expiry further away than a lease lasts was written under a wrong clock, and is void', async () => {
-    const expires = (at: string) =>
-      warehouse.db.updateTable('sync_lease').set({ host: 'elsewhere', expires_at: at }).compile()
-    const first = await claim('first')
-    await warehouse.write([expires(fromMicros(systemClock.nowMicros() + 59_000_000n))])
-    await expect(claim('second')).rejects.toMatchObject({ exitCode: 4 })
+    const first = await leases.claim('run', { runId: 'first' })
+    await leases.set('run', {
+      host: 'elsewhere',
+      expires_at: fromMicros(systemClock.nowMicros() + 59_000_000n),
+    })
+    await expect(leases.claim()).rejects.toMatchObject(refused)
     const leaseInStatus = async () =>
       (await statusOf(sandbox, warehouse, { nowMicros: systemClock.nowMicros() })).lease
     expect(await leaseInStatus()).toMatchObject({ run_id: 'first' })
-    await warehouse.write([expires('2099-01-01T00:00:00.000000Z')])
+    await leases.set('run', { expires_at: '2099-01-01T00:00:00.000000Z' })
     expect(await leaseInStatus()).toBeNull()
-    const second = await claim('second')
-    expect(Number(second.fence.token)).toBeGreaterThan(Number(first.fence.token))
-    await second.release()
-    await first.release()
+    expect(Number((await leases.claim()).fence.token)).toBeGreaterThan(Number(first.fence.token))
   })
 
-  const hour = 3_600_000_000n
-  const orders = [-hour, 0n, hour].flatMap((former) =>
-    [-hour, 0n, hour].map((next) => [former, next] as const),
-  )
-  it.each(orders)(
-    'stamps of a killed holder whose clock is off by %i are earlier than those of one off by %i',
-    async (former, next) => {
-      const { dialect, db } = warehouse
-      const claimAt = async (runId: string, by: bigint) => {
-        const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + by }
-        const stamps = new Stamps(clock)
-        const lease = await takeLease(dialect, { runId, command: 'sync', clock, leaseMs: 60_000, stamps })
-        return { stamps, lease, clock }
-      }
-      const row = async () => (await rowsOf(warehouse, 'sync_lease'))[0]
-      const killed = await claimAt('killed', former)
-      const last = Array.from({ length: 100 }, () => killed.stamps.next()).at(-1)!
-      expect(String((await row())?.stamps_from) < fromMicros(last)).toBe(true)
-      // Its clock jumps: its stamps stay within what is on record.
-      const jumping = new Stamps({ ...systemClock, nowMicros: () => killed.clock.nowMicros() + hour }, last)
-      jumping.hold(toMicros(String((await row())?.stamps_until)))
-      const jumped = jumping.next()
-      for (const host of ['elsewhere', String((await row())?.host)]) {
-        await warehouse.write([db.updateTable('sync_lease').set({ expires_at: null, host }).compile()])
-        const held = await claimAt('next', next)
-        const [first] = [held.stamps.next()]
-        expect(first).toBeGreaterThan(last)
-        if (host === 'elsewhere') expect(first).toBeGreaterThan(jumped)
-        const from = toMicros(String((await row())?.stamps_from))
-        expect(from).toBeLessThan(first)
+  const off = [-hour, 0n, hour]
+  it.each(here.filter(([, next]) => next !== '0/1'))(
+    'stamps of a killed holder of %s are earlier than those of the next one, of %s, whatever their clocks show',
+    async (name, next) => {
+      for (const [former, latter] of off.flatMap((one) => off.map((other) => [one, other] as const))) {
+        const killed = await leases.stamping(name, former)
+        const last = Array.from({ length: 100 }, () => killed.stamps.next()).at(-1)!
+        const row = await leases.row(name)
+        expect(String(row?.stamps_from) < fromMicros(last)).toBe(true)
+        // Its clock jumps: its stamps stay within what is on record.
+        const jumping = new Stamps({ ...systemClock, nowMicros: () => killed.clock.nowMicros() + hour }, last)
+        jumping.hold(toMicros(String(row?.stamps_until)))
+        await leases.expire(name)
+        const later = await leases.stamping(next, latter)
+        const first = later.stamps.next()
+        expect(first).toBeGreaterThan(jumping.next())
+        const from = toMicros(String((await leases.row(next))?.stamps_from))
         expect(from).toBeGreaterThan(last)
-        await held.lease.release()
-        // A listener's turn is in no run: its lease alone shows how far its stamps went.
-        const after = await claimAt('after', -hour)
-        expect(after.stamps.next()).toBeGreaterThan(held.stamps.newest)
-        await after.lease.release()
+        expect(from).toBeLessThan(first)
+        // Given back, it is as on record as before: a listener's turn is in no run.
+        await later.lease.release()
+        const third = await leases.stamping(name, -hour)
+        expect(third.stamps.next()).toBeGreaterThan(later.stamps.newest)
+        await third.lease.release()
       }
     },
   )
@@ -147,19 +154,13 @@ describe.each(bothWarehouses())('$name', (kind) => {
     let leap = 0n
     const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + leap }
     const stamps = new Stamps(clock)
-    const lease = await takeLease(warehouse.dialect, {
-      runId: 'slept',
-      command: 'sync',
-      clock,
-      leaseMs: 3_600_000,
-      stamps,
-    })
+    const request = { runId: 'slept', command: 'sync', clock, leaseMs: 3_600_000, stamps }
+    const lease = await takeLease(warehouse.dialect, request)
     leap = 24n * hour
     const woken = clock.nowMicros()
     expect(stamps.next()).toBeLessThan(woken)
     while (stamps.next() < woken) await new Promise((resolve) => setTimeout(resolve, 10))
-    const [row] = await rowsOf(warehouse, 'sync_lease')
-    expect(toMicros(String(row?.stamps_until))).toBeGreaterThan(stamps.newest)
+    expect(toMicros(String((await leases.row())?.stamps_until))).toBeGreaterThan(stamps.newest)
     await lease.release()
   })
 
@@ -185,6 +186,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const reading = warehouse.reading()
     const mark = warehouse.db.insertInto('sync_meta').values({ name: 'mark', value: 'x' }).compile()
     await expect(reading.write([mark])).rejects.toThrow('only reads')
+    const ofNotes = { tenantId: 7, resource: 'notes' }
     const page = [template('notes', 1, '2026-01-01T00:00:00Z')]
     const flat = warehouse.encode(known.byName.get('notes')!.flatten(1, page, false), ofNotes)
     const batch = { ...ofNotes, page: flat, syncedAt: '2026-01-02T00:00:00.000000Z', statements: [] }
@@ -193,26 +195,203 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await rowsOf(warehouse, 'sync_meta')).some(({ name }) => name === 'mark')).toBe(false)
   })
 
-  // Whether its process lives is asked of the machine, whatever the database. test/laws/kill.test.ts kills on both.
   it.runIf(warehouses().includes(kind))(
-    'a second process exits with code 4, and continues immediately when the first is dead',
+    'a second process exits with code 4, and so does the first one when it slept until another has taken over',
     async () => {
       sandbox.reset()
       sandbox.store.addTenant({ id: 1 })
       sandbox.store.put(1, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))
       const address = await kind.viewed()
       const config = configure(sandbox, address, ['notes'])
+      const sync = (): Program => new Program(program, ['sync', '--config', config, '--json'])
       const { reached, release } = hold()
-      const first = new Program(program, ['sync', '--config', config])
+      const first = sync()
       await Promise.race([reached, first.ended.then(({ stderr }) => Promise.reject(stderr))])
-      const second = await new Program(program, ['sync', '--config', config, '--json']).ended
+      const second = await sync().ended
       expect(second.code, second.stderr).toBe(4)
       expect(second.stdout).toContain(`pid ${first.child.pid}`)
-      first.kill('SIGKILL')
-      await first.ended
+      first.kill('SIGSTOP')
+      const mine = await reopen(address)
+      await new Leases(mine).expire()
       release()
-      const third = await new Program(program, ['sync', '--config', config]).ended
+      const third = await sync().ended
       expect(third.code, third.stderr).toBe(0)
+      const look = async () => [await contents(mine), await rowsOf(mine, 'sync_cursors')]
+      const before = await look()
+      first.kill('SIGCONT')
+      const woken = await first.ended
+      expect(woken.code, woken.stderr).toBe(4)
+      expect(await look()).toEqual(before)
+      await mine.close()
     },
   )
+
+  it('SQL finds the tenants of a shard as the program does', async () => {
+    const ids = [0, 1, 1008, 1009, 1010, -1, -1009, -1010, 1234567890123456789n, -9223372036854775808n]
+    for (const id of ids)
+      for (const of of [1, 2, 8, 64]) {
+        const index = shardIndex(id, of)
+        const count = async (shard: Shard): Promise<number> => {
+          const tenant = sql`(select cast(${sql.lit(String(id))} as bigint) as t)`
+          const asked = sql<{
+            n: number
+          }>`select count(*) as n from ${tenant} as x where ${isOfShard(sql.ref('t'), shard)}`
+          return Number((await asked.execute(warehouse.db)).rows[0]?.n)
+        }
+        expect(await count({ index, of }), `${id} of ${of}`).toBe(1)
+        if (of > 1) expect(await count({ index: (index + 1) % of, of })).toBe(0)
+      }
+  })
+})
+
+describe('an SQLite file', () => {
+  warehouseOf(bothWarehouses()[0]!)
+
+  it('has one shard, and says what to do for more', async () => {
+    const lease = (name: string) => openLease({ warehouse, clock: systemClock, shard: shardOf(name) }, 'sync')
+    await expect(lease('0/2')).rejects.toMatchObject({
+      exitCode: 2,
+      hint: expect.stringContaining('shopsync copy --to postgres://'),
+    })
+    await using only = await lease('0/1')
+    await only.warehouse.write([])
+    await expect(lease('0/1')).rejects.toMatchObject(refused)
+  })
+})
+
+describe('shards', () => {
+  warehouseOf(bothWarehouses()[1]!)
+
+  it.each([
+    ['0/4', '1/4', true],
+    ['0/4', '0/4', false],
+    ['0/4', '0/2', false],
+    ['3/4', '0/2', false],
+    ['0/4', 'run', false],
+    ['run', '0/4', false],
+    ['run', 'run', false],
+    // Those of another number wait, whichever tenants they have.
+    ['0/2', '0/1', false],
+    ['0/2', '0/4', false],
+    ['0/2', '1/3', false],
+  ])('beside %s, a claim of %s succeeds: %s', async (first, second, succeeds) => {
+    const before = await leases.claim(first)
+    const claimed = leases.claim(second, { runId: 'second' })
+    if (succeeds) {
+      const after = await claimed
+      await leases.commit(after)
+      expect(after.fence.token).not.toBe(before.fence.token)
+    } else {
+      const message = expect.stringMatching(first === 'run' ? /has held / : `has held shard ${first} of `)
+      await expect(claimed).rejects.toMatchObject({ ...refused, message })
+    }
+    await leases.commit(before)
+  })
+
+  it('of claims of all names at once, none overlap', async () => {
+    const names = ['run', '0/2', '1/2', '0/3', '1/3', '2/3']
+    const claims = await Promise.allSettled(names.map((name) => leases.claim(name)))
+    const won = names.filter((_, i) => claims[i]?.status === 'fulfilled')
+    expect([['run'], ['0/2', '1/2'], ['0/3', '1/3', '2/3']]).toContainEqual(won)
+  })
+
+  it('a sleeper whose tenants nobody else took goes on', async () => {
+    const sleeper = await leases.claim('1/4')
+    await leases.expire('1/4')
+    await leases.commit(await leases.claim('2/4'))
+    await leases.commit(sleeper)
+  })
+
+  it('a name never gets a token twice', async () => {
+    const seen = new Map<string, number[]>()
+    for (const name of ['0/2', 'run', '1/2', '0/2', '0/3', 'run', '0/2', '0/2', 'run']) {
+      const lease = await leases.claim(name)
+      seen.set(name, [...(seen.get(name) ?? []), Number(lease.fence.token)])
+      if (name !== '0/2') await lease.release()
+      else await leases.expire(name)
+    }
+    for (const tokens of seen.values()) expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b))
+  })
+
+  it('of many that start together, none begins later than the clock for the others', async () => {
+    for (let index = 0; index < 16; index++) {
+      const { stamps } = await leases.stamping(`${index}/16`, 0n)
+      expect(stamps.next() - systemClock.nowMicros()).toBeLessThan(1_000_000n)
+    }
+    const [first, last] = [await leases.row('0/16'), await leases.row('15/16')]
+    expect(last?.stamps_from).not.toBeNull()
+    expect(String(last?.stamps_from) > String(first?.stamps_from)).toBe(true)
+  })
+
+  it('while a command waits for the whole warehouse, neither a shard nor a listener begins', async () => {
+    await leases.claim('0/2')
+    await wantLease(warehouse)
+    const message = expect.stringMatching(/^Another command is waiting for /)
+    for (const command of ['sync', listenCommand])
+      await expect(leases.claim('1/2', { command })).rejects.toMatchObject({ ...refused, message })
+    // Who waited and was killed is not waited for.
+    await leases.set('run', { wanted_at: fromMicros(systemClock.nowMicros() - 16_000_000n) })
+    await leases.commit(await leases.claim('1/2'))
+  })
+
+  it('a command that needs the whole warehouse waits for shards, which hear of it', async () => {
+    const shard = await leases.claim('0/2', { leaseMs: 400 })
+    const told: string[] = []
+    const needs = { warehouse, clock: systemClock, observer: { waiting: (text: string) => told.push(text) } }
+    const forgetting = openLease(needs, 'forget')
+    await new Promise((resolve) => shard.wanted.addEventListener('abort', resolve))
+    expect(shard.wanted.reason).toMatchObject({ exitCode: 1, details: { code: 'wanted' } })
+    expect(shard.lost.aborted).toBe(false)
+    await leases.commit(shard)
+    await shard.release()
+    const lease = await forgetting
+    expect(told).toEqual([expect.stringContaining('has held shard 0/2 of ')])
+    expect(await leases.row()).toMatchObject({ owner: lease.runId, wanted_at: null })
+    await lease[Symbol.asyncDispose]()
+    await leases.claim('0/2')
+  })
+
+  it('a claim that does not wait asks for nothing', async () => {
+    await leases.claim('0/2')
+    const opening = openLease({ warehouse, clock: systemClock, patience: 0 }, 'sync')
+    await expect(opening).rejects.toMatchObject(refused)
+    expect(await leases.row()).toMatchObject({ wanted_at: null })
+  })
+
+  it('a shard asks a listener for its own row: the listener hears of it, and no other shard', async () => {
+    const listener = await leases.claim('run', { command: listenCommand })
+    const before = await wishes(warehouse)
+    const opening = openLease({ warehouse, clock: systemClock, shard: shardOf('0/2') }, 'sync')
+    await expect.poll(() => wishes(warehouse)).not.toBe(before)
+    expect(await leases.row()).toMatchObject({ wanted_at: null })
+    await listener.release()
+    await expect(leases.claim('run', { command: listenCommand })).rejects.toMatchObject(refused)
+    await leases.claim('1/2')
+    const lease = await opening
+    expect(await leases.row('0/2')).toMatchObject({ owner: lease.runId, wanted_at: null })
+    await lease[Symbol.asyncDispose]()
+  })
+
+  it('a listener takes turns beside shards, and makes room for a shard that wants its own', async () => {
+    await leases.claim('0/2')
+    const listener = await leases.claim('1/2', { command: listenCommand })
+    const before = await wishes(warehouse, shardOf('1/2'))
+    await wantLease(warehouse, '0/2')
+    expect(await wishes(warehouse, shardOf('1/2'))).toBe(before)
+    await wantLease(warehouse, '1/2')
+    expect(await wishes(warehouse, shardOf('1/2'))).not.toBe(before)
+    await listener.release()
+    await expect(leases.claim('1/2', { command: listenCommand })).rejects.toThrow(/is waiting for/)
+    await leases.commit(await leases.claim('1/2'))
+  })
+
+  it('those at work are shown by shard', async () => {
+    await leases.claim('10/12')
+    await leases.claim('9/12')
+    const holders = await readHolders(warehouse.db, systemClock.nowMicros())
+    expect(holders.map(({ shard, run_id }) => [shard, run_id])).toEqual([
+      ['9/12', 'of 9/12'],
+      ['10/12', 'of 10/12'],
+    ])
+  })
 })

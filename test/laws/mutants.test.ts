@@ -11,7 +11,8 @@ import { lawOf, pinFile, readPin, verdictOf } from '../support/world/laws/pinned
 
 it('every law has a mutant', () => {
   const numbers = [...new Set(laws.map(({ law }) => Number.parseInt(law, 10)))]
-  expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+  // Laws 7 (drift.test.ts) and 8 (engine/run/cost.test.ts) need no search, and have their mutants among the promises.
+  expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 9])
 })
 
 const addressesOf = (kinds: readonly Kind[]): Promise<Address[]> =>

@@ -56,7 +56,7 @@ describe('the tests that promises name', () => {
   beforeAll(async () => {
     const numbers = daily.map(({ at }) => at)
     tests = await played(numbers, { postgresUrl: postgresUrl(), warehouses: 'sqlite' })
-  })
+  }, 900_000)
 
   it('pass with the program as it is', () => {
     const failed = tests.filter(({ plays }) => plays.some((one) => one.at === undefined && one.failed))

@@ -1,6 +1,7 @@
 /**
- * The warehouse goes back to an earlier state, or is another one, in the middle of a run: the run notices before its next
- * commit, ends, and writes nothing into what is there now. The next run continues from what is stored.
+ * The warehouse goes away, goes back to an earlier state, or is another one, in the middle of a run. A run whose warehouse
+ * isn't what its last commit left ends before its next commit, and writes nothing into what is there now; one whose
+ * warehouse comes back in time goes on. In the end, the warehouse is that of an undisturbed run.
  */
 import {
   copyFileSync,
@@ -12,12 +13,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import BetterSqlite3 from 'better-sqlite3'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import { dump } from '../support/harness/backup.js'
 import { onServer } from '../support/harness/databases.js'
 import type { Address } from '../support/harness/place.js'
-import { type sync, syncInOrder } from '../support/harness/runs.js'
+import { startPostgres, type TestPostgres } from '../support/harness/postgres.js'
+import { known, type RunReport, syncInOrder } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import {
   bothWarehouses,
@@ -26,59 +31,67 @@ import {
   describeBothWays,
   migrate,
   open,
+  openWarehouse,
   reopen,
   rowsOf,
-  type Warehouse,
+  Warehouse,
 } from '../support/harness/warehouse.js'
 import { Between } from '../support/world/between.js'
 
 const resources = ['notes', 'customers']
-/** Four pages of each list. */
-const pageSizes = [20]
+const records = 110
+/** Six pages of each list. */
+const options = { resources, pageSizes: [20] }
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
+const wentBack = { name: 'Stop', exitCode: 1, details: { code: 'warehouse_went_back' } }
+const [sqlite, postgres] = bothWarehouses()
 
 const sandbox = await sandboxOfFile()
 let wanted: unknown
 beforeAll(async () => {
   sandbox.store.addTenant({ id: 1 })
   for (const resource of resources)
-    for (let id = 1; id <= 70; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
-  const [sqlite] = bothWarehouses()
+    for (let id = 1; id <= records; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
   const undisturbed = await open(sqlite!)
-  await syncInOrder(sandbox, undisturbed, { resources, pageSizes })
+  await syncInOrder(sandbox, undisturbed, options)
   wanted = await contents(undisturbed)
   await undisturbed.close()
 })
 
-/** A sync that is expected to end because the warehouse went back, with something happening before a list request. */
-async function disturbed(
-  warehouse: Warehouse,
-  happens: (n: number) => Promise<void> | void,
-  more: Parameters<typeof sync>[2] = {},
-): Promise<void> {
+/** A sync, with something happening before each of its requests for a list. */
+function disturbed(warehouse: Warehouse, happens: (n: number) => Promise<void> | void): Promise<RunReport> {
   let n = 0
   const around = (source: ConstructorParameters<typeof Between>[0]): Between =>
     new Between(source, async (_request, ask) => {
       await happens(++n)
       return ask()
     })
-  const error = await syncInOrder(sandbox, warehouse, { resources, pageSizes, around, ...more }).then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  )
-  expect(error).toMatchObject({ name: 'Stop', exitCode: 1, details: { code: 'warehouse_went_back' } })
+  return syncInOrder(sandbox, warehouse, { ...options, around })
 }
 
-/** The next run, by another process, ends equal to the source. */
-async function goOn(address: Address): Promise<void> {
-  const warehouse = await reopen(address)
-  await migrate(warehouse)
-  // A backup that was made during a run has its lease, and this process is alive.
+async function ends(warehouse: Warehouse, happens: (n: number) => Promise<void> | void): Promise<void> {
+  await expect(disturbed(warehouse, happens)).rejects.toMatchObject(wentBack)
+}
+
+/** What has died had the lease, and this process, which is alive, holds it. */
+async function bury(warehouse: Warehouse): Promise<void> {
   await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
-  const report = await syncInOrder(sandbox, warehouse, { resources, pageSizes })
+}
+
+/** The next run ends equal to the source. */
+async function goOn(warehouse: Warehouse): Promise<void> {
+  await bury(warehouse)
+  const report = await syncInOrder(sandbox, warehouse, options)
   expect(report.status, JSON.stringify(report.cursors)).toBe('ok')
   expect(await contents(warehouse)).toEqual(wanted)
   await warehouse.close()
+}
+
+/** By another process. */
+async function goOnAt(address: Address): Promise<void> {
+  const warehouse = await reopen(address)
+  await migrate(warehouse)
+  await goOn(warehouse)
 }
 
 describe.each(bothWarehouses())('$name', (kind) => {
@@ -90,43 +103,36 @@ describe.each(bothWarehouses())('$name', (kind) => {
         .compile(),
     ])
 
-  it('a lease of before means that the warehouse went back, not that another run has taken over', async () => {
-    const address = await kind.migrated()
-    const warehouse = await reopen(address)
-    await disturbed(warehouse, async (n) => {
-      if (n === 4) await rewind(warehouse, 1)
-    })
-    const [run] = await rowsOf(warehouse, 'sync_runs')
-    expect(run).toMatchObject({ status: 'failed', reason: 'warehouse_went_back' })
-    await warehouse.close()
-    await goOn(address)
-  })
-
-  it('so does a lease that is gone; the run is on record although its beginning is lost', async () => {
-    const address = await kind.migrated()
-    const warehouse = await reopen(address)
-    const { db } = warehouse
-    await disturbed(warehouse, async (n) => {
-      if (n !== 4) return
-      await warehouse.write([db.deleteFrom('sync_lease').compile(), db.deleteFrom('sync_runs').compile()])
+  it.each<[what: string, happens: (warehouse: Warehouse) => Promise<unknown>]>([
+    ['a lease of before', (warehouse) => rewind(warehouse, 1)],
+    [
+      'a lease that is gone with the beginning of the run',
+      (warehouse) =>
+        warehouse.write(
+          ['sync_lease', 'sync_runs'].map((name) => warehouse.db.deleteFrom(name as 'tenants').compile()),
+        ),
+    ],
+  ])('%s means that the warehouse went back, not that another run has taken over', async (_, happens) => {
+    const warehouse = await open(kind)
+    await ends(warehouse, async (n) => {
+      if (n === 4) await happens(warehouse)
     })
     expect(await rowsOf(warehouse, 'sync_runs')).toMatchObject([
       { mode: 'sync', status: 'failed', reason: 'warehouse_went_back' },
     ])
-    await warehouse.close()
-    await goOn(address)
+    await goOn(warehouse)
   })
 
   it('so does a backup of before the run, restored between two commits', async () => {
     const address = await kind.migrated()
     const warehouse = await reopen(address)
-    await syncInOrder(sandbox, warehouse, { resources: ['notes'], pageSizes })
+    await syncInOrder(sandbox, warehouse, { ...options, resources: ['notes'] })
     const restore = await dump(address)
-    await disturbed(warehouse, async (n) => {
+    await ends(warehouse, async (n) => {
       if (n === 4) await restore()
     })
     await warehouse.close()
-    await goOn(address)
+    await goOnAt(address)
   })
 
   it('the heartbeat notices it, too', async () => {
@@ -134,7 +140,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const lease = await claimLease(warehouse, { runId: 'beating', command: 'sync', leaseMs: 40 })
     await rewind(warehouse, 1)
     await new Promise((resolve) => lease.lost.addEventListener('abort', resolve))
-    expect(lease.lost.reason).toMatchObject({ details: { code: 'warehouse_went_back' } })
+    expect(lease.lost.reason).toMatchObject({ details: wentBack.details })
     await lease.release()
     await warehouse.close()
   })
@@ -149,11 +155,10 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const first = await claim('first')
     await rewind(warehouse, first)
     // A run keeps the token of its lease.
-    const { db } = warehouse
     const row = { run_id: 'known', mode: 'sync', status: 'ok', token: first + 5 }
-    await warehouse.write([db.insertInto('sync_runs').values(row).compile()])
+    await warehouse.write([warehouse.db.insertInto('sync_runs').values(row).compile()])
     expect(await claim('second')).toBe(first + 6)
-    await syncInOrder(sandbox, warehouse, { resources, pageSizes })
+    await syncInOrder(sandbox, warehouse, { ...options, resources: ['notes'] })
     const tokens = (await rowsOf(warehouse, 'sync_runs')).map(({ token }) => Number(token))
     expect(Math.max(...tokens)).toBe(first + 7)
     await warehouse.close()
@@ -161,29 +166,21 @@ describe.each(bothWarehouses())('$name', (kind) => {
 })
 
 describe('postgres', () => {
-  const [, postgres] = bothWarehouses()
-
   /** Does something to the database of a warehouse, which nobody may be connected to. */
   async function apart(url: string, ...statements: string[]): Promise<void> {
-    const { pathname } = new URL(url)
-    const name = pathname.slice(1)
     const server = new URL(url)
+    const name = server.pathname.slice(1)
     server.pathname = '/postgres'
     const ended = `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`
     const lock = (may: boolean): string => `alter database ${name} allow_connections ${may}`
-    await onServer(
-      server.href,
-      lock(false),
-      ended,
-      ...statements.map((one) => one.replaceAll('NAME', name)),
-      lock(true),
-    )
+    const named = statements.map((one) => one.replaceAll('NAME', name))
+    await onServer(server.href, lock(false), ended, ...named, lock(true))
   }
 
   it('a database that a copy of earlier in the same run has replaced is another one', async () => {
     const address = await postgres!.migrated()
     const warehouse = await reopen(address)
-    await disturbed(warehouse, async (n) => {
+    await ends(warehouse, async (n) => {
       if (n === 4) await apart(address.url, 'create database NAME_copy template NAME strategy file_copy')
       if (n === 7)
         await apart(
@@ -194,20 +191,19 @@ describe('postgres', () => {
         )
     })
     await warehouse.close()
-    await goOn(address)
+    await goOnAt(address)
   })
 
   it('a role without any other right may ask which server it is', async () => {
     const address = await postgres!.migrated()
-    const { pathname } = new URL(address.url)
-    const role = `${pathname.slice(1)}_plain`
+    const plain = new URL(address.url)
+    const role = `${plain.pathname.slice(1)}_plain`
     await onServer(
       address.url,
       `create role ${role} login`,
       `grant usage on schema ${address.schema} to ${role}`,
       `grant select, insert, update, delete on all tables in schema ${address.schema} to ${role}`,
     )
-    const plain = new URL(address.url)
     plain.username = role
     for (const pooler of [false, true]) {
       const warehouse = await reopen({ ...address, url: plain.href, pooler })
@@ -221,12 +217,157 @@ describe('postgres', () => {
   })
 })
 
+describe('a Postgres of its own', () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    // It confirms commits before they are on disk, unless a transaction asks for more.
+    server = await startPostgres()
+  })
+  afterAll(() => server.stop())
+
+  const usual = [0, 20, 100, 200, 500, 1000, 2000, 4000]
+  async function fresh(url = server.url, retryWaits = usual): Promise<Warehouse> {
+    await onServer(server.url, 'drop schema if exists outage cascade')
+    const warehouse = await openWarehouse({ url, schema: 'outage', model: known, retryWaits })
+    await migrate(warehouse)
+    return warehouse
+  }
+
+  /**
+   * Every second transaction loses its connection after its last statement, so its commit can't succeed. The idle
+   * connections are lost with it.
+   */
+  it('loses nothing when its connections are terminated again and again', async () => {
+    const warehouse = await fresh()
+    const admin = new pg.Client(server.url)
+    await admin.connect()
+    const connections = "from pg_stat_activity where application_name = 'shopsync'"
+    let [begun, ended] = [0, 0]
+    const { dialect } = warehouse
+    const mortal: Warehouse['dialect'] = {
+      ...dialect,
+      transaction: (work) =>
+        dialect.transaction(async (session) => {
+          const isDue = ++begun % 2 === 0
+          const result = await work(session)
+          if (!isDue) return result
+          const asked = sql<{ pid: number }>`select pg_backend_pid() as pid`.compile(dialect.db)
+          const [own] = (await session.run(asked)).rows
+          await admin.query('select pg_terminate_backend($1, 5000)', [own?.pid])
+          await admin.query(`select pg_terminate_backend(pid) ${connections} and state = 'idle'`)
+          ended++
+          return result
+        }),
+    }
+    const dying = new Warehouse({ dialect: mortal, model: known, retryWaits: usual })
+    const report = await disturbed(dying, () => {}).finally(() => admin.end())
+    expect(ended).toBeGreaterThanOrEqual(15)
+    expect(report.status).toBe('ok')
+    expect(await contents(dying)).toEqual(wanted)
+    await warehouse.close()
+  })
+
+  const confirmed = (warehouse: Warehouse): Promise<number[]> =>
+    Promise.all(resources.map(async (name) => (await rowsOf(warehouse, name)).length))
+
+  it('has what it confirmed after a crash; the run ends, and the next one continues', async () => {
+    const warehouse = await fresh()
+    let before: number[] = []
+    await ends(warehouse, async (n) => {
+      if (n !== 7) return
+      before = await confirmed(warehouse)
+      await server.crash()
+      await server.start()
+    })
+    expect(Math.max(...before)).toBeGreaterThan(0)
+    for (const [i, rows] of (await confirmed(warehouse)).entries())
+      expect(rows).toBeGreaterThanOrEqual(before[i]!)
+    expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({ reason: 'warehouse_went_back' })
+    await goOn(warehouse)
+  })
+
+  it.each([
+    ['its port', () => server.url],
+    ['a socket', () => `postgres:///postgres?host=${server.data}&port=${server.port}&user=postgres`],
+  ])('by %s stops the run when it stays away, and the next one continues there', async (_by, url) => {
+    const warehouse = await fresh(url(), [0, 10, 10])
+    const run = disturbed(warehouse, async (n) => {
+      if (n !== 7) return
+      // On a fast machine, nothing of the run would be on disk yet.
+      await sql`checkpoint`.execute(warehouse.db)
+      await server.crash()
+    })
+    await expect(run).rejects.toMatchObject({ name: 'Stop', exitCode: 3 })
+    await server.start()
+    await bury(warehouse)
+    expect(Math.max(...(await confirmed(warehouse)))).toBeGreaterThan(0)
+    await goOn(warehouse)
+  })
+})
+
+describe('an SQLite file', () => {
+  const other = (url: string, how?: BetterSqlite3.Options) => new BetterSqlite3(fileOf({ url }), how)
+
+  it('is not held up by a reader with a long transaction, who keeps seeing the same rows', async () => {
+    const address = await sqlite!.migrated()
+    const reader = other(address.url, { readonly: true })
+    reader.exec('begin')
+    const count = reader.prepare('select count(*) as n from notes')
+    expect(count.get()).toEqual({ n: 0 })
+    await goOnAt(address)
+    expect(count.get()).toEqual({ n: 0 })
+    reader.exec('commit')
+    expect(count.get()).toEqual({ n: records })
+    reader.close()
+  })
+
+  it('that another program locks is waited for', async () => {
+    const address = await sqlite!.migrated()
+    const writer = other(address.url)
+    const warehouse = await reopen(address)
+    let isFree = false
+    const report = await disturbed(warehouse, (n) => {
+      if (n !== 3) return
+      writer.exec('begin immediate')
+      setTimeout(() => {
+        isFree = true
+        writer.exec('commit')
+        writer.close()
+      }, 200)
+    })
+    expect([report.status, isFree]).toEqual(['ok', true])
+    expect(await contents(warehouse)).toEqual(wanted)
+    await warehouse.close()
+  })
+})
+
+const fileOf = ({ url }: Pick<Address, 'url'>): string => url.slice('sqlite:'.length)
+
 describeBothWays((kind) => {
   if (kind.name !== 'sqlite') return it('has no file', () => {})
 
-  const fileOf = ({ url }: Address): string => url.slice('sqlite:'.length)
-  it.each<[how: string, put: (file: string, backup: string) => void]>([
-    ['a backup of a moment ago', (file, backup) => renameSync(backup, file)],
+  /** The run ends when something is done to its file before that request. Returns the file as it is then, and afterwards. */
+  async function replaced(at: number, put: (file: string) => unknown) {
+    const address = await kind.migrated()
+    const file = fileOf(address)
+    const content = () => (existsSync(file) ? readFileSync(file) : undefined)
+    const warehouse = await reopen(address)
+    let before: Buffer | undefined
+    await ends(warehouse, async (n) => {
+      if (n !== at) return
+      await put(file)
+      before = content()
+    })
+    await warehouse.close()
+    return { address, before, after: content() }
+  }
+
+  const backedUp = async (file: string): Promise<string> => {
+    await dump({ url: `sqlite:${file}`, schema: '' })
+    return `${file}.dump`
+  }
+  it.each<[how: string, put: (file: string) => unknown]>([
+    ['a backup of a moment ago', async (file) => renameSync(await backedUp(file), file)],
     [
       'an empty file',
       (file) => {
@@ -236,52 +377,25 @@ describeBothWays((kind) => {
     ],
     [
       'a link to a backup',
-      (file, backup) => {
+      async (file) => {
+        const backup = await backedUp(file)
         rmSync(file)
         symlinkSync(backup, file)
       },
     ],
+    ['nothing', (file) => rmSync(file)],
   ])('the file is replaced by %s: nothing is written into it', async (_how, put) => {
-    const address = await kind.migrated()
-    const file = fileOf(address)
-    const warehouse = await reopen(address)
-    let there = Buffer.from('')
-    await disturbed(warehouse, async (n) => {
-      if (n !== 5) return
-      await dump(address)
-      put(file, `${file}.dump`)
-      there = readFileSync(file)
-    })
-    await warehouse.close()
-    expect(readFileSync(file).equals(there)).toBe(true)
-    await goOn(address)
-  })
-
-  it('the file is removed: it is not made again', async () => {
-    const address = await kind.migrated()
-    const file = fileOf(address)
-    const warehouse = await reopen(address)
-    await disturbed(warehouse, (n) => {
-      if (n === 5) rmSync(file)
-    })
-    await warehouse.close()
-    expect(existsSync(file)).toBe(false)
-    await goOn(address)
+    const { address, before, after } = await replaced(5, put)
+    expect(after).toEqual(before)
+    await goOnAt(address)
   })
 
   it('a file that is replaced before a writer thread opens it is not written to', async () => {
-    const address = await kind.migrated()
-    const file = fileOf(address)
-    const other = await kind.migrated()
-    const warehouse = await reopen(address)
-    let there = Buffer.from('')
-    await disturbed(warehouse, (n) => {
-      if (n !== 1) return
-      copyFileSync(fileOf(other), join(file, '../other.db'))
+    const other = fileOf(await kind.migrated())
+    const { before, after } = await replaced(1, (file) => {
+      copyFileSync(other, join(file, '../other.db'))
       renameSync(join(file, '../other.db'), file)
-      there = readFileSync(file)
     })
-    await warehouse.close()
-    expect(readFileSync(file).equals(there)).toBe(true)
+    expect(after).toEqual(before)
   })
 })

@@ -1,5 +1,10 @@
-/** Workers as processes that are killed, stopped, cut off and replaced: their shards go on, and nothing is lost. */
+/**
+ * Workers as processes that are killed, stopped, cut off and replaced: their shards go on, and nothing is lost. Commands that
+ * need the whole warehouse get their turn beside them, and what a round does once is done once.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { onServer } from '../support/harness/databases.js'
@@ -7,7 +12,7 @@ import { type Address, type Place, place } from '../support/harness/place.js'
 import { startPostgres, type TestPostgres } from '../support/harness/postgres.js'
 import { Program, program } from '../support/harness/process.js'
 import { writeJob } from '../support/harness/scheduler.js'
-import { bothWarehouses, contents, reopen, type Warehouse } from '../support/harness/warehouse.js'
+import { bothWarehouses, contents, reopen, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
 
 const resources = ['notes', 'shops', 'customers']
 const tenants = 6
@@ -161,19 +166,6 @@ it('one that was stopped for longer than its lease lasts wakes to find its shard
   await isEqual()
 })
 
-it('a queue that is dropped under them is made again, and the round ends', async () => {
-  await enqueue(4)
-  const asked = stall()
-  startWorker()
-  startWorker()
-  await asked
-  await onServer(address.url, `drop schema ${address.schema}_queue cascade`)
-  here.sandbox.script([])
-  await roundIsDone()
-  expect(new Set(await runs())).toEqual(new Set(['0/4 ok', '1/4 ok', '2/4 ok', '3/4 ok', 'whole ok']))
-  await isEqual()
-})
-
 it('one that may not change tables waits until somebody has', async () => {
   configure({ warehouse: { autoMigrate: false } })
   await onServer(address.url, `alter table ${address.schema}.notes drop column _extra`)
@@ -235,4 +227,68 @@ it('they wait for a server that is away for a minute, and end the round', async 
   } finally {
     await server.stop()
   }
+})
+
+it.each([['forget', '--tenant', '101', '--yes'], ['migrate'], ['copy', '--to', 'sqlite:./copied.db']])(
+  'beside busy workers, %s gets the whole warehouse within two minutes',
+  async (...words) => {
+    // Only `shopsync migrate` changes tables: not the workers.
+    configure({ sync: { resources, concurrency: 1 }, warehouse: { autoMigrate: false } })
+    expect((await here.run('sync')).code).toBe(0)
+    // A shard takes far longer than two minutes.
+    here.sandbox.onRequest(() => sleep(20_000))
+    startWorker()
+    startWorker()
+    await enqueue(4)
+    const atWork = async (): Promise<number> =>
+      (await rowsOf(warehouse, 'sync_lease')).filter(({ name, owner }) => name !== 'run' && owner !== null)
+        .length
+    await expect.poll(atWork, { timeout: 120_000, interval: 500 }).toBe(2)
+    if (words[0] === 'migrate')
+      await onServer(address.url, `drop table ${address.schema}.gp_exceptions cascade`)
+    const command = new Program(program, words, { cwd: here.folder, env: environment() })
+    const ended = Promise.race([command.ended.then(({ code, stderr }) => [code, stderr]), sleep(120_000)])
+    expect(await ended).toEqual([0, expect.anything()])
+    const reasons = (await rowsOf(warehouse, 'sync_runs')).map(({ reason }) => reason)
+    // Tables are made without the lease.
+    expect(reasons.includes('wanted')).toBe(words[0] !== 'migrate')
+  },
+)
+
+it('a round takes its snapshot after all shards, and calls its heartbeat once', async () => {
+  const beats: string[] = []
+  const server = createServer((request, response) => {
+    beats.push(request.url ?? '')
+    response.end()
+  }).listen(0, '127.0.0.1')
+  configure({ api: { allowInsecure: true } })
+  const { port } = server.address() as AddressInfo
+  const steps = [{ command: 'sync' }, { command: 'snapshot' }]
+  writeJob(here.folder, 'mine', { steps, heartbeat: `http://127.0.0.1:${port}/` })
+  startWorker()
+  startWorker()
+  const whole = async () =>
+    (await rowsOf(warehouse, 'sync_runs')).filter(
+      ({ mode, finished_at }) => mode === 'whole' && finished_at !== null,
+    )
+  for (const round of [1, 2]) {
+    await enqueue(4)
+    await expect.poll(async () => (await whole()).length, { timeout: 300_000, interval: 1000 }).toBe(round)
+  }
+  const rounds = await whole()
+  const runs = await rowsOf(warehouse, 'sync_runs')
+  for (const round of rounds) {
+    const shards = runs.filter(({ shard, planned_at }) => shard !== null && planned_at === round.planned_at)
+    expect(new Set(shards.map(({ shard }) => shard)).size).toBe(4)
+    for (const { finished_at } of shards) expect(String(finished_at) <= String(round.started_at)).toBe(true)
+  }
+  expect(new Set(rounds.map(({ planned_at }) => planned_at)).size).toBe(2)
+  expect(beats).toHaveLength(2)
+  const [last = ''] = rounds
+    .map(({ started_at }) => String(started_at))
+    .sort()
+    .reverse()
+  for (const { _synced_at } of await rowsOf(warehouse, 'daily_snapshots'))
+    expect(String(_synced_at) >= last).toBe(true)
+  server.close()
 })

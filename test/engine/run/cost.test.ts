@@ -5,9 +5,10 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { createSandbox } from '../../../src/sandbox/index.js'
-import { sync } from '../../support/harness/runs.js'
+import { Killed, type Source, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { warehouses } from '../../support/harness/warehouse.js'
+import { Between } from '../../support/world/between.js'
 import { at } from '../../support/world/notes.js'
 import { OneList, proven } from '../../support/world/onelist.js'
 
@@ -60,6 +61,21 @@ describe.each(warehouses())('$name', (kind) => {
     )
     await list.sync({ status: 'ok', requests }, { overlapMs })
     off()
+  })
+
+  it('a first load that was killed goes on after the pages that it stored', async () => {
+    await list.begin(1000)
+    let asked = 0
+    const dying = (source: Source): Source =>
+      new Between(source, async (_request, ask) => {
+        if (++asked > 5) throw new Killed()
+        return ask()
+      })
+    await list.cut({ readAhead: 0, concurrency: 1, around: dying })
+    expect((await list.live()).size).toBe(500)
+    // Two counts say where it goes on; then come five pages, at most two again, and two that close the books.
+    const { requests } = await list.sync({ status: 'ok' }, { readAhead: 0 })
+    expect(requests).toBeLessThanOrEqual(12)
   })
 
   it('requests every cursor of an idle warehouse exactly once, and the authorizations once', async () => {

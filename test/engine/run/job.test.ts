@@ -7,6 +7,7 @@ import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { template } from '../../../src/sandbox/index.js'
 import { carryOut, verifyStep, why } from '../../support/harness/commands.js'
 import {
+  begun,
   type JobPlan,
   type JobWork,
   type Mode,
@@ -26,7 +27,6 @@ import {
   type Warehouse,
   warehouses,
 } from '../../support/harness/warehouse.js'
-import { begun } from '../../support/world/begins.js'
 import { SkippingClock } from '../../support/world/clocks.js'
 
 const resources = ['categories', 'notes']

@@ -6,6 +6,7 @@ import { template } from '../../../src/sandbox/index.js'
 import { carryOut } from '../../support/harness/commands.js'
 import {
   type Begin,
+  beginOf,
   type CursorReport,
   known,
   type Run,
@@ -15,7 +16,6 @@ import {
 } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { kept, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
-import { beginOf } from '../../support/world/begins.js'
 
 setFlagsFromString('--allow-natives-syntax')
 /** Whether V8 keeps both in one layout. */

@@ -79,7 +79,7 @@ describe('postgres', () => {
   /** A wait that ignores the signal takes longer than this: minutes. */
   const inTime = 40_000
 
-  // Of a server that was shut down, retrypolicy.test.ts and test/laws/outage.test.ts show the same.
+  // Of a server that was shut down, retrypolicy.test.ts and test/laws/wentback.test.ts show the same.
   it(
     'SIGTERM ends a run and, during a job, shopsync schedule while their server is frozen; schedule answers monitoring meanwhile',
     async () => {

@@ -1,22 +1,8 @@
-/** Backs up a warehouse, as its owner would while nothing is running, and returns how to restore it. */
-import { copyFileSync, renameSync, rmSync } from 'node:fs'
+/** Backups of a warehouse, and how to restore them. */
+import { renameSync, rmSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import { onServer } from './databases.js'
 import type { Address } from './place.js'
-
-/** Nothing may be connected to the warehouse, neither now nor during the restore. */
-export function backUp(address: Address): Promise<() => Promise<void>> {
-  return address.url.startsWith('sqlite:') ? copyFile(address) : copySchema(address)
-}
-
-async function copyFile({ url }: Address): Promise<() => Promise<void>> {
-  const file = url.slice('sqlite:'.length)
-  copyFileSync(file, `${file}.backup`)
-  return async () => {
-    for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
-    copyFileSync(`${file}.backup`, file)
-  }
-}
 
 /** Keeps the rows of a warehouse, and returns how to restore them. Connections to the warehouse may stay open. */
 export function keepRows(address: Address, name: string): Promise<() => Promise<void>> {
@@ -34,6 +20,7 @@ async function keepFile({ url }: Address, name: string): Promise<() => Promise<v
       db.close()
     }
   }
+  rmSync(kept, { force: true })
   execute((db) => db.exec(`vacuum into '${kept}'`))
   const back = execute((db) => {
     const tables = db
@@ -94,7 +81,7 @@ async function dumpSchema({ url, schema }: Address): Promise<() => Promise<void>
     )
 }
 
-async function copySchema({ url, schema }: Address, name = 'backup'): Promise<() => Promise<void>> {
+async function copySchema({ url, schema }: Address, name: string): Promise<() => Promise<void>> {
   const kept = `${schema}_${name}`
   await onServer(
     url,

@@ -105,13 +105,7 @@ export class LongReporter implements Reporter {
 }
 
 /** What takes longest begins first, so that no worker is left alone with it. */
-const longest = [
-  'test/long/promises',
-  'test/long/year.',
-  'test/laws/pool',
-  'test/laws/motion.',
-  'test/laws/shardkill',
-]
+const longest = ['test/long/promises', 'test/laws/pool', 'test/laws/motion.']
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

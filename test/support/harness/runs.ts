@@ -8,6 +8,7 @@ import { type Clock, Stamps, systemClock } from '../../../src/engine/base/clock.
 import { describeError, isExpected } from '../../../src/engine/base/errors.js'
 import type { Shard } from '../../../src/engine/base/shard.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
+import type { Begin } from '../../../src/engine/run/cursor.js'
 import { runSync } from '../../../src/engine/run/run.js'
 import type { BesideWork, Dependencies } from '../../../src/engine/run/runcontext.js'
 import type { Note, Observer, RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
@@ -15,8 +16,10 @@ import { createSource } from '../../../src/engine/source/client.js'
 import type { Source } from '../../../src/engine/source/source.js'
 import { newestStamp } from '../../../src/engine/warehouse/runs.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { beginBackfill } from '../../../src/features/backfill/work.js'
+import { beginReconcile } from '../../../src/features/reconcile/work.js'
+import { beginSync } from '../../../src/features/sync/work.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
-import { begun } from '../world/begins.js'
 import { model } from './model.js'
 
 // What tests of components reach of the engine: a room that is rebuilt is followed here, and in no test.
@@ -24,7 +27,6 @@ export { SharedLook } from '../../../src/engine/run/askshared.js'
 export { readAuthorizations } from '../../../src/engine/run/authorizations.js'
 export { ById } from '../../../src/engine/run/byid.js'
 export { Confirmation } from '../../../src/engine/run/confirm.js'
-export type { Begin } from '../../../src/engine/run/cursor.js'
 export type { CursorList } from '../../../src/engine/run/cursorlist.js'
 export { timeLimit } from '../../../src/engine/run/ending.js'
 export { readHolders, readLastRun } from '../../../src/engine/run/lastrun.js'
@@ -57,7 +59,21 @@ export type {
   Source,
 } from '../../../src/engine/source/source.js'
 
+export type { Begin }
+
 export const known: Model = model(resources)
+
+/** How the work on a cursor starts, depending on the run: as in the commands and job steps. */
+export function beginOf(request: RunRequest): Begin {
+  if (request.mode === 'reconcile') return beginReconcile(request)
+  return request.mode === 'backfill' ? beginBackfill(request) : beginSync(request)
+}
+
+/** The request with it. */
+export const begun = (request: RunRequest): RunRequest & { readonly begin: Begin } => ({
+  ...request,
+  begin: beginOf(request),
+})
 
 /** How to reach a sandbox. */
 export type Target = Pick<Sandbox, 'url' | 'partnerId' | 'secret'>

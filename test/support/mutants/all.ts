@@ -13,7 +13,7 @@ interface Mutant {
   readonly breakage: Breakage
 }
 
-/** Every program that breaks a promise; those of the laws and of the year have their own cases (laws.ts, year.ts). */
+/** Every program that breaks a promise; those of the laws have their own cases (laws.ts). */
 export const mutants: readonly Mutant[] = Object.entries({
   ...premises,
   ...rows,

@@ -27,7 +27,7 @@ const closed = ({ distinct }: Balance): Counted => ({
   ...{ isDoubtful: false, hasVanished: false, isLate: false, hasTies: false },
 })
 
-const misled = /^Error: (Wrong |Lost|Still not done|Record \d+ (was rolled back|is there))/
+const misled = /^Error: (Wrong |Lost|Still not (done|equal)|Record \d+ (was rolled back|is there))/
 
 /** Later than every request. */
 const forever = '~'
@@ -43,10 +43,8 @@ const replay = { law: '1 Replay', played: 'order', cases: 'replay', says: /Law 1
 const order = { law: '2 Order', played: 'order', cases: 'order', says: /Law 2/ }
 const crash = { law: '3 Crash', played: 'crash', cases: 'commits', says: /Law 3/ }
 const dialects = { law: '4 Dialects', played: 'dialects', cases: 'any', says: /Law 4/ }
-const watermark = { law: '5 Watermark', played: 'watermark', cases: 'any', says: /Law 5/ }
+const watermark = { law: '5 Watermark', played: 'motion', cases: 'any', says: /Law 5/ }
 const motion = { law: '6 Motion', played: 'motion', cases: 'any', says: misled }
-const unknown = { law: '7 Drift', played: 'drift', cases: 'any', says: /Law 7/ }
-const cost = { law: '8 Cost', played: 'cost', cases: 'any', says: /Law 8/ }
 const honest = { law: '9 Books', played: 'motion', cases: 'any', says: misled }
 
 const pinned = (
@@ -139,14 +137,11 @@ export const laws: readonly LawMutant[] = [
         moved: [],
       })),
   ),
-  pinned(unknown, 'drift-reported-twice', 'reports again what was already reported', () =>
-    breaking('engine/warehouse/drift').writeDrift(async (sound, db, session, stamps, entries) => {
-      await sound(db, session, stamps, entries)
-      return [...entries]
-    }),
-  ),
-  pinned(cost, 'whole-list-each-run', 'reads the whole list in each run', () =>
-    breaking('engine/list/memory').isSearchDue(async () => true),
+  pinned(
+    { ...motion, cases: 'histories' },
+    'deletions-not-marked',
+    'reports deletions, but marks nothing',
+    () => breaking('engine/run/tombstone').markDeleted(async (_sound, _warehouse, _task, gone) => [...gone]),
   ),
   pinned(honest, 'books-not-closed', "trusts books that aren't closed", () =>
     breaking('engine/list/books').Book.counted(function () {

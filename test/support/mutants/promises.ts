@@ -4,7 +4,6 @@ import { pinFile } from '../world/laws/pinned.js'
 import { mutants } from './all.js'
 import type { Breakage } from './breakage.js'
 import { laws } from './laws.js'
-import { yearMutants } from './year.js'
 
 export interface Promised {
   /** The number of its mutant. */
@@ -45,7 +44,4 @@ const line = (promise: string, { name, module }: Breakage, broken: string, test:
 export const wantedLines: readonly string[] = [
   ...laws.map((one) => line(`law ${one.law}`, one.breakage, one.broken, `\`${pinFile(one)}\``)),
   ...promises.map((one) => line(one.promise, one.breakage, one.broken, `\`${one.test}\`: ${one.name}`)),
-  ...yearMutants.map(({ breakage, broken }) =>
-    line('a year in the life of a warehouse', breakage, broken, '`test/long/yearmutants.test.ts`'),
-  ),
 ]

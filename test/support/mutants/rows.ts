@@ -7,6 +7,17 @@ import { breaking, type Mutants } from './breakage.js'
 const past = '2000-01-01T00:00:00.000000Z'
 
 export const rows: Mutants = {
+  'reports again what was already reported': () =>
+    breaking('engine/warehouse/drift', 'daily').writeDrift(async (sound, db, session, stamps, entries) => {
+      await sound(db, session, stamps, entries)
+      return [...entries]
+    }),
+  'continues a killed walk two pages too late': () =>
+    breaking('engine/list/reading', 'daily').Reading.goTo((sound, next, last) =>
+      sound(next > 2 ? next + 2 : next, last),
+    ),
+  'reads the whole list in each run': () =>
+    breaking('engine/list/memory', 'daily').isSearchDue(async () => true),
   // Records that left their list, and those that it shows.
   'takes archived records for a list that keeps moving': () =>
     breaking('features/reconcile/leftthelist', 'daily').LeftRecords.among(async () => []),

@@ -15,7 +15,7 @@ export const scale: Mutants = {
       (_sound, one, other) => one === other || one === 'run' || other === 'run',
     ),
   'fences off nobody but who held the same name': () =>
-    breaking('engine/warehouse/claim').fencedOff((sound, db) => sound(db, ['nobody'])),
+    breaking('engine/warehouse/claim', 'postgres').fencedOff((sound, db) => sound(db, ['nobody'])),
   'commits without a look at the lease': () => breaking('engine/warehouse/fence').checkFence(async () => {}),
   'begins where its own clock is': () =>
     breaking('engine/warehouse/claim').stampsFloor((_sound, _, { clock }) => fromMicros(clock.nowMicros())),

@@ -64,16 +64,6 @@ export class Debts {
     return there
   }
 
-  /** The warehouse may lack anything: each record of these lists is owed, and the absence of each deleted one. */
-  everything(lists: readonly OwedList[]): void {
-    for (const list of lists) {
-      const owed = this.#of(list)
-      for (const id of this.#deletedOf(list)) owed.set(id, { id, updatedAt: null, serial: 0 })
-      for (const { id, updated_at } of this.sandbox.store.all(list.tenant, list.resource))
-        owed.set(Number(id), { id: Number(id), updatedAt: String(updated_at), serial: 0 })
-    }
-  }
-
   /** Records, not deletions, that nothing has claimed. */
   get unclaimed(): string[] {
     return [...this.#owed].flatMap(([name, owed]) =>

@@ -1,10 +1,4 @@
-import type {
-  ItemRequest,
-  ListRequest,
-  Page,
-  PlainRequest,
-  Source,
-} from '../../../src/engine/source/source.js'
+import type { ListRequest, Page, PlainRequest, Source } from '../harness/runs.js'
 
 /** What a page knows about its numbers, read while its body is still available. */
 function keepNumbers(page: Page): Page {
@@ -37,7 +31,7 @@ export class Between implements Source {
     return make(await this.list(request))
   }
 
-  item = (request: ItemRequest): ReturnType<Source['item']> => this.source.item(request)
+  item = (request: Parameters<Source['item']>[0]): ReturnType<Source['item']> => this.source.item(request)
   strings = (request: Strings): ReturnType<Source['strings']> => this.source.strings(request)
   close = (): Promise<void> => this.source.close()
 

@@ -34,7 +34,7 @@ export class HandClock implements Clock {
 
   /** The same time for a program whose sleeps move nothing: only the source's requests do. */
   get sleepless(): Clock {
-    return { nowMicros: () => this.nowMicros(), sleep: async () => {} }
+    return { nowMicros: () => this.nowMicros() + this.skew, sleep: async () => {} }
   }
 
   /** The same time for a program whose sleeps end at once; only the test moves it. */
@@ -59,8 +59,10 @@ export class SkippingClock implements Clock {
   readonly slept: number[] = []
   #skipped = 0n
 
+  constructor(private readonly real: Pick<Clock, 'nowMicros'> = systemClock) {}
+
   nowMicros(): bigint {
-    return systemClock.nowMicros() + this.#skipped
+    return this.real.nowMicros() + this.#skipped
   }
 
   async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {

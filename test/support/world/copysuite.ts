@@ -9,7 +9,7 @@ import { sync } from '../harness/runs.js'
 import { sandboxOfFile } from '../harness/sandbox.js'
 import { bothWarehouses, type Kind, migrate, reopen, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { copyInto, everything, opener, rich } from './copying.js'
-import { through, watched } from './through.js'
+import { atEachMoment } from './through.js'
 
 const time = (n: number): string => `2026-03-01T00:${String(n).padStart(2, '0')}:00.000000Z`
 const put = (sandbox: Sandbox, id: number, more: object = {}): void =>
@@ -51,10 +51,7 @@ export const look = async (address: Address): Promise<Awaited<ReturnType<typeof 
 
 export class Crash extends Error {}
 
-/**
- * From the nth moment on, nothing reaches the target any more. Moments are before and after each statement, and after
- * each commit.
- */
+/** From the nth moment on, nothing reaches the target any more. */
 function crashing(address: Address, at: number, onMoment: (n: number) => void = () => {}) {
   let n = 0
   const moment = (): void => {
@@ -62,15 +59,7 @@ function crashing(address: Address, at: number, onMoment: (n: number) => void = 
     if (n >= at) throw new Crash(`at moment ${at}`)
   }
   return async (how?: { readonly existing?: boolean }): Promise<Warehouse> => {
-    const warehouse = await opener(address)(how)
-    const { transaction } = warehouse.dialect
-    return through(warehouse, {
-      transaction: async (work) => {
-        const result = await transaction((session) => work(watched(session, moment)))
-        moment()
-        return result
-      },
-    })
+    return atEachMoment(await opener(address)(how), moment)
   }
 }
 

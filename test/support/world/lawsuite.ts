@@ -1,37 +1,27 @@
 /**
  * The laws over random cases, to be called by a test file; a failure prints the smallest case, in the form of
- * test/laws/pins.
+ * test/laws/pins. CASES=… replays those of a file, one JSON a line.
  */
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Address } from '../harness/place.js'
-import { bothWarehouses, describeBothWays, type Kind } from '../harness/warehouse.js'
-import * as cost from './laws/cost.js'
+import { isWhole } from '../harness/size.js'
+import { bothWarehouses, describeBothWays, type Kind, warehouses } from '../harness/warehouse.js'
 import * as dialects from './laws/dialects.js'
-import * as drift from './laws/drift.js'
 import type { Law, LawFile } from './laws/law.js'
+import * as motion from './laws/motion.js'
 import * as order from './laws/order.js'
-import * as watermark from './laws/watermark.js'
 
 /** How many cases of the largest share are played; or until when all shares together search (npm run test:search). */
-export type Amount = { readonly cases: number } | { readonly until: number }
+type Amount = { readonly cases: number } | { readonly until: number }
 
 export interface LawSuite {
   readonly seed: number
   readonly amount: Amount
 }
 
-/** The cases of one law: this many from one seed, or one from each seed until then. */
-export interface Size {
-  readonly law: string
-  readonly seed: number
-  /** Added to the seed, so that both modes of SQLite have their own cases. */
-  readonly shift: number
-  readonly amount: Amount
-}
-
 /** Divides an amount among laws that are played one after the other: time left by one of them goes to the others. */
-export class Shares {
+class Shares {
   constructor(
     private readonly amount: Amount,
     private all: number,
@@ -46,100 +36,93 @@ export class Shares {
   }
 }
 
-/** Throws the law's error for the smallest case that breaks it. */
-export async function holds<Case>(law: Law<Case>, cases: fc.Arbitrary<Case>, size: Size): Promise<void> {
-  const { amount } = size
-  if ('cases' in amount) return check(law, cases, { seed: size.seed + size.shift, numRuns: amount.cases })
-  let { seed } = size
+/** Plays so many cases of a seed, or one of each seed until then. Throws the law's error for the smallest that breaks it. */
+async function holds(
+  name: string,
+  law: Law<unknown>,
+  cases: fc.Arbitrary<unknown>,
+  { seed, amount }: LawSuite,
+) {
+  const property = fc.asyncProperty(cases, (one) => law.play(one))
+  let next = seed
   do {
-    const again = `SEED=${seed} npm run test:search -- -t '${size.law}'`
-    // A case is shrunk for a minute at most.
-    const limits = { numRuns: 1, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: false }
-    await check(law, cases, { seed: seed + size.shift, ...limits }, again)
-    seed += 2
-  } while (Date.now() < amount.until)
+    // In a search, a case is shrunk for a minute at most.
+    const one = { numRuns: 1, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: false }
+    const size = 'cases' in amount ? { numRuns: amount.cases } : one
+    const found = await fc.check(property, { seed: next, ...size })
+    if (found.failed && found.counterexample)
+      throw new Error(
+        [
+          String(found.errorInstance),
+          `seed ${found.seed}, after ${found.numRuns} cases and ${found.numShrinks} shrinks:`,
+          JSON.stringify(found.counterexample[0]),
+          ...('until' in amount
+            ? [`To search it again, type: SEED=${next} npm run test:search -- -t '${name}'`]
+            : []),
+        ].join('\n'),
+      )
+    expect(found.numRuns).toBeGreaterThan(0)
+    next += 2
+  } while ('until' in amount && Date.now() < amount.until)
 }
 
-async function check<Case>(
-  law: Law<Case>,
-  cases: fc.Arbitrary<Case>,
-  size: fc.Parameters<[Case]>,
-  again?: string,
-): Promise<void> {
-  const found = await fc.check(
-    fc.asyncProperty(cases, (one) => law.play(one)),
-    size,
-  )
-  if (found.failed && found.counterexample)
-    throw new Error(
-      [
-        String(found.errorInstance),
-        `seed ${found.seed}, after ${found.numRuns} cases and ${found.numShrinks} shrinks:`,
-        JSON.stringify(found.counterexample[0]),
-        ...(again ? [`To play it again, type: ${again}`] : []),
-      ].join('\n'),
-    )
-  expect(found.numRuns).toBeGreaterThan(0)
+/** A law over cases of one kind, and the share of the amount that is played on SQLite and on Postgres. */
+interface Played {
+  readonly name: string
+  readonly law: LawFile
+  readonly cases: string
+  readonly sqlite: number
+  /** `both`: one law compares the two. */
+  readonly postgres: number | 'both'
+  /** `npm test` plays it in one mode of SQLite, and pinned cases everywhere. */
+  readonly takesLong?: boolean
 }
 
-/** An open law, and the cases for which it must hold. */
-interface OpenLaw {
-  holds(size: Size): Promise<void>
-  close(): Promise<void>
-}
-type Opening = (addresses: readonly Address[]) => Promise<OpenLaw>
-
-const opening =
-  <Case>({ open, cases }: LawFile<Case>, name: string): Opening =>
-  async (addresses) => {
-    const law = await open(addresses)
-    return { holds: (size) => holds(law, cases[name]!, size), close: () => law.close() }
-  }
-
-/** Each law's share of the amount, on SQLite and on Postgres. */
-const rows: readonly (readonly [name: string, open: Opening, sqlite: number, postgres: number])[] = [
-  ['law 1 (replay)', opening(order, 'replay'), 1, 0.3],
-  ['law 2 (order)', opening(order, 'order'), 1, 0.3],
-  ['law 5 (watermark)', opening(watermark, 'any'), 0.3, 0.15],
-  ['law 7 (drift)', opening(drift, 'any'), 0.2, 0.1],
-  ['law 8 (cost)', opening(cost, 'any'), 0.1, 0.05],
+export const laws: readonly Played[] = [
+  { name: 'law 1 (replay)', law: order, cases: 'replay', sqlite: 1, postgres: 0.3 },
+  { name: 'law 2 (order)', law: order, cases: 'order', sqlite: 1, postgres: 0.3 },
+  { name: 'law 4 (dialects)', law: dialects, cases: 'any', sqlite: 1, postgres: 'both' },
 ]
 
-const ofDialects = 1
-/** SQLite is played in both modes. */
-const allShares = rows.reduce((sum, [, , sqlite, postgres]) => sum + 2 * sqlite + postgres, ofDialects)
+const seldom = (sqlite: number) => ({ sqlite, postgres: 0.3 * sqlite, takesLong: true })
 
-export function lawSuite({ seed, amount }: LawSuite): void {
-  const shares = new Shares(amount, allShares)
+/** Each history has ten runs, and each comparison takes as long as fifty other scenarios. */
+export const motions: readonly Played[] = [
+  { name: 'motion while a list is read', law: motion, cases: 'any', sqlite: 1, postgres: 0.3 },
+  { name: 'motion of seen for late records', law: motion, cases: 'exchanges', ...seldom(0.2) },
+  { name: 'motion in a wide late zone', law: motion, cases: 'wideZone', ...seldom(0.2) },
+  { name: 'motion over weeks', law: motion, cases: 'histories', ...seldom(0.2) },
+  { name: 'motion while a list is compared', law: motion, cases: 'comparisons', ...seldom(0.02) },
+]
 
-  describe('law 4 (dialects)', () => {
-    const size = (): Size => ({ law: 'law 4', seed, shift: 0, amount: shares.take(ofDialects) })
-    suiteOf(opening(dialects, 'any'), size, () =>
-      Promise.all(bothWarehouses().map((kind) => kind.migrated())),
-    )
-  })
-
-  describe.each(rows)('%s', (name, open, sqlite, postgres) => {
-    describeBothWays((kind) => {
-      const size = (): Size => ({
-        law: name.slice(0, 5),
-        seed,
-        shift: shiftOn(kind),
-        amount: shares.take(kind.name === 'sqlite' ? sqlite : postgres),
+export function lawSuite(played: readonly Played[], { seed, amount }: LawSuite): void {
+  // SQLite is played in both modes.
+  const all = played.map(({ sqlite, postgres }) => (postgres === 'both' ? sqlite : 2 * sqlite + postgres))
+  const shares = new Shares(
+    amount,
+    all.reduce((sum, one) => sum + one, 0),
+  )
+  describe.each(played)('$name', ({ name, law, cases, sqlite, postgres, takesLong = false }) => {
+    const suiteOf = (kinds: readonly Kind[], share: number): void => {
+      let open: Law<unknown>
+      beforeAll(async () => {
+        open = await law.open(await Promise.all(kinds.map((kind) => kind.migrated())))
       })
-      suiteOf(open, size, async () => [await kind.migrated()])
-    })
+      afterAll(() => open.close())
+      // Both modes of SQLite have their own cases: this covers twice as many.
+      const shift = kinds.length === 1 && kinds[0]?.threadFrom === 0 ? 1 : 0
+      it('holds', { timeout: 3_600_000 }, () =>
+        holds(name, open, law.cases[cases]!, { seed: seed + shift, amount: shares.take(share) }),
+      )
+      const { CASES = '' } = process.env
+      it.runIf(CASES !== '')('replay', async () => {
+        for (const line of readFileSync(CASES, 'utf8').trim().split('\n')) await open.play(JSON.parse(line))
+      })
+    }
+    const shareOn = ({ name }: Kind): number => (name === 'sqlite' || postgres === 'both' ? sqlite : postgres)
+    if (postgres === 'both') suiteOf(bothWarehouses(), sqlite)
+    else if (takesLong && !isWhole())
+      describe.each(warehouses())('$name', (kind) => suiteOf([kind], shareOn(kind)))
+    else describeBothWays((kind) => suiteOf([kind], shareOn(kind)))
   })
-}
-
-/** Both modes of SQLite have their own cases: this covers twice as many. */
-export const shiftOn = (kind: Kind): number => (kind.threadFrom === 0 ? 1 : 0)
-
-function suiteOf(open: Opening, size: () => Size, addresses: () => Promise<Address[]>): void {
-  let law: OpenLaw
-  beforeAll(async () => {
-    law = await open(await addresses())
-  })
-  afterAll(() => law.close())
-  it('holds', { timeout: 3_600_000 }, () => law.holds(size()))
 }

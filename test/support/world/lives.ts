@@ -28,32 +28,36 @@ interface Order {
   readonly services: readonly Service[]
 }
 
-interface Pair {
-  readonly from: number
-  readonly to: number
-}
-
-/** `of`, `from`, `to` are positions among the existing orders, from 0, modulo their number. */
-export type Step =
-  | ({ readonly do: 'move'; readonly n: number; readonly stamps: 'both' | 'to' } & Pair)
-  | ({ readonly do: 'merge'; readonly deletes: boolean } & Pair)
-  | { readonly do: 'give up' | 'empty' | 'edit' | 'ahead' | 'delete'; readonly of: number }
-  | { readonly do: 'twice'; readonly of: number; readonly equal: boolean }
-  | ({ readonly do: 'share'; readonly equal: boolean } & Pair)
-  | { readonly do: 'undelete'; readonly stamp: boolean }
-  /** Without a backup before it, a rewind goes back to when there was only half of the orders. */
-  | { readonly do: 'backup' | 'rewind' }
-  | { readonly do: 'pass'; readonly minutes: number }
-  | { readonly do: 'run'; readonly mode: 'sync' | 'full' | 'reconcile' | 'backfill' }
-
-/** A step of one tenant; with `request`, it happens before that request of the next run is answered. */
-export type LifeStep = Step & { readonly tenant?: 7 | 8; readonly request?: number }
+/**
+ * A step in words. Numbers are positions among the existing orders, from 0, modulo their number: `move 2 3 x3` moves three
+ * services, with `to` it stamps the receiving order only. `pass 90` lets minutes pass. `delete 1 @4` happens before the
+ * fourth request of the next run is answered, and `#8` at the other tenant. Without a backup before it, a rewind goes back
+ * to when there was only half of the orders.
+ */
+type Step = string
 
 export interface Life {
   /** Orders of each tenant at the start. */
   readonly size: number
-  readonly steps: readonly LifeStep[]
+  readonly steps: readonly Step[]
 }
+
+const runs = ['sync', 'full', 'reconcile', 'backfill'] as const
+type Run = (typeof runs)[number]
+/** These could remove the only sign that an order has lost a service without a new stamp. */
+const destroying = ['give-up', 'empty', 'delete', 'merge', 'rewind']
+
+function parsed(step: Step) {
+  const [what = '', ...words] = step.split(' ')
+  const after = (sign: string): number | undefined => {
+    const word = words.find((one) => one.startsWith(sign))
+    return word === undefined ? undefined : Number(word.slice(1))
+  }
+  const [from = 0, to = 0] = words.filter((word) => /^\d+$/.test(word)).map(Number)
+  const is = (word: string): boolean => words.includes(word)
+  return { what, from, to, n: after('x') ?? 1, request: after('@'), tenant: after('#') ?? 7, is }
+}
+type Parsed = ReturnType<typeof parsed>
 
 /** The clock of program and source, which the life moves. */
 export const lifeClock = (): HandClock => new HandClock('2026-03-01T12:00:00Z', 7n)
@@ -76,7 +80,8 @@ const services = (id: number): Record<string, unknown>[] =>
 
 /** Plays lives one after the other. */
 export class Living {
-  #deferred: LifeStep[] = []
+  /** Steps that wait for a request of the next run. */
+  #deferred: Parsed[] = []
   #removeHook: (() => void) | undefined
   /**
    * Services that left an order without giving it a new stamp, by tenant: once their new order is gone, nothing else
@@ -99,10 +104,10 @@ export class Living {
         const { services: made, ...rest } = order(id, services(id), {})
         sandbox.store.put(tenant, orders, { ...rest, services: made, updated_at: this.#now() })
         clock.pass(minute)
-        if (id === Math.ceil(size / 2)) this.#change({ do: 'backup', tenant })
+        if (id === Math.ceil(size / 2)) this.#change(parsed(`backup #${tenant}`))
       }
     }
-    for (const step of steps) await this.#step(step)
+    for (const step of steps) await this.#step(parsed(step))
     await this.end()
   }
 
@@ -147,7 +152,7 @@ export class Living {
     return [...holders.values()].filter((n) => n > 1).length
   }
 
-  async run(mode: 'sync' | 'full' | 'reconcile' | 'backfill', full = false): Promise<RunReport> {
+  async run(mode: Run): Promise<RunReport> {
     const { sandbox, warehouse, clock, model } = this.place
     const waiting = this.#deferred
     this.#deferred = []
@@ -162,7 +167,6 @@ export class Living {
     const report = await sync(sandbox, warehouse, {
       ...options,
       mode,
-      full,
       acceptDeletes: true,
       ...(mode === 'backfill' && { ranges }),
     })
@@ -173,20 +177,17 @@ export class Living {
     return report
   }
 
-  async #step(step: LifeStep): Promise<void> {
-    if (step.do === 'run') await this.run(step.mode)
-    else if (step.do === 'pass') this.place.clock.pass(step.minutes * minute)
-    else if (step.request !== undefined) this.#deferred.push(step)
+  async #step(step: Parsed): Promise<void> {
+    const { what, from, request } = step
+    const run = runs.find((one) => one === what)
+    if (run) await this.run(run)
+    else if (what === 'pass') this.place.clock.pass(from * minute)
+    else if (request !== undefined) this.#deferred.push(step)
     else {
-      if (this.#takesProof(step)) await this.run('sync')
+      const isOnlySign = destroying.includes(what) && [...this.#pending.values()].some(({ size }) => size > 0)
+      if (isOnlySign) await this.run('sync')
       this.#change(step)
     }
-  }
-
-  /** Whether the step could remove the only sign that an order has lost a service without a new stamp. */
-  #takesProof(step: Step): boolean {
-    const destroys = ['give up', 'empty', 'delete', 'merge', 'rewind'].includes(step.do)
-    return destroys && [...this.#pending.values()].some((ids) => ids.size > 0)
   }
 
   #now(): string {
@@ -198,189 +199,112 @@ export class Living {
     return all.sort((a, b) => a.id - b.id)
   }
 
-  #change(step: LifeStep): void {
-    const { sandbox, clock } = this.place
-    const { store } = sandbox
-    const tenant = step.tenant ?? 7
+  #change(step: Parsed): void {
+    const { what, tenant, is } = step
+    const { store } = this.place.sandbox
+    const collection = store.collection(tenant, orders)
     const all = this.#all(tenant)
-    const at = (place: number): Order | undefined => all[place % all.length]
-    const put = (one: Order, more: Partial<Order>): void => {
-      store.change(tenant, orders, one.id, more)
-    }
-    clock.pass(1000)
-    switch (step.do) {
-      case 'move': {
-        const [from, to] = [at(step.from), at(step.to)]
-        if (!from || !to || from === to) return
-        if (step.stamps === 'to') {
-          const ids = this.#pending.get(tenant) ?? new Set()
-          this.#pending.set(tenant, ids)
-          for (const { id } of from.services.slice(0, step.n)) ids.add(id)
-        }
-        transfer(store, tenant, orders, { ...step, from: from.id, to: to.id })
-        return
-      }
-      case 'merge': {
-        const [from, to] = [at(step.from), at(step.to)]
-        if (!from || !to || from === to) return
-        transfer(store, tenant, orders, { from: from.id, to: to.id, n: from.services.length, stamps: 'both' })
-        if (step.deletes) store.remove(tenant, orders, from.id)
-        return
-      }
-      case 'share': {
-        const [from, to] = [at(step.from), at(step.to)]
-        const [first] = from?.services ?? []
-        if (!to || !first || from === to || to.services.some(({ id }) => id === first.id)) return
-        put(to, { services: [...to.services, step.equal ? first : { ...first, title: 'another' }] })
-        return
-      }
-      case 'undelete': {
-        const index = store.tenant(tenant).buried.findLastIndex(({ resource }) => resource === orders)
-        const [found] = index < 0 ? [] : store.tenant(tenant).buried.splice(index, 1)
-        if (!found || store.get(tenant, orders, found.entry.key)) return
-        store.putText(tenant, orders, found.entry.text, found.entry.key, found.entry.micros)
-        if (step.stamp) store.change(tenant, orders, found.entry.key, {})
-        return
-      }
-      case 'backup':
-        this.#backups.set(tenant, store.collection(tenant, orders).backup())
-        return
-      case 'rewind': {
-        const backup = this.#backups.get(tenant)
-        if (backup) store.collection(tenant, orders).restore(backup)
-        return
-      }
-      case 'pass':
-      case 'run':
-        return
-      default:
-        this.#changeOne(step, at(step.of), put, tenant)
-        return
-    }
+    const [one, other] = [step.from, step.to].map((at) => all[at % all.length])
+    this.place.clock.pass(1000)
+    if (what === 'backup') this.#backups.set(tenant, collection.backup())
+    else if (what === 'rewind') collection.restore(this.#backups.get(tenant) ?? [])
+    else if (what === 'undelete') this.#undelete(tenant, is('stamp'))
+    else if (!one) return
+    else if (!['move', 'merge', 'share'].includes(what)) this.#changeOne(step, one)
+    else if (other && one !== other) this.#changeTwo(step, one, other)
   }
 
   readonly #backups = new Map<number, ReturnType<ReturnType<Sandbox['store']['collection']>['backup']>>()
 
-  #changeOne(
-    step: Extract<Step, { readonly of: number }>,
-    one: Order | undefined,
-    put: (one: Order, more: Partial<Order>) => void,
-    tenant: number,
-  ): void {
+  #undelete(tenant: number, isStamped: boolean): void {
     const { store } = this.place.sandbox
-    if (!one) return
-    switch (step.do) {
-      case 'give up':
-        put(one, { services: one.services.slice(1) })
-        return
-      case 'empty':
-        put(one, { services: [] })
-        return
-      case 'edit':
-        put(one, { detail: `edited ${store.stamp()}` } as never)
-        return
-      case 'ahead': {
-        const ahead = parseInstant(this.#now())! + 3_600_000_000n
-        store.change(tenant, orders, one.id, { detail: 'ahead' }, ahead)
-        return
-      }
-      case 'delete':
-        store.remove(tenant, orders, one.id)
-        return
-      case 'twice': {
-        const [first] = one.services
-        if (!first) return
-        put(one, { services: [...one.services, step.equal ? first : { ...first, title: 'another' }] })
-        return
-      }
+    const { buried } = store.tenant(tenant)
+    const index = buried.findLastIndex(({ resource }) => resource === orders)
+    const [found] = index < 0 ? [] : buried.splice(index, 1)
+    if (!found || store.get(tenant, orders, found.entry.key)) return
+    store.putText(tenant, orders, found.entry.text, found.entry.key, found.entry.micros)
+    if (isStamped) store.change(tenant, orders, found.entry.key, {})
+  }
+
+  #changeTwo({ what, n, tenant, is }: Parsed, from: Order, to: Order): void {
+    const { store } = this.place.sandbox
+    const ids = { from: from.id, to: to.id }
+    const [first] = from.services
+    if (what === 'share') {
+      if (!first || to.services.some(({ id }) => id === first.id)) return
+      this.#show(tenant, to, first, is('equal'))
+    } else if (what === 'merge') {
+      transfer(store, tenant, orders, { ...ids, n: from.services.length, stamps: 'both' })
+      if (is('deletes')) store.remove(tenant, orders, from.id)
+    } else {
+      const pending = this.#pending.get(tenant) ?? new Set()
+      if (is('to')) for (const { id } of from.services.slice(0, n)) pending.add(id)
+      this.#pending.set(tenant, pending)
+      transfer(store, tenant, orders, { ...ids, n, stamps: is('to') ? 'to' : 'both' })
     }
   }
-}
 
-const place = fc.nat({ max: 200 })
-const flag = fc.boolean()
-const pair = { from: place, to: place }
-const modes = ['sync', 'sync', 'sync', 'reconcile', 'full', 'backfill'] as const
-/** Steps of these kinds, so many among the others. */
-const some = <const K extends Step['do'], T extends object>(
-  weight: number,
-  kinds: readonly K[],
-  fields: { [N in keyof T]: fc.Arbitrary<T[N]> },
-) => ({ weight, arbitrary: fc.record({ do: fc.constantFrom(...kinds), ...fields }) as fc.Arbitrary<Step> })
-
-const step = (isStamped: boolean): fc.Arbitrary<Step> => {
-  const stamps = fc.constantFrom<('both' | 'to')[]>(
-    ...(isStamped ? ['both' as const] : ['both' as const, 'to' as const, 'to' as const]),
-  )
-  return fc.oneof(
-    some(6, ['move'], { ...pair, n: fc.integer({ min: 1, max: 3 }), stamps }),
-    some(2, ['merge'], { ...pair, deletes: flag }),
-    some(4, ['give up', 'empty', 'edit', 'ahead', 'delete'], { of: place }),
-    some(1, ['twice'], { of: place, equal: flag }),
-    some(1, ['share'], { ...pair, equal: flag }),
-    some(2, ['undelete'], { stamp: flag }),
-    ...(isStamped ? [some(2, ['backup', 'rewind'], {})] : []),
-    some(2, ['pass'], { minutes: fc.constantFrom(0, 1, 10, 90) }),
-    some(5, ['run'], { mode: fc.constantFrom(...modes) }),
-  )
-}
-
-/**
- * A life in words. `pass` is 90 minutes, `move 2 3 x3` moves three services, `to` stamps the receiving order only, and
- * `delete 1 @4` happens before the fourth request of the next run is answered.
- */
-export const lifeOf = (text: string): LifeStep[] => text.split(', ').map(stepOf)
-
-function stepOf(text: string): LifeStep {
-  const [what = '', ...given] = text.split(' ')
-  const [from = 0, to = 0] = given.filter((word) => /^\d+$/.test(word)).map(Number)
-  const number = (sign: string): number | undefined => {
-    const word = given.find((one) => one.startsWith(sign) && /\d$/.test(one))
-    return word === undefined ? undefined : Number(word.slice(1))
+  #changeOne({ what, tenant, is }: Parsed, one: Order): void {
+    const { store } = this.place.sandbox
+    const [first, ...rest] = one.services
+    const change = (fields: object, at?: bigint) => store.change(tenant, orders, one.id, { ...fields }, at)
+    if (what === 'give-up') change({ services: rest })
+    else if (what === 'empty') change({ services: [] })
+    else if (what === 'edit') change({ detail: `edited ${store.stamp()}` })
+    else if (what === 'ahead') change({ detail: 'ahead' }, parseInstant(this.#now())! + 3_600_000_000n)
+    else if (what === 'delete') store.remove(tenant, orders, one.id)
+    else if (what !== 'twice') throw new Error(`${what} is no step of a life`)
+    else if (first) this.#show(tenant, one, first, is('equal'))
   }
-  const is = (word: string): boolean => given.includes(word)
-  if (what === 'sync' || what === 'reconcile') return { do: 'run', mode: what }
-  if (what === 'pass') return { do: 'pass', minutes: from || 90 }
-  const request = number('@')
-  const fields = {
-    from,
-    to,
-    of: from,
-    n: number('x') ?? 1,
-    stamps: is('to') ? 'to' : 'both',
-    deletes: is('deletes'),
-    equal: is('equal'),
-    stamp: is('stamp'),
-    ...(request !== undefined && { request }),
+
+  /** An order shows a service as well. */
+  #show(tenant: number, { id, services: own }: Order, service: Service, isEqual: boolean): void {
+    const shown = isEqual ? service : { ...service, title: 'another' }
+    this.place.sandbox.store.change(tenant, orders, id, { services: [...own, shown] })
   }
-  return { do: what.replace('-', ' '), ...fields } as LifeStep
 }
+
+const place = fc.nat({ max: 200 }).map(String)
+const maybe = (...words: string[]): fc.Arbitrary<string> => fc.constantFrom('', ...words)
+/** Steps of these words, so many among the others. */
+const some = (weight: number, ...words: (string | fc.Arbitrary<string>)[]) => ({
+  weight,
+  arbitrary: fc.tuple(...words.map((one) => (typeof one === 'string' ? fc.constant(one) : one))).map(joined),
+})
+const joined = (words: readonly string[]): Step => words.filter((word) => word !== '').join(' ')
+
+const step = (isStamped: boolean): fc.Arbitrary<Step> =>
+  fc.oneof(
+    some(6, 'move', place, place, fc.constantFrom('x1', 'x2', 'x3'), isStamped ? '' : maybe('to', 'to')),
+    some(2, 'merge', place, place, maybe('deletes')),
+    some(4, fc.constantFrom('give-up', 'empty', 'edit', 'ahead', 'delete'), place),
+    some(1, 'twice', place, maybe('equal')),
+    some(1, 'share', place, place, maybe('equal')),
+    some(2, 'undelete', maybe('stamp')),
+    some(isStamped ? 2 : 0, fc.constantFrom('backup', 'rewind')),
+    some(2, 'pass', fc.constantFrom('0', '1', '10', '90')),
+    some(5, fc.constantFrom('sync', 'sync', 'sync', 'reconcile', 'full', 'backfill')),
+  )
 
 /**
  * Random lives. If every order that loses a service gets a new stamp, backups may be restored. If some don't, they may
  * not: content that changes under the same `updated_at` comes and goes, and no service shows it.
  */
-export const lives = (
+export function lives(
   isStamped: boolean,
-  sizes: readonly [number, number],
+  [min, max]: readonly [number, number],
   most: number,
-): fc.Arbitrary<Life> =>
-  fc.record({
-    size: fc.integer({ min: sizes[0], max: sizes[1] }),
-    steps: fc.array(
-      fc
-        .tuple(
-          step(isStamped),
-          fc.constantFrom(7 as const, 8 as const),
-          fc.option(fc.integer({ min: 1, max: 6 }), { freq: 4 }),
-        )
-        .map(
-          ([one, tenant, request]): LifeStep => ({
-            ...one,
-            tenant,
-            ...(isStamped && request !== null && { request }),
-          }),
-        ),
-      { minLength: 3, maxLength: most, size: 'max' },
-    ),
+): fc.Arbitrary<Life> {
+  const request = isStamped ? fc.option(fc.integer({ min: 1, max: 6 }), { freq: 4 }) : fc.constant(null)
+  const steps = fc
+    .tuple(
+      step(isStamped),
+      maybe('#8'),
+      request.map((at) => (at === null ? '' : `@${at}`)),
+    )
+    .map(joined)
+  return fc.record({
+    size: fc.integer({ min, max }),
+    steps: fc.array(steps, { minLength: 3, maxLength: most, size: 'max' }),
   })
+}

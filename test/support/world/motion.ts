@@ -1,11 +1,17 @@
 import type { Verdict } from '../../../src/engine/list/verdict.js'
-import type { BesideWork } from '../../../src/engine/run/runcontext.js'
-import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
-import type { Source } from '../../../src/engine/source/source.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { Killed, syncInOrder } from '../harness/runs.js'
+import { keepRows } from '../harness/backup.js'
+import type { Address } from '../harness/place.js'
+import {
+  type CursorReport,
+  Killed,
+  type RunOptions,
+  type RunReport,
+  type Source,
+  syncInOrder,
+} from '../harness/runs.js'
+import type { Warehouse } from '../harness/warehouse.js'
 import { Between } from './between.js'
-import type { Death, MotionScript, ScriptRun } from './motionscript.js'
+import type { Death, MotionScript, ScriptRun, Step } from './motionscript.js'
 import { type MotionWorld, moving, quiet, resource } from './motionworld.js'
 import { lose } from './notes.js'
 import { randomFrom } from './random.js'
@@ -14,32 +20,24 @@ import { wipe } from './through.js'
 /** How many syncs a scenario may need, once the source stops changing, until one of them reports that it is done. */
 const retryWaits = 4
 
-/** Adds up the outcomes of many scenarios. */
+/**
+ * What happened in many scenarios, by name. `beyond`: wrong where no counting can know, an exception in
+ * docs/guarantees.md; `traceless`: an exchange in the late zone left no trace in any response, and the next run reads the
+ * zone again; `again`: syncs beyond the first after the source stopped changing.
+ */
 export class Tally {
-  readonly verdicts: Record<Verdict, number> = { proven: 0, repaired: 0, listed: 0, unproven: 0 }
-  readonly wrong: Record<Verdict, number> = { proven: 0, repaired: 0, listed: 0, unproven: 0 }
-  /** Verdicts of walks during which something came late: judged up to the next walk's floor. */
-  withLate = 0
-  /** Wrong where no counting can know, an exception in docs/guarantees.md: by verdict. */
-  readonly beyond: Record<Verdict, number> = { proven: 0, repaired: 0, listed: 0, unproven: 0 }
-  /** An exchange in the late zone left no trace in any response: the next run reads the zone again. */
-  traceless = 0
-  scenarios = 0
-  runs = 0
-  deaths = 0
-  /** How often several pages were requested at once. */
-  windows = 0
-  /** Syncs needed beyond the first, after the source stopped changing. */
-  again = 0
+  readonly #counts: Record<string, number> = {}
+
+  add(what: string): void {
+    this.#counts[what] = this.of(what) + 1
+  }
+
+  of(what: string): number {
+    return this.#counts[what] ?? 0
+  }
 
   toString(): string {
-    const { proven, repaired, unproven } = this.verdicts
-    return (
-      `${this.scenarios} scenarios, ${this.runs} runs, ${this.deaths} of them cut short, ${this.windows} windows; verdicts: ` +
-      `${proven} proven (${this.wrong.proven} wrong), ${repaired} repaired (${this.wrong.repaired} wrong), ` +
-      `${unproven} unproven; ${this.withLate} with late commits; beyond counting: ${this.beyond.proven} proven, ` +
-      `${this.beyond.repaired} repaired; ${this.traceless} without a trace; ${this.again} syncs repeated on a still source`
-    )
+    return JSON.stringify(this.#counts)
   }
 }
 
@@ -61,7 +59,7 @@ const tables = [
 
 /** Events that arrive before each run, and what the run does with them. */
 export interface Hears {
-  before(): Promise<BesideWork>
+  before(): Promise<NonNullable<RunOptions['beside']>>
   /** Called once the run has ended or was interrupted. */
   after(): Promise<void>
 }
@@ -81,48 +79,49 @@ interface Row {
   readonly deletedAt: string | null
 }
 
+interface PlayParts {
+  readonly world: MotionWorld
+  readonly warehouse: Warehouse
+  /** Where it is. */
+  readonly address: Address
+  readonly tally: Tally
+  readonly hears?: Hears | undefined
+}
+
 /** One scenario: plays its script against a real source and warehouse, and checks every promise on the way. */
 export class Play {
-  readonly #world: MotionWorld
-  readonly #warehouse: Warehouse
-  readonly #script: MotionScript
-  readonly #tally: Tally
   /** The newest version that the warehouse ever had, by id. */
   readonly #held = new Map<number, number>()
-  readonly #hears: Hears | undefined
   readonly told: Told[] = []
   /** The number of the request before which the current walk started. */
   #begun: number | undefined
   #misled = false
+  /** Rows that were marked as deleted when the last run had ended, and how many requests there had been. */
+  #marked = new Set<number>()
+  #judged = 0
+  #rewind: (() => Promise<void>) | undefined
 
   constructor(
-    parts: { world: MotionWorld; warehouse: Warehouse; tally: Tally; hears?: Hears | undefined },
-    script: MotionScript,
-  ) {
-    this.#hears = parts.hears
-    this.#world = parts.world
-    this.#warehouse = parts.warehouse
-    this.#tally = parts.tally
-    this.#script = script
-  }
+    private readonly parts: PlayParts,
+    private readonly script: MotionScript,
+  ) {}
 
   async run(): Promise<void> {
-    this.#tally.scenarios++
-    await wipe(this.#warehouse, tables)
-    this.#world.begin(this.#script)
-    for (const run of this.#script.runs) await this.#one(run)
+    this.parts.tally.add('scenarios')
+    await wipe(this.parts.warehouse, tables)
+    for (const run of this.script.runs) await this.#one(run)
     await this.#settle()
   }
 
   async #one({ mode, steps, death }: ScriptRun, full = false): Promise<RunReport | undefined> {
-    this.#tally.runs++
-    for (const step of steps) if (step.kind === 'lose') await this.#lose(this.#world.idsAt(step.where))
-    this.#world.prepare(steps)
-    this.#begun ??= this.#world.requests
-    const beside = await this.#hears?.before()
+    this.parts.tally.add('runs')
+    for (const step of steps) await this.#befall(step)
+    this.parts.world.prepare(steps)
+    this.#begun ??= this.parts.world.requests
+    const beside = await this.parts.hears?.before()
     const stop = new AbortController()
     let isWalking = false
-    this.#world.onRequest = (n) => {
+    this.parts.world.onRequest = (n) => {
       // A request that an interrupted run left on its way may arrive before this run has asked for anything.
       if (death?.how === 'signal' && n >= death.at && isWalking) stop.abort()
     }
@@ -131,27 +130,27 @@ export class Play {
     }
     let report: RunReport | undefined
     try {
-      report = await syncInOrder(this.#world.sandbox, this.#warehouse, {
+      report = await syncInOrder(this.parts.world.sandbox, this.parts.warehouse, {
         mode,
-        clock: beside ? this.#world.clock.still : this.#world.clock.sleepless,
+        clock: beside ? this.parts.world.clock.still : this.parts.world.clock.sleepless,
         beside,
-        random: randomFrom(this.#script.seed ?? 1),
+        random: randomFrom(this.script.seed ?? 1),
         full,
-        acceptDeletes: this.#isCompared,
+        acceptDeletes: mode === 'reconcile',
         resources: [resource],
-        overlapMs: this.#script.overlapMs,
-        pageSizes: this.#script.pageSizes,
-        readAhead: this.#script.readAhead,
+        overlapMs: this.script.overlapMs,
+        pageSizes: this.script.pageSizes,
+        readAhead: this.script.readAhead,
         signal: stop.signal,
         around: (source) =>
           new Between(this.#watched(source, walks), death ? dying(death) : (_request, ask) => ask()),
       })
     } catch (error) {
       if (!(error instanceof Killed)) throw error
-      this.#tally.deaths++
+      this.parts.tally.add('deaths')
     }
     const cursor = report?.cursors.find((one) => one.tenant_id === moving)
-    this.told.push({ claim: cursor && claimOf(cursor), requests: this.#world.requests })
+    this.told.push({ claim: cursor && claimOf(cursor), requests: this.parts.world.requests })
     await this.#judge(cursor)
     if (beside) await this.#hearOn()
     if (report && !stop.signal.aborted) this.#isolated(report)
@@ -167,7 +166,7 @@ export class Play {
       if (perPage === 1) return ask()
       if (++under > 1 && !isWindow) {
         isWindow = true
-        this.#tally.windows++
+        this.parts.tally.add('windows')
       }
       try {
         return await ask()
@@ -184,70 +183,90 @@ export class Play {
       throw new Error(`The quiet tenant suffers: ${other?.status} ${other?.error ?? ''}`)
   }
 
-  /** Laws 5 and 9, and promise 2, after every run, even an interrupted one. */
+  /** Laws 5 and 9, and promise 2, after every run, even one that was cut short. */
   async #judge(cursor: CursorReport | undefined): Promise<void> {
-    const rows = await rowsById(this.#warehouse)
+    const rows = await rowsById(this.parts.warehouse)
     for (const [id, serial] of this.#held)
       if ((rows.get(id)?.serial ?? -1) < serial)
         throw new Error(`Record ${id} was rolled back from v${serial} to ${shown(rows.get(id))}`)
-    for (const [id, { serial, deletedAt }] of rows) {
-      this.#held.set(id, serial)
-      if (deletedAt !== null && this.#world.isThereSince(id, micros(deletedAt)))
-        throw new Error(`Record ${id} is there and was marked deleted at ${deletedAt}`)
-    }
+    const marked = new Set([...rows].flatMap(([id, { deletedAt }]) => (deletedAt === null ? [] : [id])))
+    for (const id of marked)
+      if (!this.#marked.has(id) && this.parts.world.isThereSince(id, this.#judged))
+        throw new Error(`Record ${id} is there and was marked deleted at ${rows.get(id)?.deletedAt}`)
+    for (const [id, { serial }] of rows) this.#held.set(id, serial)
+    this.#marked = marked
+    this.#judged = this.parts.world.requests
     // What its scripts do is later than any overlap: only a comparison can find it.
-    if (!cursor || this.#isCompared) return
-    const walked = cursor.status === 'ok' || cursor.error?.startsWith('The books do not close')
-    if (!walked) return
-    this.#tally.verdicts[cursor.completeness]++
-    // What was missed without anyone being able to know stays missed: it is reported once.
-    if (cursor.completeness !== 'unproven' && !this.#misled) this.#verify(cursor, rows)
+    if (this.#isCompared || this.#misled) return
+    const isWalked = cursor?.status === 'ok' || cursor?.error?.startsWith('The books do not close')
+    if (!cursor || !isWalked) return this.#judgeCut(rows)
+    this.parts.tally.add(cursor.completeness)
+    if (cursor.completeness !== 'unproven') this.#verify(cursor, rows)
     this.#begun = undefined
+  }
+
+  /** Law 5: whenever a run was cut short, everything before the start of the next walk is there. */
+  async #judgeCut(rows: ReadonlyMap<number, Row>): Promise<void> {
+    const state = await this.#state()
+    const floor = this.#floorOf(state?.planned_watermark ?? state?.watermark ?? null)
+    for (const [id, standing] of this.parts.world.standing())
+      if (standing.micros <= floor && (rows.get(id)?.serial ?? -1) < standing.serial)
+        throw new Error(
+          `Law 5: record ${id} is v${standing.serial} at the source, ${shown(rows.get(id))} here`,
+        )
   }
 
   /** What the cursor claims by now: rings during and after the run have moved it. */
   async #hearOn(): Promise<void> {
     await this.#judgeState()
-    this.#begun = this.#world.requests
-    await this.#hears?.after()
+    this.#begun = this.parts.world.requests
+    await this.parts.hears?.after()
     await this.#judgeState()
     this.#begun = undefined
   }
 
-  async #judgeState(): Promise<void> {
-    const state = await this.#warehouse.db
+  #state() {
+    return this.parts.warehouse.db
       .selectFrom('sync_cursors')
       .select(['status', 'completeness', 'watermark', 'planned_watermark'])
       .where('tenant_id', '=', moving)
       .where('resource', '=', resource)
       .executeTakeFirst()
+  }
+
+  async #judgeState(): Promise<void> {
+    const state = await this.#state()
     const completeness = state?.completeness as Verdict | null | undefined
     if (state?.status !== 'ok' || !completeness || completeness === 'unproven' || this.#misled) return
     const { watermark, planned_watermark: planned } = state
-    this.#verify({ completeness, watermark, planned }, await rowsById(this.#warehouse))
+    this.#verify({ completeness, watermark, planned }, await rowsById(this.parts.warehouse))
+  }
+
+  /** Where the walk after that watermark starts. */
+  #floorOf(watermark: string | null): bigint {
+    return micros(watermark) - BigInt(this.script.overlapMs) * 1000n
   }
 
   /** Every record at or before the watermark at the time of the last response is there, in its version of that time. */
   #verify(cursor: Claimed, rows: ReadonlyMap<number, Row>): void {
     const { watermark: claimed, planned = claimed } = cursor
     const watermark = micros(claimed)
-    const nextFloor = micros(planned) - BigInt(this.#script.overlapMs) * 1000n
-    if (this.#during(this.#world.late)) this.#tally.withLate++
-    for (const [id, standing] of this.#world.seen) {
+    const nextFloor = this.#floorOf(planned)
+    if (this.#during(this.parts.world.late)) this.parts.tally.add('with late')
+    for (const [id, standing] of this.parts.world.seen) {
       // What came late is within the overlap: the next walk starts before it.
-      const until = this.#world.latecomers.has(id) ? nextFloor : watermark
+      const until = this.parts.world.latecomers.has(id) ? nextFloor : watermark
       if (standing.micros > until || (rows.get(id)?.serial ?? -1) >= standing.serial) continue
       if (cursor.completeness === 'proven' && standing.micros > nextFloor && this.#isTraceless()) {
-        this.#tally.traceless++
+        this.parts.tally.add('traceless')
         return
       }
       if (this.#isBeyond(standing.micros)) {
-        this.#tally.beyond[cursor.completeness]++
-        console.log(`${cursor.completeness}, beyond counting: ${JSON.stringify(this.#script)}`)
+        this.parts.tally.add(`beyond ${cursor.completeness}`)
+        console.log(`${cursor.completeness}, beyond counting: ${JSON.stringify(this.script)}`)
         this.#misled = true
         return
       }
-      this.#tally.wrong[cursor.completeness]++
       throw new Error(
         `Wrong ${cursor.completeness}: record ${id} stood at v${standing.serial}, the warehouse has ${shown(rows.get(id))}; watermark ${cursor.watermark}`,
       )
@@ -264,65 +283,73 @@ export class Play {
    * for it by coming back, and ties may hide a third.
    */
   #isBeyond(missing: bigint): boolean {
-    const { masked, returned } = this.#world
-    return this.#during(masked) && this.#during(returned) && this.#world.isTied(missing)
+    const { masked, returned } = this.parts.world
+    return this.#during(masked) && this.#during(returned) && this.parts.world.isTied(missing)
   }
 
   /** A record was deleted and another came late after it, when more than a page may be late. */
   #isTraceless(): boolean {
-    const { masked, late, wide } = this.#world
+    const { masked, late, wide } = this.parts.world
     return this.#during(masked) && this.#during(late) && wide.some((at) => at > (this.#begun ?? 0))
   }
 
-  /** As a person with a database tool would: the program isn't told. */
-  async #lose(ids: readonly number[]): Promise<void> {
-    for (const id of ids) this.#held.delete(id)
-    await lose(this.#warehouse, ids, resource)
+  /** What happens to the warehouse. The program isn't told. */
+  async #befall(step: Step): Promise<void> {
+    if (step.kind === 'lose') {
+      const ids = this.parts.world.idsAt(step.where)
+      for (const id of ids) this.#held.delete(id)
+      await lose(this.parts.warehouse, ids, resource)
+    } else if (step.kind === 'backup') this.#rewind = await keepRows(this.parts.address, 'kept')
+    else if (step.kind === 'rewind' && this.#rewind) {
+      await this.#rewind()
+      this.#held.clear()
+      this.#marked = new Set([...(await rowsById(this.parts.warehouse)).keys()])
+      this.#begun = undefined
+    }
   }
 
   get #isCompared(): boolean {
-    return this.#script.runs.some(({ mode }) => mode === 'reconcile')
+    return this.script.seed !== undefined
+  }
+
+  /** Once the source stops changing, a sync must report that it is done, and be right; a reconcile finds the rest. */
+  async #settle(): Promise<void> {
+    this.parts.world.standStill()
+    for (let attempt = 1; !this.#isCompared; attempt++) {
+      const report = await this.#one({ mode: 'sync', steps: [], death: null })
+      if (report?.status === 'ok') break
+      this.parts.tally.add('again')
+      if (attempt === retryWaits)
+        throw new Error(`Still not done after ${retryWaits} syncs: ${JSON.stringify(report?.cursors)}`)
+    }
+    if (this.script.runs.some(({ mode }) => mode === 'reconcile')) return this.#settleCompared()
+    if (this.#misled) return
+    const rows = await rowsById(this.parts.warehouse)
+    for (const [id, { serial }] of this.parts.world.standing())
+      if (rows.get(id)?.serial !== serial)
+        throw new Error(`Lost: record ${id} is v${serial} at the source, ${shown(rows.get(id))} here`)
   }
 
   /**
-   * The source stops changing: a sync and a reconcile leave the warehouse equal to it. Differences that cancel out between
-   * two cut points are found by another one, since each cuts elsewhere, or by --full.
+   * A sync and a reconcile leave the warehouse equal to the source. Differences that cancel out between two cut points are
+   * found by another one, since each cuts elsewhere, or by --full.
    */
   async #settleCompared(): Promise<void> {
-    this.#world.standStill()
     for (let attempt = 0; ; attempt++) {
       const reports = [
         await this.#one({ mode: 'sync', steps: [], death: null }),
         await this.#one({ mode: 'reconcile', steps: [], death: null }, attempt > 2),
       ]
-      const rows = await rowsById(this.#warehouse)
+      const rows = await rowsById(this.parts.warehouse)
       const live = [...rows].filter(([, { deletedAt }]) => deletedAt === null)
-      const there = this.#world.standing()
+      const there = this.parts.world.standing()
       const isEqual =
         live.length === there.size && live.every(([id, { serial }]) => there.get(id)?.serial === serial)
       if (isEqual && reports.every((report) => report?.status === 'ok')) return
-      this.#tally.again++
+      this.parts.tally.add('again')
       if (attempt === retryWaits)
         throw new Error(`Still not equal: ${JSON.stringify(reports.map((report) => report?.cursors))}`)
     }
-  }
-
-  /** The source stops changing: now a sync must report that it is done, and be right. */
-  async #settle(): Promise<void> {
-    if (this.#isCompared) return this.#settleCompared()
-    this.#world.standStill()
-    for (let attempt = 1; ; attempt++) {
-      const report = await this.#one({ mode: 'sync', steps: [], death: null })
-      if (report?.status === 'ok') break
-      this.#tally.again++
-      if (attempt === retryWaits)
-        throw new Error(`Still not done after ${retryWaits} syncs: ${JSON.stringify(report?.cursors)}`)
-    }
-    if (this.#misled) return
-    const rows = await rowsById(this.#warehouse)
-    for (const [id, { serial }] of this.#world.standing())
-      if (rows.get(id)?.serial !== serial)
-        throw new Error(`Lost: record ${id} is v${serial} at the source, ${shown(rows.get(id))} here`)
   }
 }
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { Fault } from '../../../src/sandbox/index.js'
 
 /** Which records a motion moves, counted from the front, from the requested page, or from the end. */
 export interface Where {
@@ -34,6 +35,13 @@ export type Step = { readonly at: number } & (
   | { readonly kind: 'revoke' }
   | { readonly kind: 'grant' }
   | { readonly kind: 'pause'; readonly ms: number }
+  /** The next requests for the list, so many, go wrong. */
+  | { readonly kind: 'fail'; readonly fault: Fault; readonly requests: number }
+  /** The program's clock is off by so many hours. */
+  | { readonly kind: 'clock'; readonly hours: number }
+  /** Before the run starts, the warehouse is backed up, or restored from its last backup. */
+  | { readonly kind: 'backup' }
+  | { readonly kind: 'rewind' }
 )
 
 /** The process ends at its nth request for the list: before it is sent, when it is answered, or by a signal. */
@@ -60,7 +68,7 @@ export interface MotionScript {
   readonly shuffle: boolean
   readonly initial: readonly { readonly n: number; readonly tied: boolean; readonly gapMs: number }[]
   readonly runs: readonly ScriptRun[]
-  /** What a comparison draws its cut points from. */
+  /** Long enough to be compared by counting: what a comparison draws its cut points from. */
   readonly seed?: number
 }
 
@@ -161,14 +169,66 @@ export const scripts: fc.Arbitrary<MotionScript> = fc.constantFrom(0, 5000, 300_
   }),
 )
 
+const hours = 3_600_000
+const now = fc.constant(0)
+
+/** What happens to the source's answers, to a clock and to the warehouse in the course of weeks. */
+const mishap = fc.oneof(
+  step(4, 'fail', {
+    fault: fc.constantFrom<Fault[]>(
+      { kind: 'status', status: 500 },
+      { kind: 'drop' },
+      { kind: 'html' },
+      { kind: 'cut', fraction: 0.7 },
+      { kind: 'page', page: 'previous', claim: 'asked' },
+      { kind: 'skew', seconds: 3600 },
+      { kind: 'skew', seconds: -3600 },
+    ),
+    requests: fc.constantFrom(1, 2, 30),
+  }),
+  step(2, 'clock', { hours: fc.constantFrom(-3, 0, 3) }, now),
+  step(2, 'backup', {}, now),
+  step(2, 'rewind', {}, now),
+)
+
+/** Weeks of a list: many runs, hours apart, some of which are reconciles. */
+export const histories: fc.Arbitrary<MotionScript> = fc.constantFrom(5000, 300_000).chain((overlapMs) =>
+  fc.record({
+    digits: fc.constantFrom(0, 3, 6),
+    overlapMs: fc.constant(overlapMs),
+    pageSizes: fc.constantFrom([7, 5, 3], [4, 3, 5, 2]),
+    readAhead: fc.constantFrom(0, 4),
+    stepMs: fc.constantFrom(40, 900),
+    shuffle: fc.boolean(),
+    initial: fc.array(
+      fc.record({ n: from(1, 15), tied: fc.boolean(), gapMs: fc.constantFrom(10, 1000, hours) }),
+      { maxLength: 3 },
+    ),
+    runs: fc.array(
+      fc
+        .record({
+          mode: fc.constantFrom<ScriptRun['mode'][]>('sync', 'sync', 'sync', 'sync', 'full', 'reconcile'),
+          pause: step(1, 'pause', { ms: fc.constantFrom(1, 700, hours, 24 * hours) }, now).arbitrary,
+          changes: fc.array(steps(overlapMs), { maxLength: 4 }),
+          mishaps: fc.array(mishap, { maxLength: 1 }),
+          death: mostly(4, fc.constant(null), death),
+        })
+        .map(({ mode, pause, changes, mishaps, death }) => ({
+          mode,
+          steps: [pause, ...mishaps, ...changes],
+          death,
+        })),
+      { minLength: 4, maxLength: 14 },
+    ),
+  }),
+)
+
 const anywhere: fc.Arbitrary<Where> = fc.record({
   from: fc.constant('front'),
   offset: from(0, 1500),
   n: from(1, 3),
 })
 const early = fc.oneof({ weight: 1, arbitrary: fc.constant(0) }, { weight: 9, arbitrary: from(1, 40) })
-const hours = 3_600_000
-
 /** What no sync can find later, too: only a comparison. */
 const unseen: fc.Arbitrary<Step> = fc.oneof(
   step(12, 'update', { where: anywhere }, early),

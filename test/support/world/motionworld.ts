@@ -1,6 +1,6 @@
 import { fromMicros, toMicros } from '../../../src/engine/base/timestamp.js'
-import { floorOf } from '../../../src/engine/run/resumecursor.js'
-import { type ApiRecord, createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { createSandbox, type Fault, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { floorOf } from '../harness/runs.js'
 import { HandClock } from './clocks.js'
 import type { MotionScript, Step, Where } from './motionscript.js'
 /** The tenant whose list moves, and one whose list doesn't. */
@@ -21,13 +21,22 @@ interface Version extends Standing {
   readonly createdAt: string
 }
 
-/**
- * The source, moved according to scripts. One is used for many scenarios: starting a server for each would take longer.
- */
-export class MotionWorld {
+/** A source that many scenarios use, one after the other: starting a server for each would take longer. */
+export interface MotionSource {
+  readonly sandbox: Sandbox
   /** Everyone's clock: it moves with each request, so a scenario is the same each time. */
-  readonly clock = new HandClock(begin, 1n)
-  sandbox!: Sandbox
+  readonly clock: HandClock
+}
+
+export async function motionSource(digits: MotionScript['digits']): Promise<MotionSource> {
+  const clock = new HandClock(begin, 1n)
+  return { clock, sandbox: await createSandbox({ data: 'none', timestamps: { digits }, clock }) }
+}
+
+/** The source, moved according to a script. */
+export class MotionWorld {
+  readonly sandbox: Sandbox
+  readonly clock: HandClock
   /** What the source contained when the last request was answered. */
   seen = new Map<number, Standing>()
   /** Requests for the moving list since the scenario started, and those before which something came late. */
@@ -47,49 +56,33 @@ export class MotionWorld {
   #isGone = false
   /** How many versions were ever printed with the same updated_at. */
   readonly #printed = new Map<bigint, number>()
-  #script!: MotionScript
   #steps: readonly Step[] = []
   #inRun = 0
   #serial = 0
   #nextId = 1
   #last = start
   #buried: (Version & { id: number })[] = []
-  /** When a record that was deleted came back. */
-  readonly #backAt = new Map<number, bigint>()
+  /** The request before which a record that was deleted came back. */
+  readonly #backAt = new Map<number, number>()
   /** For how many more requests the list lacks a record. */
   readonly #hidden = new Map<number, number>()
   readonly #live = new Map<number, Version>()
   onRequest: (n: number) => void = () => {}
 
-  static async open(digits: 0 | 3 | 6): Promise<MotionWorld> {
-    const world = new MotionWorld()
-    world.sandbox = await createSandbox({ data: 'none', timestamps: { digits }, clock: world.clock })
-    return world
-  }
-
   /** Empties the source and fills it according to the script. */
-  begin(script: MotionScript): void {
-    this.#script = script
-    this.sandbox.reset()
-    this.clock.micros = start
-    this.#serial = 0
-    this.#nextId = 1
-    this.#buried = []
-    this.#live.clear()
-    this.#backAt.clear()
-    this.#hidden.clear()
-    this.late.length = 0
-    this.returned.length = 0
-    this.masked.length = 0
-    this.wide.length = 0
-    this.latecomers.clear()
-    this.#total = 0
-    this.#isGone = false
-    this.#printed.clear()
-    this.requests = 0
-    for (const id of [moving, quiet]) this.sandbox.store.addTenant({ id })
-    this.sandbox.store.shuffleTies = script.shuffle
-    this.sandbox.store.put(quiet, resource, template(resource, 1, fromMicros(start - 1_000_000n)))
+  constructor(
+    { sandbox, clock }: MotionSource,
+    private readonly script: MotionScript,
+  ) {
+    this.sandbox = sandbox
+    this.clock = clock
+    const { store } = sandbox
+    sandbox.reset()
+    clock.micros = start
+    clock.skew = 0n
+    for (const id of [moving, quiet]) store.addTenant({ id })
+    store.shuffleTies = script.shuffle
+    store.put(quiet, resource, template(resource, 1, fromMicros(start - 1_000_000n)))
     let ago = script.initial.reduce((ms, { n, tied, gapMs }) => ms + gapMs * (tied ? 1 : n), 5)
     for (const { n, tied, gapMs } of script.initial) {
       for (let i = 0; i < n; i++) {
@@ -97,8 +90,7 @@ export class MotionWorld {
         this.#create(start - BigInt(Math.round(ago * 1000)))
       }
     }
-    this.#last = start
-    this.sandbox.onRequest(({ tenant, resource: asked, page, perPage }) => {
+    sandbox.onRequest(({ tenant, resource: asked, page, perPage }) => {
       if (tenant === moving && asked === resource) this.#arrived(page ?? 1, perPage ?? 30)
     })
   }
@@ -121,14 +113,9 @@ export class MotionWorld {
     return new Map([...this.#live].map(([id, { serial, micros }]) => [id, { serial, micros }]))
   }
 
-  listed(tenant = moving): ApiRecord[] {
-    return this.sandbox.store.all(tenant, resource)
-  }
-
-  /** Whether a record exists and did not only come back after that moment. */
-  isThereSince(id: number, moment: bigint): boolean {
-    const back = this.#backAt.get(id)
-    return this.#live.has(id) && (back === undefined || back < moment)
+  /** Whether a record exists and did not only come back after that request. */
+  isThereSince(id: number, request: number): boolean {
+    return this.#live.has(id) && (this.#backAt.get(id) ?? -1) < request
   }
 
   /** The ids at these places of the list. */
@@ -141,7 +128,7 @@ export class MotionWorld {
   #arrived(page: number, perPage: number): void {
     this.requests++
     this.#inRun++
-    this.clock.pass(this.#script.stepMs)
+    this.clock.pass(this.script.stepMs)
     for (const [id, left] of this.#hidden) this.#hide(id, left - 1)
     this.#move(this.#inRun, (page - 1) * perPage)
     this.seen = this.standing()
@@ -158,7 +145,7 @@ export class MotionWorld {
     const [top, low] = [order[0], order.at(-1)]
     if (!top || !low || this.#live.size <= perPage) return false
     const ceiling = fromMicros(this.#print(top.micros) * this.#unit)
-    return fromMicros(low.micros) > floorOf(ceiling, this.#script.overlapMs)
+    return fromMicros(low.micros) > floorOf(ceiling, this.script.overlapMs)
   }
 
   #move(n: number, pointer: number): void {
@@ -183,24 +170,29 @@ export class MotionWorld {
     else if (step.kind === 'bring back') this.#bringBack(this.#buried.slice(-step.n))
     else if (step.kind === 'backdate') this.#each(step.where, pointer, (id) => this.#backdate(id, step.share))
     else if (step.kind === 'hide') this.#each(step.where, pointer, (id) => this.#hide(id, step.requests))
-    else if (step.kind === 'lose') return
+    else if (step.kind === 'fail') this.#fail(step.fault, step.requests)
+    else if (step.kind === 'clock') this.clock.skew = BigInt(step.hours) * 3_600_000_000n
     else if (step.kind === 'shuffle') store.shuffleTies = step.on
     else if (step.kind === 'revoke') store.revoke(moving)
     else if (step.kind === 'grant') store.grant(moving)
-    else this.clock.pass(step.ms)
+    else if (step.kind === 'pause') this.clock.pass(step.ms)
+  }
+
+  #fail(fault: Fault, times: number): void {
+    this.sandbox.script([{ when: { tenant: moving, resource, kind: 'list' }, times, fault }])
   }
 
   #restore(): void {
     const back = this.#buried.pop()
     if (!back) return
     this.returned.push(this.requests)
-    this.#backAt.set(back.id, this.clock.micros)
+    this.#backAt.set(back.id, this.requests)
     this.#write(back.id, this.#stamp(), back.createdAt)
   }
 
   /** Unchanged, if they were changed within the overlap. */
   #undelete(n: number): void {
-    const since = this.clock.micros - BigInt(this.#script.overlapMs) * 1000n
+    const since = this.clock.micros - BigInt(this.script.overlapMs) * 1000n
     this.#bringBack(this.#buried.filter(({ micros }) => micros > since).slice(-n))
   }
 
@@ -208,7 +200,7 @@ export class MotionWorld {
     for (const back of some) {
       this.late.push(this.requests)
       this.#buried = this.#buried.filter((one) => one !== back)
-      this.#backAt.set(back.id, this.clock.micros)
+      this.#backAt.set(back.id, this.requests)
       this.#put(back.id, back)
       this.latecomers.add(back.id)
     }
@@ -243,7 +235,7 @@ export class MotionWorld {
 
   /** What the last digit of a printed instant stands for. */
   get #unit(): bigint {
-    return 10n ** BigInt(6 - this.#script.digits)
+    return 10n ** BigInt(6 - this.script.digits)
   }
 
   #times(n: number, work: (i: number) => unknown): void {
@@ -284,9 +276,11 @@ export class MotionWorld {
     this.sandbox.store.remove(moving, resource, id)
   }
 
-  /** Nothing moves any more, and the tenant is granted. */
+  /** Nothing moves or fails any more, the clock is right, and the tenant is granted. */
   standStill(): void {
     this.prepare([])
+    this.sandbox.script([])
+    this.clock.skew = 0n
     for (const id of [...this.#hidden.keys()]) this.#hide(id, 0)
     this.sandbox.store.grant(moving)
   }

@@ -3,9 +3,17 @@
  */
 import { Skip } from '../../../src/engine/base/errors.js'
 import { fromMicros, toMicros } from '../../../src/engine/base/timestamp.js'
-import { epoch } from '../../../src/engine/list/cutpoint.js'
 import type { ObservedRecord } from '../../../src/engine/list/observed.js'
-import type { Commit, WalkPage, WalkPlan, WalkProgress } from '../../../src/engine/list/types.js'
+import type {
+  Commit,
+  List,
+  Store,
+  WalkOutcome,
+  WalkPage,
+  WalkPlan,
+  WalkProgress,
+} from '../../../src/engine/list/types.js'
+import { walk } from '../../../src/engine/list/walk.js'
 import { randomFrom } from './random.js'
 
 export interface Live {
@@ -16,8 +24,20 @@ export interface Live {
 
 export const text = (t: number): string => fromMicros(1_700_000_000_000_000n + BigInt(t))
 
+/** How a list is read, and how likely something moves before each response. */
+export interface Setting {
+  readonly motion: number
+  /** Pages that are requested before the one in hand is stored. */
+  readonly ahead: number
+  readonly pageSizes: readonly number[]
+  /** What happens while its reader is dead. */
+  readonly meanwhile?: () => void
+}
+
+const dies = new Error('the process dies')
+
 /** What the stored pages of a walk left for the next process. */
-export class Kept {
+class Kept {
   #progress: WalkProgress | null | undefined
   readonly #parts = new Map<number, NonNullable<Commit['part']>>()
 
@@ -40,7 +60,7 @@ export class Kept {
     }
   }
 }
-const timeOf = (t: string): number => Number(toMicros(t) - 1_700_000_000_000_000n)
+export const timeOf = (t: string): number => Number(toMicros(t) - 1_700_000_000_000_000n)
 
 /** The source: a list that moves, and what the walk has stored of it. */
 export class World {
@@ -49,33 +69,14 @@ export class World {
   readonly next: () => number
   shuffle: boolean
   time = 0
-  #ids = 0
   /** Whether records moved at all; an unchanged world must be proven. */
   moved = false
   /** How many responses it has been asked for. */
   requests = 0
-  /** By how much a record may be late, and whether that happens. */
-  readonly overlap: number
-  readonly isLate: boolean
-  /**
-   * Came late or back with an old time; came back with a new one; was deleted without a fall of the total to show it;
-   * was deleted like that as another came late.
-   */
-  readonly late = new Set<number>()
-  returned = 0
-  masked = 0
-  exchanged = 0
-  readonly #buried: Live[] = []
-  #total = 0
-  #deleted = false
-  #hasLate = false
-  /** Ceilings of first pages that didn't show everything that may be late. */
-  readonly wide = new Set<string>()
+  #ids = 0
 
-  constructor(seed: number, count: number, ties: number, overlap = 0) {
+  constructor(seed: number, count: number, ties: number) {
     this.next = randomFrom(seed)
-    this.overlap = overlap
-    this.isLate = overlap > 0
     this.shuffle = this.next() < 0.5
     for (let i = 0; i < count; i++) {
       if (this.next() >= ties) this.time += 1 + Math.floor(this.next() * 3)
@@ -96,71 +97,65 @@ export class World {
   move(): void {
     this.moved = true
     this.time++
-    if (this.isLate && this.next() < 0.3) {
-      this.arrive()
-      return
-    }
     const dice = this.next()
     const one = this.#pick()
     if (dice < 0.3 || !one) this.create()
     else if (dice < 0.6) one.updated = this.time
-    else if (dice < 0.85) this.#remove(one.id)
-    else if (dice < 0.93) for (let i = 0; i < 7; i++) this.#remove(this.#pick()?.id ?? 0)
+    else if (dice < 0.85) this.live.delete(one.id)
+    else if (dice < 0.93) for (let i = 0; i < 7; i++) this.live.delete(this.#pick()?.id ?? 0)
     else {
       // Created and deleted between two requests, so that the totals agree.
       this.create()
-      this.#remove(one.id)
+      this.live.delete(one.id)
     }
   }
 
-  #remove(id: number): void {
-    const one = this.live.get(id)
-    if (!one) return
-    this.live.delete(id)
-    this.#buried.push(one)
-    this.#deleted = true
-  }
-
-  /** A record older than now becomes visible; often as another is deleted, so that the totals agree. */
-  arrive(): void {
-    const past = this.time - Math.floor(this.next() * this.overlap)
-    const buried = this.#buried.findIndex(({ updated }) => updated > this.time - this.overlap)
-    const dice = this.next()
-    if (dice < 0.2 && buried >= 0) {
-      for (const back of this.#buried.splice(buried, 1)) this.#late(back)
-    } else if (dice < 0.3) {
-      const back = this.#buried.pop()
-      if (!back) return
-      this.returned++
-      this.live.set(back.id, { ...back, updated: this.time })
-    } else if (dice < 0.4) {
-      this.#late({ id: ++this.#ids, created: past, updated: this.time })
-    } else {
-      // Bulk work gives everything it makes the same time.
-      const top = this.list(epoch)[0]?.updated ?? 0
-      const updated = this.next() < 0.5 && top > this.time - this.overlap ? top : past
-      this.#late({ id: ++this.#ids, created: updated, updated })
+  /** The list as a reader reaches it. `diesAt`: before that request, the reader's process dies. */
+  reached(floor: string, { motion, ahead }: Setting, diesAt = 0): List<Live[]> {
+    let requests = 0
+    const look = async <T>(see: () => T): Promise<T> => {
+      this.requests++
+      if (++requests === diesAt) throw dies
+      for (let ticks = Math.floor(this.next() * 6); ticks > 0; ticks--) await Promise.resolve()
+      while (this.next() < motion) this.move()
+      return see()
     }
-    if (this.next() < 0.8) this.#remove(this.#pick()?.id ?? 0)
+    return {
+      fetch: (page, perPage) => look(() => this.page(floor, page, perPage)),
+      countAfter: (t) => look(() => this.list(t < floor ? floor : t).length),
+      readAhead: () => ahead,
+      note: () => {},
+    }
   }
 
-  #late(record: Live): void {
-    this.live.set(record.id, record)
-    this.late.add(record.id)
-    this.#hasLate = true
+  /**
+   * Walks it. `within`: dies once, at one of its first so many requests, and another process continues with what is stored.
+   */
+  async walked(
+    floor: string,
+    setting: Setting,
+    within = 0,
+    more: Partial<WalkPlan> = {},
+  ): Promise<WalkOutcome> {
+    const kept = new Kept()
+    const store: Store<Live[]> = async (page, mark) => {
+      await Promise.resolve()
+      kept.keep(mark)
+      return this.store(page.payload)
+    }
+    let diesAt = within > 0 ? 2 + Math.floor(this.next() * within) : 0
+    for (;;) {
+      try {
+        const plan = { floor, pageSizes: setting.pageSizes, ...more, ...kept.resume }
+        return await walk(this.reached(floor, setting, diesAt), store, plan)
+      } catch (error) {
+        if (error !== dies) throw error
+        diesAt = 0
+        while (this.next() < setting.motion) this.move()
+        setting.meanwhile?.()
+      }
+    }
   }
-
-  /** Before a response: whether something was deleted since the previous one without a fall to show it. */
-  look(): void {
-    const isMasked = this.#deleted && this.live.size >= this.#total
-    if (isMasked) this.masked++
-    if (isMasked && this.#hasLate) this.exchanged++
-    this.#deleted = false
-    this.#hasLate = false
-    this.#total = this.live.size
-  }
-
-  nextFloor = (ceiling: string): string => (this.isLate ? text(timeOf(ceiling) - this.overlap) : ceiling)
 
   list(floor: string): Live[] {
     const above = [...this.live.values()].filter((record) => text(record.updated) > floor)
@@ -171,9 +166,6 @@ export class World {
   page(floor: string, page: number, perPage: number): WalkPage<Live[]> {
     const all = this.list(floor)
     const part = all.slice((page - 1) * perPage, page * perPage).map((record) => ({ ...record }))
-    const top = part[0] && text(part[0].updated)
-    if (top && perPage > 1 && page === 1 && part.every(({ updated }) => text(updated) > this.nextFloor(top)))
-      this.wide.add(top)
     return {
       total: all.length,
       page,
@@ -202,47 +194,10 @@ export class World {
 
   /** How many live records at or before the watermark the walk hasn't stored in that version. */
   missing(watermark: string | null, floor: string): number {
-    return this.#missed(watermark, floor).length
-  }
-
-  /** Whether each of them shares its time with others, and the source changes their order. */
-  mayBeHidden(watermark: string | null, floor: string): boolean {
-    const times = [...this.live.values()].map(({ updated }) => updated)
-    const isTied = ({ updated }: Live): boolean => times.filter((time) => time === updated).length > 1
-    return this.shuffle && this.#missed(watermark, floor).every(isTied)
-  }
-
-  #missed(watermark: string | null, floor: string): readonly Live[] {
     return [...this.live.values()].filter(({ id, updated }) => {
       const version = text(updated)
-      // The next walk reads late records again, because its floor is older.
-      if (this.late.has(id) && watermark !== null && version > this.nextFloor(watermark)) return false
       return watermark !== null && version > floor && version <= watermark && this.stored.get(id) !== version
-    })
-  }
-}
-
-/**
- * An old group with one time in any order, a few later records, and hardly anything except swaps of seen records for
- * late ones.
- */
-export class Exchange extends World {
-  constructor(seed: number, count: number, _ties: number, overlap: number) {
-    super(seed, count, 1, overlap)
-    this.shuffle = true
-    for (let n = Math.floor(this.next() * 4); n > 0; n--) {
-      this.time += 1 + Math.floor(this.next() * overlap)
-      this.create()
-    }
-  }
-
-  override move(): void {
-    if (this.next() < 0.2) super.move()
-    else {
-      this.time++
-      this.moved = true
-      this.arrive()
-    }
+    }).length
   }
 }
 
@@ -258,8 +213,8 @@ export class Paged extends World {
   #fellBelowCap = false
   readonly beyond: 'empty' | 'last' | 'refused'
 
-  constructor(seed: number, count: number, ties: number, overlap: number) {
-    super(seed, count, ties, overlap)
+  constructor(seed: number, count: number, ties: number) {
+    super(seed, count, ties)
     this.count = counts[Math.floor(this.next() * counts.length)] ?? 'true'
     this.most = this.next() < 0.3 ? 100 : 2 + Math.floor(this.next() * 5)
     this.#cap = 1 + Math.floor(this.next() * 40)
@@ -301,10 +256,53 @@ export class Paged extends World {
   }
 }
 
-/** Only new records, each well after the previous one. */
-export class Steady extends World {
-  override move(): void {
-    this.time += 10
-    this.create()
+export const pick = <T>(next: () => number, some: readonly T[]): T =>
+  some[Math.floor(next() * some.length)] as T
+
+/** Lists in a wrong order, records twice or not at all, totals that jump, and places that can't be read. */
+export class Odd extends World {
+  readonly #order: 'newest' | 'oldest' | 'id'
+  readonly #twice: number
+  readonly #hidden: number
+  readonly #jumps: boolean
+  readonly #readable: number
+  readonly #hole: number
+
+  constructor(seed: number, count: number, ties: number) {
+    super(seed, count, ties)
+    this.shuffle = this.next() < 0.2
+    this.#order = pick(this.next, ['newest', 'newest', 'newest', 'oldest', 'id'])
+    this.#twice = this.next() < 0.4 ? 1 + Math.floor(this.next() * 9) : 0
+    this.#hidden = this.next() < 0.4 ? 1 + Math.floor(this.next() * 3) : 0
+    this.#jumps = this.next() < 0.15
+    this.#readable = this.next() < 0.15 ? 3 : 100
+    this.#hole = this.next() < 0.15 ? 1 + Math.floor(this.next() * 20) : 0
+  }
+
+  override list(floor: string): Live[] {
+    const all = super.list(floor)
+    if (this.#order === 'oldest') all.reverse()
+    if (this.#order === 'id') all.sort((a, b) => ((a.id * 7) % 23) - ((b.id * 7) % 23) || a.id - b.id)
+    const again = all[this.#twice]
+    return this.#twice > 0 && again ? [...all.slice(0, -1), again, ...all.slice(-1)] : all
+  }
+
+  override page(floor: string, page: number, perPage: number): WalkPage<Live[]> {
+    const shown = super.page(floor, page, perPage)
+    const total = shown.total + this.#hidden + (this.#jumps && this.next() < 0.5 ? 2 : 0)
+    const holes = shown.observed
+      .filter(({ id }) => id === this.#hole)
+      .map(({ updatedAt }) => ({ after: updatedAt, until: updatedAt, records: 1 }))
+    return {
+      ...shown,
+      total,
+      observed: shown.observed.map((one) =>
+        one.id === this.#hole ? { ...one, id: `~${one.updatedAt} 0`, createdAt: null } : one,
+      ),
+      totalPages: Math.ceil(total / perPage),
+      ...(this.next() < 0.05 && { goesOn: true }),
+      ...(holes.length > 0 && { holes }),
+      ...(perPage > this.#readable && { readable: this.#readable }),
+    }
   }
 }

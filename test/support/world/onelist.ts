@@ -3,7 +3,6 @@
  * to report; afterwards the warehouse shows every record of the source, but for those that the test says it lacks.
  */
 import { expect } from 'vitest'
-import type { VerifyReport } from '../../../src/features/reconcile/verifywork.js'
 import { type Fault, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { type VerifyOptions, verify } from '../harness/commands.js'
 import { type CursorReport, type RunOptions, sync } from '../harness/runs.js'
@@ -157,7 +156,7 @@ export class OneList {
     return this.sync(expected, { ...options, mode: 'reconcile' })
   }
 
-  async verify(expected: Reported, options: VerifyOptions = {}): Promise<VerifyReport> {
+  async verify(expected: Reported, options: VerifyOptions = {}): ReturnType<typeof verify> {
     const report = await verify(this.sandbox, this.warehouse, this.#options(options))
     expect(report.cursors[0]).toMatchObject(expected)
     const { status } = report.cursors[0]!

@@ -1,9 +1,8 @@
 /** Repair orders as the API sends them, made by hand for the tests of order totals. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
-import type { Applied } from '../../../src/engine/warehouse/versionbatch.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { known } from '../harness/runs.js'
+import type { Applied, Warehouse } from '../harness/warehouse.js'
 
 /** `undefined` omits a member. */
 type Item = Readonly<Record<string, unknown>>

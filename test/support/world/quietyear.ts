@@ -4,9 +4,8 @@
  */
 import { seeded } from '../../../bench/freshness/simulated.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { polled } from '../../../src/engine/run/polls.js'
-import type { Polls } from '../../../src/engine/warehouse/cursors.js'
 import { type QuietList, quietList } from '../../../src/features/health/quietlists.js'
+import { polled } from '../harness/runs.js'
 
 /** Changes per hour in a medium-sized shop while it is open. */
 const rates = [
@@ -82,7 +81,7 @@ function playList(index: number, year: PlayedYear): PlayedList {
   const random = seeded(year.seed * 1_000_003 + index)
   const [changes, verdict] = [changing(index, random, year), failing(random)]
   const frozenAt = year.frozenAt?.(index) ?? Number.POSITIVE_INFINITY
-  let polls: Polls = { polledAt: timeOf(0), news: 0, unannounced: 0, hours: 0 }
+  let polls: Parameters<typeof polled>[0] = { polledAt: timeOf(0), news: 0, unannounced: 0, hours: 0 }
   let [waiting, usual, incidents, isQuiet] = [0, 0, 0, false]
   let found: PlayedList['found']
   for (let hour = 1; hour <= (year.days ?? 365) * 24; hour++) {

@@ -1,4 +1,4 @@
-import { Random } from '../../../src/sandbox/random.js'
+import { Random } from '../../../src/sandbox/index.js'
 
 /** Numbers in [0, 1), the same for the same seed. */
 export function randomFrom(seed: number): () => number {

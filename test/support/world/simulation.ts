@@ -49,40 +49,19 @@ export interface Tally {
 
 type Event = { at: number; run: () => void }
 
-/** A binary heap of events by time. */
+/** Events by time, the next one last. */
 class Agenda {
-  readonly #heap: Event[] = []
+  readonly #events: Event[] = []
 
   push(at: number, run: () => void): void {
-    const heap = this.#heap
-    const event = { at, run }
-    let index = heap.length
-    heap.push(event)
-    while (index > 0) {
-      const parent = (index - 1) >> 1
-      if (heap[parent]!.at <= at) break
-      heap[index] = heap[parent]!
-      index = parent
-    }
-    heap[index] = event
+    const events = this.#events
+    let index = events.length
+    while (index > 0 && events[index - 1]!.at <= at) index--
+    events.splice(index, 0, { at, run })
   }
 
   pop(): Event | undefined {
-    const heap = this.#heap
-    const first = heap[0]
-    const last = heap.pop()
-    if (!first || !last || heap.length === 0) return first
-    let index = 0
-    for (;;) {
-      let child = 2 * index + 1
-      if (child >= heap.length) break
-      if (child + 1 < heap.length && heap[child + 1]!.at < heap[child]!.at) child++
-      if (heap[child]!.at >= last.at) break
-      heap[index] = heap[child]!
-      index = child
-    }
-    heap[index] = last
-    return first
+    return this.#events.pop()
   }
 }
 

@@ -31,6 +31,24 @@ export function through(warehouse: Warehouse, instead: Partial<Dialect>, Kind = 
   })
 }
 
+/**
+ * The same warehouse, at whose every moment something may happen: before and after each statement, and after each commit
+ * (`isCommit`). Of a page that the writer thread stores, only after its commit.
+ */
+export function atEachMoment(warehouse: Warehouse, moment: (isCommit: boolean) => void): Warehouse {
+  const { bulk, transaction } = warehouse.dialect
+  const { offload } = bulk
+  const committed = <T>(result: T): T => {
+    moment(true)
+    return result
+  }
+  return through(warehouse, {
+    ...(offload && { bulk: { ...bulk, offload: (...given) => offload(...given)?.then(committed) } }),
+    transaction: (work) =>
+      transaction((session) => work(watched(session, () => moment(false)))).then(committed),
+  })
+}
+
 /** Empties tables, by default all: faster than making a warehouse again. */
 export async function wipe(warehouse: Warehouse, tables?: readonly string[]): Promise<void> {
   const names = tables ?? warehouse.tables.map((table) => table.name).filter((name) => name !== 'sync_meta')

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import pg from 'pg'
 import type { Sandbox } from '../../../src/sandbox/index.js'
 import { postgresOfRun } from '../harness/clones.js'
+import { onServer } from '../harness/databases.js'
 import type { Address } from '../harness/place.js'
 import { scratch } from '../harness/scratch.js'
 import type { Kind } from '../harness/warehouse.js'
@@ -35,13 +35,6 @@ export function fillAsThen({ store }: Sandbox): void {
   }
 }
 
-async function execute(url: string, text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  await client.query(text)
-  await client.end()
-}
-
 /** The test's own copy of the stored warehouse. On Postgres, it has its own database on the `server`. */
 export async function keptWarehouse({ name }: Kind, server?: string): Promise<Address> {
   if (name === 'sqlite') {
@@ -52,9 +45,9 @@ export async function keptWarehouse({ name }: Kind, server?: string): Promise<Ad
   }
   const database = `upgrade_${randomBytes(6).toString('hex')}`
   const home = server ?? postgresOfRun().url
-  await execute(home, `create database ${database}`)
+  await onServer(home, `create database ${database}`)
   const url = new URL(home)
   url.pathname = `/${database}`
-  await execute(url.href, read('warehouse.sql').toString())
+  await onServer(url.href, read('warehouse.sql').toString())
   return { url: url.href, schema: 'shopsync' }
 }

@@ -1,6 +1,6 @@
 /**
  * Days of a warehouse as Prometheus sees them: hourly and nightly runs against the sandbox on a clock that is moved by
- * hand, and every half hour a scrape of the product's own `/metrics` over HTTP. The scrapes become the series of
+ * hand, and every half hour a scrape of what the product's own `/metrics` shows. The scrapes become the series of
  * `promtool test rules`, whose time starts at 0.
  */
 
@@ -8,19 +8,12 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { runSync } from '../../../src/engine/run/run.js'
-import type { RunRequest } from '../../../src/engine/run/runreport.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { serve } from '../../../src/features/schedule/http.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import type { ListeningServer } from '../../../src/shell/statusserver.js'
 import { Metrics, metricsOf } from '../harness/metrics.js'
-import { depsOf, known } from '../harness/runs.js'
+import { begun, depsOf, known, type RunRequest, runSync } from '../harness/runs.js'
 import { scratch } from '../harness/scratch.js'
 import { root } from '../harness/tree.js'
-import { begun } from './begins.js'
+import { migrate, openWarehouse, type Warehouse } from '../harness/warehouse.js'
 import { HandClock } from './clocks.js'
 
 const run = promisify(execFile)
@@ -38,17 +31,13 @@ export interface DayPlan {
 }
 
 export class Watch {
-  readonly clock = new HandClock(begin, 5n)
   readonly scrapes: Metrics[] = []
-  #server: ListeningServer | undefined
 
   private constructor(
     readonly sandbox: Sandbox,
     readonly warehouse: Warehouse,
-    clock: HandClock,
-  ) {
-    this.clock = clock
-  }
+    readonly clock: HandClock,
+  ) {}
 
   static async open(): Promise<Watch> {
     const clock = new HandClock(begin, 5n)
@@ -59,20 +48,10 @@ export class Watch {
     const url = `sqlite:${join(scratch(), 'warehouse.db')}`
     const warehouse = await openWarehouse({ url, schema: 'shopsync', model: known, clock })
     await migrate(warehouse)
-    const watch = new Watch(sandbox, warehouse, clock)
-    const nothing = async (): Promise<never> => Promise.reject(new Error('not asked for'))
-    const metrics = async (): Promise<string> => {
-      const now = clock.nowMicros()
-      return (await metricsOf(warehouse, { nowMicros: now, resources: ['notes'] })).text
-    }
-    const ready = async () => ({ ready: true })
-    const others = { health: () => ({}), ready, pages: {}, runs: nothing }
-    watch.#server = await serve({ host: '127.0.0.1', port: 0 }, { ...others, metrics })
-    return watch
+    return new Watch(sandbox, warehouse, clock)
   }
 
   async close(): Promise<void> {
-    await this.#server?.close()
     await this.warehouse.close()
     await this.sandbox.close()
   }
@@ -87,8 +66,11 @@ export class Watch {
         if (isNight && nightly) await this.#run({ mode: 'reconcile', job: 'nightly', ...nightly })
         if (hourly) await this.#run({ mode: 'sync', job: 'hourly', ...hourly })
       }
-      const answer = await fetch(`${this.#server?.url}/metrics`)
-      this.scrapes.push(new Metrics(await answer.text()))
+      const { text } = await metricsOf(this.warehouse, {
+        nowMicros: this.clock.nowMicros(),
+        resources: ['notes'],
+      })
+      this.scrapes.push(new Metrics(text))
       // Runs take time on the same clock.
       this.clock.micros = begun + BigInt(halfHour) * 1000n
     }

@@ -1,10 +1,10 @@
 /** What rounds and rings make of the events that wait in a warehouse. Doesn't use vitest. */
 import type { Clock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { dueCursors } from '../../../src/features/events/waiting.js'
 import { Announcements, type InboxNeeds } from '../../../src/features/targets/announced.js'
+import type { Warehouse } from '../harness/warehouse.js'
 import { putEvents } from './inboxrows.js'
 
 export class Weighing {

@@ -10,10 +10,10 @@ import { createSandbox, type Sandbox, serviceTemplate, template } from '../../..
 import { keepRows } from '../../harness/backup.js'
 import type { Address } from '../../harness/place.js'
 import { Killed, known, type RunOptions, type RunReport, syncInOrder } from '../../harness/runs.js'
-import type { Session, Warehouse } from '../../harness/warehouse.js'
+import type { Warehouse } from '../../harness/warehouse.js'
 import { registersAgree } from '../../oracle/registers.js'
 import { contents, rowsOf } from '../../oracle/rows.js'
-import { through, watched, wipe } from '../through.js'
+import { atEachMoment, wipe } from '../through.js'
 import { type Law, warehouseAt } from './law.js'
 
 export interface CrashCase {
@@ -87,7 +87,6 @@ async function state(warehouse: Warehouse): Promise<unknown> {
   }
 }
 
-/** Called at each moment; `isCommit`: after a commit, not within a transaction. */
 type Fault = (isCommit: boolean) => void
 
 type Moment = CrashCase['moment']
@@ -121,32 +120,6 @@ const lostAt = (moment: Moment): Fault => {
   })
 }
 
-/**
- * A warehouse whose moments call the fault; for a page stored by the writer thread, only after its commit
- * (test/laws/kill.test.ts ends that thread in the middle).
- */
-function disturbed(warehouse: Warehouse, fault: Fault): Warehouse {
-  const { bulk, transaction } = warehouse.dialect
-  const { offload } = bulk
-  return through(warehouse, {
-    ...(offload && { bulk: { ...bulk, offload: after(offload, () => fault(true)) } }),
-    transaction: async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
-      const result = await transaction((session) => work(watched(session, () => fault(false))))
-      fault(true)
-      return result
-    },
-  })
-}
-
-/** A call after whose success something may happen. */
-const after =
-  <A extends unknown[], R>(call: (...given: A) => Promise<R> | undefined, moment: () => void) =>
-  (...given: A): Promise<R> | undefined =>
-    call(...given)?.then((result) => {
-      moment()
-      return result
-    })
-
 /** What the operating system does for a process that died: nobody with its pid holds the lease. */
 const bury = (warehouse: Warehouse): Promise<number> =>
   warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
@@ -178,7 +151,7 @@ export class CrashLaw implements Law<CrashCase> {
     const warehouse = await warehouseAt([address])
     await wipe(warehouse)
     const law = new CrashLaw(address, sandbox, warehouse)
-    for (const run of runs) law.#runs.set(run, await law.#undisturbed(run))
+    for (const run of runs) law.#runs.set(run, await law.#unatEachMoment(run))
     return law
   }
 
@@ -198,11 +171,11 @@ export class CrashLaw implements Law<CrashCase> {
     return undisturbed
   }
 
-  async #undisturbed(run: CrashCase['run']): Promise<Undisturbed> {
+  async #unatEachMoment(run: CrashCase['run']): Promise<Undisturbed> {
     const restore = await keepRows(this.#address, run.replace(' ', '_'))
     this.#prepare(run)
     const moments: boolean[] = []
-    const watching = disturbed(this.#warehouse, (isCommit) => moments.push(isCommit))
+    const watching = atEachMoment(this.#warehouse, (isCommit) => moments.push(isCommit))
     expectOk(await syncInOrder(this.#sandbox, watching, options))
     return { restore, moments, wanted: await state(this.#warehouse) }
   }
@@ -218,9 +191,9 @@ export class CrashLaw implements Law<CrashCase> {
     await restore()
     this.#prepare(run)
     const sync = (warehouse: Warehouse): Promise<RunReport> => syncInOrder(this.#sandbox, warehouse, options)
-    if (how === 'lost') expectOk(await sync(disturbed(this.#warehouse, lostAt(moment))))
+    if (how === 'lost') expectOk(await sync(atEachMoment(this.#warehouse, lostAt(moment))))
     else {
-      await sync(disturbed(this.#warehouse, crashAt(moment))).catch((error: unknown) => {
+      await sync(atEachMoment(this.#warehouse, crashAt(moment))).catch((error: unknown) => {
         if (!(error instanceof Killed)) throw error
       })
       await bury(this.#warehouse)
