@@ -8,8 +8,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { ended, Installed, inFolder, options, print } from './kit.js'
-import { inbox, listening } from './listening.js'
+import { startListening } from '../test/support/harness/listening.js'
+import { inbox } from './inbox.js'
+import { Installed, inFolder, options, print } from './kit.js'
 import { residentMegabytes } from './processes.js'
 import { BenchSource } from './source/source.js'
 import { percentile } from './stats.js'
@@ -48,18 +49,18 @@ async function send(url: string, prefix: string): Promise<Accepted> {
     if (performance.now() < at) await sleep(at - performance.now())
     const id = `${prefix} ${i}`
     const body = bodyOf(id, i)
-    const sent = pool
-      .request({ method: 'POST', path, headers, body })
-      .then(async ({ statusCode, body: answer }) => {
-        await answer.dump()
+    const answer = async (): Promise<void> => {
+      try {
+        const { statusCode, body: said } = await pool.request({ method: 'POST', path, headers, body })
+        await said.dump()
         waits.push(performance.now() - at)
         if (statusCode === 200) answered.add(id)
         else refused++
-      })
-      .catch(() => {
+      } catch {
         refused++
-      })
-      .finally(() => under.delete(sent))
+      }
+    }
+    const sent = answer().finally(() => under.delete(sent))
     under.add(sent)
   }
   await Promise.all(under)
@@ -93,33 +94,26 @@ async function lost(warehouse: string, prefix: string, answered: ReadonlySet<str
   return [...answered].filter((id) => !there.has(id)).length
 }
 
-/** One full load after the other, until the events are sent. */
-function fullLoads(installed: Installed): { end(): Promise<void> } {
-  let isOver = false
-  const going = (async () => {
-    while (!isOver) await installed.run(['sync', '--full', '--quiet'])
-  })()
-  return {
-    end: async () => {
-      isOver = true
-      await going
-    },
-  }
-}
-
 /** The cells of one row. */
 async function measured(installed: Installed, url: string, beside: string): Promise<(string | number)[]> {
-  const { child, address } = await listening(installed)
-  const memory = [residentMegabytes(child.pid ?? 0)]
-  const note = (): void => void memory.push(residentMegabytes(child.pid ?? 0))
+  const { run, url: address } = await startListening(installed.folder, {}, ['--port', '0'])
+  const pid = run.child.pid ?? 0
+  const memory = [residentMegabytes(pid)]
+  const note = (): void => void memory.push(residentMegabytes(pid))
   const midway = setTimeout(note, (seconds * 1000) / 3)
-  const load = beside === 'nothing' ? undefined : fullLoads(installed)
+  // One full load after the other, until the events are sent.
+  let isOver = beside === 'nothing'
+  const loads = (async () => {
+    while (!isOver) await installed.run(['sync', '--full', '--quiet'])
+  })()
   const { waits, answered, refused } = await send(address, beside)
-  await load?.end()
+  isOver = true
+  await loads
   clearTimeout(midway)
   note()
   const gone = await lost(url, beside, answered)
-  await ended(child)
+  run.kill('SIGTERM')
+  await run.ended
   const ms = [0.5, 0.99].map((share) => percentile(waits, share).toFixed(1))
   return [beside, waits.length, gone, refused, ...ms, memory.map((mb) => mb.toFixed(0)).join(', ')]
 }

@@ -5,16 +5,16 @@
  * The product next to its limits: `read` fetches and parses every page and does nothing else; `write` stores the same
  * rows, already prepared, in the fastest way known. On two cores, no program can beat the longer of the two. Each
  * measured run has its own process, against a source in another one, round after round. `dlt` takes ten times as long,
- * so it only runs in the first round; it is left out if Python doesn't have it and it can't be installed. The results
- * go into bench/results.json and their tables into docs/performance.md; with `--print`, only to the terminal.
+ * so it only runs in the first round; it is left out if Python doesn't have it and it can't be installed. The tables go
+ * into docs/performance.md; with `--print`, only to the terminal.
  */
-import { type Benchmark, Contestant } from './contestant.js'
-import { oneOf, options } from './kit.js'
-import { type Dlt, findDlt } from './peers/dlt.js'
+import { inFolder, oneOf, options, withOpen } from './kit.js'
+import { changedEach, loadOf, type Measured, measured, type Phase, type Task, tablesOf } from './load.js'
+import { type Dlt, findDlt, loadWithDlt } from './peers/dlt.js'
 import { type Results, type Sample, tables, writeResults } from './results.js'
-import { type Dataset, datasets } from './source/dataset.js'
+import { type Dataset, datasets, resourcesOf } from './source/dataset.js'
 import { BenchSource } from './source/source.js'
-import { type BenchWarehouse, quieten, type WarehouseName, withWarehouses } from './warehouse.js'
+import { type BenchWarehouse, empty, quieten, withWarehouses } from './warehouse.js'
 
 const { records, tenants, rounds, ...flags } = options({
   dataset: 'lifelike,tidy,hostile',
@@ -29,47 +29,107 @@ const { records, tenants, rounds, ...flags } = options({
 
 const words = <T extends string>(flag: 'dataset' | 'phases' | 'contenders', known: readonly T[]): T[] =>
   flags[flag].split(',').map((word) => oneOf(flag, word, known))
-const phases = words('phases', ['first', 'again', 'changed'])
 const contenders = words('contenders', ['read', 'shopsync', 'write', 'dlt'])
+type Contender = (typeof contenders)[number]
 
-/** Settings that fix a dlt load that fails with the defaults, by warehouse. */
-const mends: Partial<Record<WarehouseName, Readonly<Record<string, string>>>> = {
-  // Its parallel loaders lock each other out.
-  sqlite: { LOAD__WORKERS: '1' },
+/** A parser doesn't know what it has seen, and dlt has no run that reads everything again. */
+const phasesOf: Readonly<Partial<Record<Contender, readonly Phase[]>>> = {
+  read: ['first', 'changed'],
+  write: ['first'],
+  dlt: ['first', 'changed'],
+}
+const phases = words('phases', ['first', 'again', 'changed'])
+/** The newest `updated_at` before anything changes (source/list.ts). */
+const newest = '2026-01-01T00:00:00Z'
+
+/** What dlt needs besides its defaults: its parallel loaders lock each other out of a SQLite file. */
+const settingsOf = ({ name }: BenchWarehouse): Record<string, string> =>
+  name === 'sqlite' ? { LOAD__WORKERS: '1' } : {}
+
+interface Contest {
+  readonly dataset: Dataset
+  readonly source: BenchSource
+  readonly warehouse: BenchWarehouse
 }
 
-/** Once a load has failed with dlt's defaults, the next rounds start with the settings that fix it. */
-async function withDlt(
-  contestant: Contestant,
-  round: number,
-  mended: Set<string>,
-  warehouse: WarehouseName,
-): Promise<Sample[]> {
-  const mend = mends[warehouse] ?? {}
-  if (mended.has(warehouse)) return contestant.run('dlt', round, mend)
-  const samples = await contestant.run('dlt', round, {})
-  if (mends[warehouse] === undefined || samples.every(({ failure }) => failure === undefined)) return samples
-  mended.add(warehouse)
-  return [...samples, ...(await contestant.run('dlt', round, mend))]
+function taskOf({ dataset, source, warehouse }: Contest, contender: Task['contender'], phase: Phase): Task {
+  const load = loadOf(warehouse.url, source, dataset, tenants)
+  return { ...load, contender, phase, updatedAfter: phase === 'changed' ? newest : load.updatedAfter }
 }
 
-async function contend(
-  dataset: Dataset,
-  warehouses: readonly BenchWarehouse[],
-  dlt: Dlt | undefined,
-): Promise<Sample[]> {
-  using source = await BenchSource.start(tenants, records / tenants, dataset)
-  const benchmark: Benchmark = { dataset, source, tenants, orders: records, phases, dlt }
-  const samples: Sample[] = []
-  const mended = new Set<string>()
-  for (let round = 0; round < rounds; round++)
-    for (const warehouse of warehouses) {
-      const contestant = new Contestant(benchmark, warehouse)
-      for (const name of contenders)
-        if (name !== 'dlt') samples.push(...(await contestant.run(name, round, {})))
-        else if (dlt && round === 0)
-          samples.push(...(await withDlt(contestant, round, mended, warehouse.name)))
+/** Rows in all tables of the dataset. */
+const stored = ({ dataset, warehouse }: Contest): Promise<number> =>
+  withOpen(warehouse.url, async ({ db }) => {
+    let rows = 0
+    for (const { name } of tablesOf(resourcesOf(dataset))) {
+      const query = db.selectFrom(name as never).select(({ fn }) => fn.countAll().as('rows'))
+      rows += Number((await query.executeTakeFirstOrThrow()).rows)
     }
+    return rows
+  })
+
+type Outcome = Measured & { readonly rows: number }
+
+async function outcomeOf(
+  contest: Contest,
+  name: 'read' | 'shopsync' | 'write',
+  phase: Phase,
+  shown: number,
+): Promise<Outcome> {
+  const rows = name === 'write' ? await stored(contest) : shown
+  if (rows === 0) throw new Error('write needs the rows of shopsync: name shopsync before it')
+  const result = await measured(taskOf(contest, name, phase))
+  // What an earlier version of a record had in addition is gone after `changed`.
+  const found = name === 'read' || phase === 'changed' ? rows : await stored(contest)
+  if (found !== rows) throw new Error(`${name}, ${phase}: ${found} rows are stored of ${rows}`)
+  return { rows, ...result }
+}
+
+/** A failure of dlt ends its phases; one of ours ends everything. */
+async function outcomeOfDlt(
+  contest: Contest,
+  dlt: Dlt,
+  folder: string,
+  phase: Phase,
+  shown: number,
+): Promise<Outcome> {
+  // It doesn't compute the orders' totals, one row each.
+  const rows = shown - (phase === 'changed' ? Math.floor(records / changedEach) : records)
+  const task = { ...taskOf(contest, 'shopsync', phase), folder }
+  const { rows: found, ...result } = await loadWithDlt(dlt, task, settingsOf(contest.warehouse))
+  if (phase === 'first' && found !== rows) throw new Error(`${found} rows are stored of ${rows}`)
+  return { rows, ...result }
+}
+
+/** One program on one warehouse: each phase in turn, in its own process, and a check of what it wrote. */
+async function run(contest: Contest, name: Contender, round: number): Promise<Sample[]> {
+  const { dataset, source, warehouse } = contest
+  const settings = name === 'dlt' ? Object.entries(settingsOf(warehouse)) : []
+  const contender = [name, ...settings.map(([setting, value]) => `${setting}=${value}`)].join(', ')
+  const all = await source.reset()
+  // `write` takes the rows that the previous program left; `read` needs no warehouse.
+  if (name === 'shopsync' || name === 'dlt') await empty(warehouse.url)
+  if (name === 'shopsync') await measured(taskOf(contest, 'prepare', 'first'))
+  const samples: Sample[] = []
+  await inFolder(async (folder) => {
+    for (const phase of phases.filter((one) => phasesOf[name]?.includes(one) ?? true)) {
+      const shown = phase === 'changed' ? await source.change(changedEach) : all
+      await source.requests()
+      const what = { dataset, warehouse: warehouse.name, contender, phase, round }
+      const outcome =
+        name === 'dlt'
+          ? dlt && outcomeOfDlt(contest, dlt, folder, phase, shown)
+          : outcomeOf(contest, name, phase, shown)
+      const reached = await outcome?.catch((error: Error) => {
+        if (name !== 'dlt') throw error
+        process.stderr.write(`${dataset} ${warehouse.name} ${phase} dlt failed: ${error.message}\n`)
+      })
+      if (!reached) break
+      samples.push({ ...what, ...reached, requests: await source.requests() })
+      const figures = `${(reached.rows / reached.seconds / 1000).toFixed(1)}k rows/s, ${Math.round(reached.megabytes)} MB`
+      process.stderr.write(`${dataset} ${warehouse.name} ${phase} ${contender}: ${figures}\n`)
+    }
+  })
   return samples
 }
 
@@ -77,10 +137,16 @@ const dlt = contenders.includes('dlt') ? await findDlt() : undefined
 const samples = await withWarehouses(flags.warehouses, async (warehouses) => {
   for (const { name, url } of warehouses) if (name === 'postgres') await quieten(url)
   const all: Sample[] = []
-  for (const dataset of words('dataset', datasets)) all.push(...(await contend(dataset, warehouses, dlt)))
+  for (const dataset of words('dataset', datasets)) {
+    using source = await BenchSource.start(tenants, records / tenants, dataset)
+    for (let round = 0; round < rounds; round++)
+      for (const warehouse of warehouses)
+        for (const name of contenders)
+          if (name !== 'dlt' || (dlt && round === 0))
+            all.push(...(await run({ dataset, source, warehouse }, name, round)))
+  }
   return all
 })
-const peers = dlt ? [dlt.about] : []
-const results: Results = { records, tenants, node: process.version, peers, samples }
+const results: Results = { records, tenants, node: process.version, peers: dlt ? [dlt.about] : [], samples }
 process.stdout.write(tables(results))
 if (!flags.print) writeResults(results)

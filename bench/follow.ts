@@ -11,8 +11,9 @@ import { resources } from '../schema/index.js'
 import { toMicros } from '../src/engine/base/timestamp.js'
 import { createSandbox, type Sandbox } from '../src/sandbox/index.js'
 import { revision } from '../src/sandbox/records/sample.js'
-import { ended, Installed, inFolder, options, print, withOpen } from './kit.js'
-import { inbox, listening } from './listening.js'
+import { startListening } from '../test/support/harness/listening.js'
+import { inbox } from './inbox.js'
+import { Installed, inFolder, options, print, withOpen } from './kit.js'
 import { processorSeconds } from './processes.js'
 import { percentile } from './stats.js'
 import { empty, withWarehouses } from './warehouse.js'
@@ -81,14 +82,16 @@ async function bench(url: string, sandbox: Sandbox, installed: Installed): Promi
   await empty(url)
   installed.configure(url, sandbox)
   await installed.run(['sync', '--quiet'])
-  const { child, address } = await listening(installed)
+  const { run, url: address } = await startListening(installed.folder, {}, ['--port', '0'])
+  const pid = run.child.pid ?? 0
   sandbox.subscribe(address)
-  const used = (): number => processorSeconds(child.pid ?? 0) ?? 0
+  const used = (): number => processorSeconds(pid) ?? 0
   const before = used()
   const changes = await change(sandbox)
   const { waits, notSettled, rings, requests, verdicts } = await followed(url)
   const milliseconds = ((used() - before) * 1000) / rings
-  await ended(child)
+  run.kill('SIGTERM')
+  await run.ended
   const times = [0.5, 0.99].map((share) => percentile(waits, share).toFixed(2))
   const perRing = [(requests / rings).toFixed(2), milliseconds.toFixed(1)]
   return [changes, notSettled, ...times, rings, ...perRing, verdicts.join(', ')]

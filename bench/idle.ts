@@ -6,9 +6,8 @@
  */
 import { join } from 'node:path'
 import { resources } from '../schema/index.js'
-import { measured } from './contestant.js'
 import { inFolder, options, print } from './kit.js'
-import { loadOf } from './load.js'
+import { loadOf, measured } from './load.js'
 import type { ResourceName } from './source/dataset.js'
 import { BenchSource } from './source/source.js'
 

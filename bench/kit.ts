@@ -1,6 +1,4 @@
 /** What every bench needs: its options, a folder, the program in it, and tables in Markdown. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +8,7 @@ import type { Model } from '../src/engine/model/resourcemodel.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../src/engine/warehouse/warehouse.js'
 import { model } from '../test/support/harness/model.js'
-import { root } from '../test/support/harness/tree.js'
+import { Program, program } from '../test/support/harness/process.js'
 import { schema } from './warehouse.js'
 
 type Value = string | number | boolean
@@ -104,26 +102,9 @@ export class Installed {
     writeFileSync(file, JSON.stringify({ ...config, ...more }), { mode: 0o600 })
   }
 
-  start(...words: readonly string[]): ChildProcess {
-    const program = join(root, 'dist/bin/shopsync.js')
-    return spawn(process.execPath, [program, ...words], {
-      cwd: this.folder,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-  }
-
   /** Rejects if the exit code is none of those that are expected. */
   async run(words: readonly string[], expected: readonly number[] = [0]): Promise<void> {
-    const child = this.start(...words)
-    child.stdout?.resume()
-    const [code] = (await once(child, 'exit')) as [number]
-    if (!expected.includes(code)) throw new Error(`shopsync ${words.join(' ')} ended with ${code}`)
+    const { code, stderr } = await new Program(program, words, { cwd: this.folder }).ended
+    if (!expected.includes(code ?? -1)) throw new Error(`shopsync ${words.join(' ')}: ${code}, ${stderr}`)
   }
-}
-
-/** Ends a process as an operator would. */
-export async function ended(child: ChildProcess): Promise<void> {
-  const exit = once(child, 'exit')
-  child.kill('SIGTERM')
-  await exit
 }

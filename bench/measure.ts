@@ -6,27 +6,8 @@
 import { migrate } from '../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { known } from './kit.js'
-import type { Load } from './load.js'
+import type { Load, Measured, Task } from './load.js'
 import { empty } from './warehouse.js'
-
-/** The programs of this project that are measured. */
-export type Own = 'shopsync' | 'read' | 'write'
-export type Phase = 'first' | 'again' | 'changed'
-
-export interface Task extends Load {
-  /** `prepare`: empty tables, made by the product's own migration, as every program finds them. */
-  readonly contender: Own | 'prepare'
-  readonly phase: Phase
-  /** Requests of `shopsync` at once; by default 8. */
-  readonly connections?: number
-}
-
-export interface Measured {
-  readonly seconds: number
-  /** User and system time of the process, its threads and its children, without the database server's. */
-  readonly cpu: number
-  readonly megabytes: number
-}
 
 async function prepare({ url, schema }: Load): Promise<void> {
   const warehouse = await openWarehouse({ url, schema, model: known })

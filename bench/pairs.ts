@@ -11,15 +11,13 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { changedEach, measured } from './contestant.js'
-import { oneOf, options, row, say } from './kit.js'
-import { loadOf } from './load.js'
-import type { Measured, Task } from './measure.js'
+import { oneOf, options, say, table } from './kit.js'
+import { changedEach, loadOf, type Measured, measured, type Task } from './load.js'
 import { processorSeconds } from './processes.js'
 import { datasets } from './source/dataset.js'
 import { BenchSource } from './source/source.js'
-import { type Interval, median, medianInterval } from './stats.js'
-import { type BenchWarehouse, empty, quieten, schema, serverPid, withWarehouses } from './warehouse.js'
+import { median, medianInterval } from './stats.js'
+import { empty, quieten, schema, serverPid, withWarehouses } from './warehouse.js'
 
 const given = options({
   against: '',
@@ -45,105 +43,104 @@ interface Pair {
   readonly b: Run
 }
 
-/** Loads by the programs of several checkouts, one after the other, each into the tables that are its turn. */
-class Course {
-  readonly #task: Omit<Task, 'contender' | 'phase'>
-  readonly #loaded = new Set<number>()
+interface Course {
+  readonly task: Omit<Task, 'contender' | 'phase'>
+  readonly source: BenchSource
+  /** The process of the database server. */
+  readonly server: number | undefined
+  /** The programs that have loaded their tables: only for `idle`. */
+  readonly loaded: Set<number>
+}
 
-  constructor(
-    warehouse: BenchWarehouse,
-    private readonly source: BenchSource,
-    private readonly server: number | undefined,
-  ) {
-    this.#task = loadOf(warehouse.url, source, dataset, given.tenants)
-  }
+async function used({ server }: Course): Promise<number> {
+  if (server === undefined) return 0
+  await sleep(reapMs)
+  return processorSeconds(server) ?? 0
+}
 
-  async run(program: string, index: number): Promise<Run> {
-    if (phase === 'idle') return this.#idle(program, index)
-    await empty(this.#task.url)
-    const task = { ...this.#task, phase: 'first' as const }
-    await measured({ ...task, contender: 'prepare' }, program)
-    if (phase === 'first') return this.#load(task, program)
-    await this.source.reset()
-    await measured({ ...task, contender: 'shopsync' }, program)
-    if (phase === 'changed') await this.source.change(changedEach)
-    return this.#load({ ...task, phase }, program)
-  }
+async function load(course: Course, task: Omit<Task, 'contender'>, program: string): Promise<Run> {
+  const before = await used(course)
+  const result = await measured({ ...task, contender: 'shopsync' }, program)
+  return { ...result, server: (await used(course)) - before }
+}
 
-  /** A sync that finds nothing new. The program keeps tables of its own, since the other's may have other columns. */
-  async #idle(program: string, index: number): Promise<Run> {
-    const { url } = this.#task
+/** One measured load, by the program of one checkout into the tables that are its turn. */
+async function run(course: Course, program: string, index: number): Promise<Run> {
+  const { source, loaded } = course
+  const task = { ...course.task, phase: 'first' as const }
+  if (phase === 'idle') {
+    // It keeps tables of its own, since the other's may have other columns.
+    const { url } = task
     const own = url.startsWith('sqlite:') ? { url: `${url}.${index}` } : { schema: `${schema}_${index}` }
-    const task = { ...this.#task, ...own }
-    if (!this.#loaded.has(index)) {
-      await measured({ ...task, phase: 'first', contender: 'shopsync' }, program)
-      this.#loaded.add(index)
-    }
-    return this.#load({ ...task, phase: 'changed' }, program)
+    if (!loaded.has(index)) await measured({ ...task, ...own, contender: 'shopsync' }, program)
+    loaded.add(index)
+    return load(course, { ...task, ...own, phase: 'changed' }, program)
   }
-
-  async #load(task: Omit<Task, 'contender'>, program: string): Promise<Run> {
-    const before = await this.#used()
-    const result = await measured({ ...task, contender: 'shopsync' }, program)
-    return { ...result, server: (await this.#used()) - before }
-  }
-
-  async #used(): Promise<number> {
-    if (this.server === undefined) return 0
-    await sleep(reapMs)
-    return processorSeconds(this.server) ?? 0
-  }
+  await empty(task.url)
+  await measured({ ...task, contender: 'prepare' }, program)
+  if (phase === 'first') return load(course, task, program)
+  await source.reset()
+  await measured({ ...task, contender: 'shopsync' }, program)
+  if (phase === 'changed') await source.change(changedEach)
+  return load(course, { ...task, phase }, program)
 }
 
 async function compare(course: Course, programs: readonly [string, string]): Promise<Pair[]> {
-  const run = (index: 0 | 1): Promise<Run> => course.run(programs[index], index)
   const pairs: Pair[] = []
   // The first runs warm up the file cache and don't count.
-  for (const index of [0, 1] as const) await run(index)
+  for (const index of [0, 1] as const) await run(course, programs[index], index)
   for (let i = 0; i < given.pairs; i++) {
-    const first = await run(i % 2 === 0 ? 0 : 1)
-    const second = await run(i % 2 === 0 ? 1 : 0)
-    const pair = i % 2 === 0 ? { a: first, b: second } : { a: second, b: first }
+    const isAFirst = i % 2 === 0
+    const first = await run(course, programs[isAFirst ? 0 : 1], isAFirst ? 0 : 1)
+    const second = await run(course, programs[isAFirst ? 1 : 0], isAFirst ? 1 : 0)
+    const pair = isAFirst ? { a: first, b: second } : { a: second, b: first }
     pairs.push(pair)
-    const shown = [pair.a, pair.b].map(
+    const [a, b] = [pair.a, pair.b].map(
       ({ cpu, megabytes }) => `${cpu.toFixed(2)} s ${megabytes.toFixed(0)} MB`,
     )
-    process.stderr.write(`pair ${i + 1}: A ${shown[0]}, B ${shown[1]}\n`)
+    process.stderr.write(`pair ${i + 1}: A ${a}, B ${b}\n`)
   }
   return pairs
 }
 
-type Pick = (run: Run) => number
-
-function line(name: string, pairs: readonly Pair[], pick: Pick, digits: number, change: string[]): string {
+/** A figure of both, and how they compare: a ratio, or what more A takes. */
+function line(
+  name: string,
+  pairs: readonly Pair[],
+  pick: (run: Run) => number,
+  compared: (a: number, b: number) => number = (a, b) => a / b,
+): (string | number)[] {
+  const isRatio = compared(2, 1) === 2
+  const shown = (value: number): string =>
+    isRatio ? value.toFixed(3) : `${value > 0 ? '+' : ''}${value.toFixed(1)}`
   const medians = [median(pairs.map(({ a }) => pick(a))), median(pairs.map(({ b }) => pick(b)))]
-  return row([name, ...medians.map((value) => value.toFixed(digits)), ...change])
+  const {
+    low,
+    median: middle,
+    high,
+    confidence,
+  } = medianInterval(pairs.map(({ a, b }) => compared(pick(a), pick(b))))
+  const interval = `${shown(low)} to ${shown(high)} (${(confidence * 100).toFixed(0)} %)`
+  return [name, ...medians.map((value) => value.toFixed(isRatio ? 2 : 0)), shown(middle), interval]
 }
 
-const signed = (value: number): string => `${value > 0 ? '+' : ''}${value.toFixed(1)}`
-
-const cells = ({ median: middle, low, high }: Interval, show: (value: number) => string): string[] => [
-  show(middle),
-  `${show(low)} to ${show(high)}`,
-]
-
 function report(pairs: readonly Pair[]): string {
-  const ratios = (pick: Pick): string[] =>
-    cells(medianInterval(pairs.map(({ a, b }) => pick(a) / pick(b))), (value) => value.toFixed(3))
-  const memory = medianInterval(pairs.map(({ a, b }) => a.megabytes - b.megabytes))
-  let text = row(['', 'A', 'B', 'A against B', `${(memory.confidence * 100).toFixed(0)} % interval`])
-  text += row(['---', '---:', '---:', '---:', '---:'])
-  const timed = (name: string, pick: Pick): void => {
-    text += line(name, pairs, pick, 2, ratios(pick))
-  }
-  timed('processor s', ({ cpu }) => cpu)
-  if (pairs.some(({ a }) => a.server > 0)) {
-    timed('server processor s', ({ server }) => server)
-    timed('both', ({ cpu, server }) => cpu + server)
-  }
-  text += line('peak MB', pairs, ({ megabytes }) => megabytes, 0, cells(memory, signed))
-  timed('elapsed s', ({ seconds }) => seconds)
-  return text
+  const hasServer = pairs.some(({ a }) => a.server > 0)
+  return table(
+    ['', 'A', 'B', 'A against B', 'interval'],
+    [
+      line('processor s', pairs, ({ cpu }) => cpu),
+      ...(hasServer ? [line('server processor s', pairs, ({ server }) => server)] : []),
+      ...(hasServer ? [line('both', pairs, ({ cpu, server }) => cpu + server)] : []),
+      line(
+        'peak MB',
+        pairs,
+        ({ megabytes }) => megabytes,
+        (a, b) => a - b,
+      ),
+      line('elapsed s', pairs, ({ seconds }) => seconds),
+    ],
+  )
 }
 
 function programs(): [string, string] {
@@ -161,7 +158,8 @@ await withWarehouses(given.warehouses, async (warehouses) => {
     const isServer = warehouse.name === 'postgres'
     if (isServer) await quieten(warehouse.url)
     const server = isServer ? await serverPid(warehouse.url) : undefined
-    const pairs = await compare(new Course(warehouse, source, server), both)
+    const task = loadOf(warehouse.url, source, dataset, given.tenants)
+    const pairs = await compare({ task, source, server, loaded: new Set() }, both)
     const what = `${phase}, ${dataset}, ${warehouse.name}, ${given.records} repair orders, ${pairs.length} pairs`
     say(`\n${what}, medians; A is this checkout, B is ${given.against}:\n\n${report(pairs)}`)
   }

@@ -1,8 +1,7 @@
 /** Tables of what was measured, for the terminal and for docs/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { row } from './kit.js'
-import type { Measured, Phase } from './measure.js'
+import type { Measured, Phase } from './load.js'
 import type { Dataset } from './source/dataset.js'
 import { median } from './stats.js'
 
@@ -16,8 +15,6 @@ export interface Sample extends Measured {
   /** Rows that the records of this load become in the warehouse. */
   readonly rows: number
   readonly requests: number
-  /** Why the load failed; its figures are zero then. */
-  readonly failure?: string
 }
 
 export interface Results {
@@ -31,9 +28,7 @@ export interface Results {
 }
 
 const rate = ({ rows, seconds }: Sample): number => rows / seconds / 1000
-
 const short = (value: number): string => value.toFixed(value < 10 ? 1 : 0)
-
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)]
 
 /**
@@ -44,95 +39,59 @@ function ratio(own: readonly Sample[], ...others: readonly (readonly Sample[])[]
   const ratios = own.flatMap((sample) => {
     const beside = others.map((other) => other.find(({ round }) => round === sample.round))
     const rates = beside.flatMap((one) => (one ? [rate(one)] : []))
-    return rates.length === others.length && rates.length > 0 ? [rate(sample) / Math.min(...rates)] : []
+    return rates.length === others.length ? [rate(sample) / Math.min(...rates)] : []
   })
   return ratios.length === 0 ? '' : median(ratios).toFixed(2)
 }
 
-/** The rows of one table: one dataset and warehouse. */
-class Table {
-  readonly #samples: readonly Sample[]
-  readonly #contenders: readonly string[]
-  /** The programs that the others are compared with. */
-  readonly #bases: readonly string[]
+const phases: readonly Phase[] = ['first', 'again', 'changed']
+const bases = ['read', 'write']
+const head = [
+  ...['load', 'program', 'k rows/s', 'spread', ...bases.map((name) => `÷ ${name}`), 'of the limit'],
+  ...['÷ own first', 'CPU s', 'peak MB', 'requests'],
+]
 
-  constructor(samples: readonly Sample[]) {
-    this.#samples = samples
-    this.#contenders = unique(samples.map(({ contender }) => contender))
-    this.#bases = ['read', 'write'].filter((name) => this.#of(name).length > 0)
-  }
-
-  #of(contender: string, phase?: Phase): Sample[] {
-    return this.#samples.filter(
-      (sample) =>
-        sample.contender === contender &&
-        sample.failure === undefined &&
-        (phase === undefined || sample.phase === phase),
-    )
-  }
-
-  text(): string {
-    const head = ['load', 'program', 'k rows/s', 'spread', ...this.#bases.map((name) => `÷ ${name}`)]
-    head.push('of the limit', '÷ own first', 'CPU s', 'peak MB', 'requests')
-    let text = row(head) + row(head.map((_, i) => (i < 2 ? '---' : '---:')))
-    for (const phase of order.filter((one) => this.#samples.some(({ phase }) => phase === one)))
-      for (const contender of this.#contenders) text += this.#row(phase, contender, head.length)
-    return text + this.#failures()
-  }
-
-  #row(phase: Phase, contender: string, width: number): string {
-    const own = this.#of(contender, phase)
-    const tried = this.#samples.some((one) => one.contender === contender && one.phase === phase)
-    if (own.length === 0)
-      return tried ? row([phase, contender, 'failed', ...Array<string>(width - 3).fill('')]) : ''
-    const rates = own.map(rate)
-    const isLimit = this.#bases.includes(contender)
-    const most = (pick: (sample: Sample) => number): string => Math.max(...own.map(pick)).toFixed(0)
-    return row([
-      phase,
-      contender,
-      short(median(rates)),
-      `${short(Math.min(...rates))}–${short(Math.max(...rates))}`,
-      ...this.#bases.map((base) => (isLimit ? '' : ratio(own, this.#of(base, phase)))),
-      isLimit ? '' : ratio(own, ...this.#bases.map((base) => this.#of(base, phase))),
-      ratio(own, this.#of(contender, 'first')),
-      median(own.map(({ cpu }) => cpu)).toFixed(1),
-      most(({ megabytes }) => megabytes),
-      most(({ requests }) => requests),
-    ])
-  }
-
-  #failures(): string {
-    const failures = this.#samples.flatMap(({ contender, phase, failure }) =>
-      failure === undefined ? [] : [`- ${contender}, ${phase}: ${failure}\n`],
-    )
-    return failures.length === 0 ? '' : `\nWhat failed:\n\n${unique(failures).join('')}`
-  }
+/** The table of one dataset and warehouse. */
+function table(samples: readonly Sample[]): string {
+  const of = (contender: string, phase: Phase): Sample[] =>
+    samples.filter((sample) => sample.contender === contender && sample.phase === phase)
+  const lines = phases.flatMap((phase) =>
+    unique(samples.map(({ contender }) => contender)).map((contender) => {
+      const own = of(contender, phase)
+      if (own.length === 0) return ''
+      const rates = own.map(rate)
+      const limits = bases.includes(contender) ? [] : bases.map((base) => of(base, phase))
+      return row([
+        ...[phase, contender, short(median(rates))],
+        `${short(Math.min(...rates))}–${short(Math.max(...rates))}`,
+        ...bases.map((_, i) => (limits[i] === undefined ? '' : ratio(own, limits[i]))),
+        limits.length === 0 ? '' : ratio(own, ...limits),
+        ratio(own, of(contender, 'first')),
+        median(own.map(({ cpu }) => cpu)).toFixed(1),
+        Math.max(...own.map(({ megabytes }) => megabytes)).toFixed(0),
+        Math.max(...own.map(({ requests }) => requests)),
+      ])
+    }),
+  )
+  return row(head) + row(head.map((_, i) => (i < 2 ? '---' : '---:'))) + lines.join('')
 }
-
-const order: readonly Phase[] = ['first', 'again', 'changed']
 
 /** Markdown: one table for each dataset and warehouse. */
 export function tables({ records, tenants, node, peers, samples }: Results): string {
-  let text = ''
-  for (const dataset of unique(samples.map((sample) => sample.dataset))) {
-    const inDataset = samples.filter((sample) => sample.dataset === dataset)
-    for (const warehouse of unique(inDataset.map((sample) => sample.warehouse))) {
-      text += `\n${dataset}, ${warehouse}, ${records} repair orders of ${tenants} tenants, Node ${node.slice(1)}:\n\n`
-      text += new Table(inDataset.filter((sample) => sample.warehouse === warehouse)).text()
-    }
-  }
-  return `${text}\n${peers.map((peer) => `${peer}.\n\n`).join('')}`
+  const places = unique(samples.map(({ dataset, warehouse }) => `${dataset}, ${warehouse}`))
+  const parts = places.map((place) => {
+    const its = samples.filter(({ dataset, warehouse }) => `${dataset}, ${warehouse}` === place)
+    return `\n${place}, ${records} repair orders of ${tenants} tenants, Node ${node.slice(1)}:\n\n${table(its)}`
+  })
+  return `${parts.join('')}\n${peers.map((peer) => `${peer}.\n\n`).join('')}`
 }
 
 const begin = '<!-- results: begin -->'
 const end = '<!-- results: end -->'
 
-/** Into bench/results.json, and between the marks in docs/performance.md. */
+/** Between the marks in docs/performance.md. */
 export function writeResults(results: Results): void {
-  const root = process.cwd()
-  writeFileSync(join(root, 'bench/results.json'), `${JSON.stringify(results, null, 1)}\n`)
-  const file = join(root, 'docs/performance.md')
+  const file = 'docs/performance.md'
   const text = readFileSync(file, 'utf8')
   const [before] = text.split(begin)
   const after = text.split(end)[1] ?? ''

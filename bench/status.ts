@@ -8,8 +8,7 @@
  */
 import { sql } from 'kysely'
 import { rootTable } from '../src/engine/warehouse/database.js'
-import { plannedChanges } from '../src/engine/warehouse/migrate.js'
-import { createSandbox } from '../src/sandbox/index.js'
+import { fill } from './filled.js'
 import { Installed, inFolder, known, options, print, seconds, withOpen } from './kit.js'
 import { median } from './stats.js'
 import { type BenchWarehouse, withWarehouses } from './warehouse.js'
@@ -29,7 +28,6 @@ const milliseconds = async (installed: Installed, words: readonly string[]): Pro
 
 const sizeOf = (url: string): Promise<{ cursors: number; rows: number }> =>
   withOpen(url, async (warehouse) => {
-    if ((await plannedChanges(warehouse)).length > 0) return { cursors: 0, rows: 0 }
     const count = async (name: string): Promise<number> => {
       const counted = warehouse.db.selectFrom(rootTable({ name })).select(sql<number>`count(*)`.as('n'))
       return Number((await counted.executeTakeFirst())?.n ?? 0)
@@ -39,20 +37,8 @@ const sizeOf = (url: string): Promise<{ cursors: number; rows: number }> =>
     return { cursors: await count('sync_cursors'), rows }
   })
 
-async function load({ name, url }: BenchWarehouse, installed: Installed): Promise<void> {
-  const sandbox = await createSandbox({ tenants, repairOrders: orders })
-  try {
-    installed.configure(url, sandbox)
-    const took = await milliseconds(installed, ['sync', '--quiet'])
-    process.stderr.write(`${name}: loaded in ${Math.round(took / 1000)} s\n`)
-  } finally {
-    await sandbox.close()
-  }
-}
-
 async function bench(one: BenchWarehouse, installed: Installed): Promise<(string | number)[]> {
-  if ((await sizeOf(one.url)).rows === 0) await load(one, installed)
-  else installed.configure(one.url, { url: 'http://127.0.0.1:1' })
+  await fill(one, installed, { tenants, repairOrders: orders })
   const { cursors, rows } = await sizeOf(one.url)
   const times = questions.map((): number[] => [])
   for (let round = 0; round <= rounds; round++)

@@ -58,13 +58,9 @@ function report(title: string, cases: readonly Case[]): void {
   const rows = cases.map(measure)
   const good = rows.filter(({ isGood }) => isGood)
   say(`\n${title}: ${good.length} of ${rows.length} combinations reach the goal\n`)
-  const printed = shown.all || shared ? rows : rows.filter(({ isGood }) => !isGood)
-  const heads = ['limit', 'latency ms', 'processes', '', 'windows']
-  if (printed.length > 0)
-    print(
-      [...heads, 'sendable', 'used of it', 'worst window', '429', ''],
-      printed.map(({ cells }) => cells),
-    )
+  const printed = rows.filter(({ isGood }) => shown.all || shared || !isGood).map(({ cells }) => cells)
+  const heads = ['limit', 'latency ms', 'processes', '', 'windows', 'sendable', 'used of it', 'worst window']
+  if (printed.length > 0) print([...heads, '429', ''], printed)
 }
 
 const limits = [1, 10, 60, 600, 3600].flatMap((seconds) =>

@@ -5,16 +5,16 @@
  * How long views take to answer over a generated business of four tenants with three shops each. `all` counts the rows
  * and sums the view's first money column over everything; `every sum` sums all its number columns; `month` is the first
  * question for one shop and one month, or one year for views by month. Medians in milliseconds, with the shortest round
- * in brackets; 11,000 orders per tenant are 1.4 million rows. Warehouses of `--urls` are kept, and filled if they are
- * empty: another round then only costs its queries. Their views are made again by the current program.
+ * in brackets. Warehouses of `--urls` are kept, and filled from a sandbox if they are empty: another round then only costs
+ * its queries. Their views are made again by the current program.
  */
 import { sql } from 'kysely'
 import type { View } from '../schema/view.js'
 import { views } from '../schema/views/index.js'
 import type { Warehouse } from '../src/engine/warehouse/warehouse.js'
+import { fill } from './filled.js'
 import { Installed, inFolder, options, print, seconds, withOpen } from './kit.js'
 import { median } from './stats.js'
-import { fill, run } from './views/fill.js'
 import { type BenchWarehouse, withWarehouses } from './warehouse.js'
 
 const { orders, rounds, warehouses, urls, ...more } = options({
@@ -26,12 +26,8 @@ const { orders, rounds, warehouses, urls, ...more } = options({
 })
 const wanted = views.filter(({ name }) => more.views === '' || more.views.split(',').includes(name))
 
-/** A kept warehouse is already filled. */
-async function isFilled(warehouse: Warehouse): Promise<boolean> {
-  const tenants = sql.raw(warehouse.dialect.views().sql.table('tenants'))
-  const { rows } = await sql<{ n: number }>`select count(*) as n from ${tenants}`.execute(warehouse.db)
-  return Number(rows[0]?.n) > 0
-}
+const run = async ({ db }: Warehouse, text: string): Promise<unknown> =>
+  (await sql.raw(text).execute(db)).rows
 
 async function time(warehouse: Warehouse, text: string): Promise<string> {
   const times: number[] = []
@@ -67,18 +63,12 @@ async function measure(warehouse: Warehouse, { name, columns }: View): Promise<s
   return [...found, await time(warehouse, `${count} where tenant_id = 102 and shop_id = 2 and ${within}`)]
 }
 
-const bench = ({ name, url }: BenchWarehouse): Promise<string[][]> =>
+const bench = (one: BenchWarehouse): Promise<string[][]> =>
   inFolder(async (folder) => {
-    const installed = new Installed(folder)
-    installed.configure(url, { url: 'https://api.example.com' }, { report: { timeZone: 'America/Chicago' } })
-    await installed.run(['migrate'])
-    return withOpen(url, async (warehouse) => {
-      if (!(await isFilled(warehouse))) {
-        const rows = await fill(warehouse, orders)
-        await installed.run(['migrate'])
-        await run(warehouse, 'analyze')
-        process.stderr.write(`${name}: ${rows} rows\n`)
-      }
+    const tenants = [101, 102, 103, 104].map((id) => ({ id, repairOrders: orders, shops: 3 }))
+    await fill(one, new Installed(folder), { tenants }, { report: { timeZone: 'America/Chicago' } })
+    return withOpen(one.url, async (warehouse) => {
+      await run(warehouse, 'analyze')
       const found: string[][] = []
       for (const view of wanted) found.push(await measure(warehouse, view))
       return found

@@ -124,34 +124,30 @@ const each = (used: readonly Used[], of: keyof Used): string =>
   used.map((one) => one[of].toFixed(0)).join(', ')
 
 async function speed(url: string): Promise<void> {
-  const rows: (string | number)[][] = []
   let alone: number | undefined
+  const rows: string[][] = []
   for (const count of counts) {
     const { seconds, requests, workers: all, server } = await load(url, count, unlimited)
     alone ??= seconds * count
     const busy = (server + all.reduce((sum, { cpu }) => sum + cpu, 0)) / seconds
-    const rates = [(requests / seconds).toFixed(0), (alone / (seconds * count)).toFixed(2)]
-    const processors = `${busy.toFixed(2)} of ${availableParallelism()}`
-    rows.push([
-      count,
-      requests,
+    const figures = [
       seconds.toFixed(1),
-      ...rates,
-      each(all, 'cpu'),
-      server.toFixed(0),
-      processors,
-    ])
+      (requests / seconds).toFixed(0),
+      (alone / (seconds * count)).toFixed(2),
+    ]
+    const processors = `${busy.toFixed(2)} of ${availableParallelism()}`
+    rows.push([String(count), String(requests), ...figures, each(all, 'cpu'), server.toFixed(0), processors])
   }
   const heads = ['workers', 'requests', 's', 'requests/s', 'of linear']
   print([...heads, 'CPU s of each', 'CPU s, Postgres', 'processors busy'], rows)
 }
 
 async function limited(url: string): Promise<void> {
-  const rows: (string | number)[][] = []
+  const rows: string[][] = []
   for (const count of counts) {
     const { seconds, requests } = await load(url, count, limit)
-    const share = requests / (Math.ceil(seconds / window) * limit)
-    rows.push([count, requests, seconds.toFixed(1), (requests / seconds).toFixed(1), percent(share)])
+    const share = percent(requests / (Math.ceil(seconds / window) * limit))
+    rows.push([String(count), String(requests), seconds.toFixed(1), (requests / seconds).toFixed(1), share])
   }
   say(`\n${limit} requests per ${window} seconds:\n`)
   print(['workers', 'requests', 's', 'requests/s', 'of the limit'], rows)

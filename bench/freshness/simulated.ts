@@ -120,45 +120,37 @@ function listsOf(tenants: number, random: () => number): SimulatedList[] {
   }).flat()
 }
 
-/** The lists that a policy polls in this minute. */
+interface Minute {
+  readonly lists: readonly SimulatedList[]
+  readonly unread: readonly SimulatedList[]
+  readonly budget: number
+  readonly windowAnHour: number
+  readonly minute: number
+}
+
+/** The lists that a policy polls in this minute, of those that were read and of the others. */
 function chosenBy(
   policy: Policy,
-  {
-    lists,
-    unread,
-    budget,
-    windowAnHour,
-    minute,
-  }: {
-    readonly lists: SimulatedList[]
-    readonly unread: SimulatedList[]
-    readonly budget: number
-    readonly windowAnHour: number
-    readonly minute: number
-  },
-): { readonly polled: readonly SimulatedList[]; readonly unread: readonly SimulatedList[] } {
-  const by = (score: (list: SimulatedList) => number) => ({
-    polled: lists.toSorted((a, b) => score(b) - score(a)).slice(0, budget),
-    unread: [],
-  })
-  if (policy === 'round robin') return by(({ waited }) => waited)
-  if (policy === 'age by target')
-    return by(({ waited, target }) => (waited >= atLeast ? 1e9 + waited : waited / target))
-  if (policy === 'rates and hours known')
-    return by(({ waited, target, rate, zone }) => {
+  { lists, unread, budget, windowAnHour, minute }: Minute,
+): Pick<Minute, 'unread'> & { readonly polled: readonly SimulatedList[] } {
+  const scores: Readonly<Partial<Record<Policy, (list: SimulatedList) => number>>> = {
+    'round robin': ({ waited }) => waited,
+    'age by target': ({ waited, target }) => (waited >= atLeast ? 1e9 + waited : waited / target),
+    'rates and hours known': ({ waited, target, rate, zone }) => {
       if (waited >= atLeast) return 1e9 + waited
       const now = isOpen(zone, minute) ? rate : 0
       return waited < target / 4 ? -1 : (now * waited * waited) / target
-    })
+    },
+  }
+  const score = scores[policy]
+  if (score) {
+    const polled = lists.toSorted((a, b) => score(b) - score(a)).slice(0, budget)
+    return { polled, unread: [] }
+  }
   const bound = boundOf(atLeast, { lists: lists.length + unread.length, windowAnHour })
   const targets = new Map(lists.map(({ resource, target }) => [resource, target]))
-  return chooseLists(lists, unread, {
-    targetOf: (name) => targets.get(name) ?? atLeast,
-    bound,
-    windowAnHour,
-    budget,
-    turn: minute,
-  })
+  const targetOf = (name: string): number => targets.get(name) ?? atLeast
+  return chooseLists([...lists], [...unread], { targetOf, bound, windowAnHour, budget, turn: minute })
 }
 
 export function simulate({

@@ -2,13 +2,13 @@
  * dlt as a contender: its virtual environment, and runs of dlt_load.py that count the time and memory of child
  * processes.
  */
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Measured, Task } from '../measure.js'
+import type { Measured, Task } from '../load.js'
 import { residentMegabytes } from '../processes.js'
 
 const run = promisify(execFile)
@@ -67,29 +67,23 @@ export async function loadWithDlt(
   settings: Readonly<Record<string, string>>,
 ): Promise<Measured & { readonly rows: number }> {
   const program = join(process.cwd(), 'bench/peers/dlt_load.py')
-  const child = spawn(python, [program, JSON.stringify(task)], {
-    env: { ...process.env, RUNTIME__DLTHUB_TELEMETRY: 'false', ...settings },
-    cwd: task.folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let [out, err, peak] = ['', '', 0]
-  child.stdout.on('data', (chunk: Buffer) => {
-    out += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    err = (err + chunk.toString()).slice(-4000)
-  })
+  const env = { ...process.env, RUNTIME__DLTHUB_TELEMETRY: 'false', ...settings }
+  const running = run(python, [program, JSON.stringify(task)], { env, cwd: task.folder, maxBuffer: 1e9 })
+  let peak = 0
   const timer = setInterval(() => {
-    peak = Math.max(peak, residentMegabytes(child.pid ?? 0))
+    peak = Math.max(peak, residentMegabytes(running.child.pid ?? 0))
   }, sampleMs)
-  const giveUp = (): void => void child.kill('SIGKILL')
+  const giveUp = (): void => void running.child.kill('SIGKILL')
   process.once('exit', giveUp)
-  const code = await new Promise((resolve, reject) => child.once('close', resolve).once('error', reject))
-  process.off('exit', giveUp)
-  clearInterval(timer)
-  if (code !== 0) throw new Error(failureIn(err))
-  const measured = JSON.parse(lastLine(out)) as Measured & { rows: number }
-  return { ...measured, megabytes: Math.max(measured.megabytes, peak) }
+  try {
+    const measured = JSON.parse(lastLine((await running).stdout)) as Measured & { rows: number }
+    return { ...measured, megabytes: Math.max(measured.megabytes, peak) }
+  } catch (error) {
+    throw new Error(failureIn((error as { stderr?: string }).stderr ?? String(error)))
+  } finally {
+    process.off('exit', giveUp)
+    clearInterval(timer)
+  }
 }
 
 /** SQLAlchemy and dlt print hints below the error. */

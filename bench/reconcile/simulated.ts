@@ -25,43 +25,39 @@ const upTo = (t: string, n: number): number =>
 
 /** The numbers 0 to N-1 without some of them, the gaps. */
 class Sequence {
-  readonly size: number
   readonly #gaps: readonly number[]
 
-  constructor(size: number, gaps: Iterable<number>) {
-    this.size = size
+  constructor(
+    readonly size: number,
+    gaps: Iterable<number>,
+  ) {
     this.#gaps = [...new Set(gaps)].sort((a, b) => a - b)
   }
 
   has(i: number): boolean {
-    return this.#gaps[this.#below(i)] !== i
+    return this.count(i + 1) > this.count(i)
   }
 
   /** Counts the numbers below i. */
   count(i: number): number {
-    return i - this.#below(i)
-  }
-
-  #below(i: number): number {
-    let [from, to] = [0, this.#gaps.length]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if ((this.#gaps[middle] ?? 0) < i) from = middle + 1
-      else to = middle
-    }
-    return from
+    return i - firstFrom(0, this.#gaps.length, (place) => (this.#gaps[place] ?? 0) >= i)
   }
 
   /** The number that has k numbers below it. */
   at(k: number): number {
-    let [from, to] = [k, Math.min(this.size, k + this.#gaps.length)]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if (this.count(middle + 1) > k) to = middle
-      else from = middle + 1
-    }
-    return from
+    return firstFrom(k, Math.min(this.size, k + this.#gaps.length), (i) => this.count(i + 1) > k)
   }
+}
+
+/** The first number from which on something holds. */
+function firstFrom(from: number, to: number, holds: (i: number) => boolean): number {
+  let [low, high] = [from, to]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 /** The numbers of the records in which source and warehouse differ, by cause. */
@@ -119,10 +115,8 @@ export class SimulatedCursor implements ComparePort<readonly ObservedRecord[]> {
     const cells: Cell[] = []
     for (let i = from; i < to; i += each) {
       const end = Math.min(to, i + each)
-      cells.push({
-        end: `${timeOf(end - 1).slice(0, 19)}.999999Z`,
-        count: this.#rows.count(end) - this.#rows.count(i),
-      })
+      const count = this.#rows.count(end) - this.#rows.count(i)
+      cells.push({ end: `${timeOf(end - 1).slice(0, 19)}.999999Z`, count })
     }
     return cells
   }
@@ -132,15 +126,17 @@ export class SimulatedCursor implements ComparePort<readonly ObservedRecord[]> {
     return new Map([...this.#live(upTo(after, n), upTo(until, n))].map((id) => [id, timeOf(id)]))
   }
 
+  #isLive(i: number): boolean {
+    return (this.#rows.has(i) || this.#stored.has(i)) && !this.#gone.has(i)
+  }
+
   *#live(from: number, to: number): Generator<number> {
-    for (let i = from; i < to; i++)
-      if ((this.#rows.has(i) || this.#stored.has(i)) && !this.#gone.has(i)) yield i
+    for (let i = from; i < to; i++) if (this.#isLive(i)) yield i
   }
 
   async store(page: WalkPage<readonly ObservedRecord[]>): Promise<Move[]> {
-    const fresh = page.observed.filter(
-      ({ id }) => !this.#rows.has(Number(id)) && !this.#stored.has(Number(id)),
-    )
+    const isNew = (id: number): boolean => !this.#rows.has(id) && !this.#stored.has(id)
+    const fresh = page.observed.filter(({ id }) => isNew(Number(id)))
     for (const { id } of fresh) this.#stored.add(Number(id))
     return fresh.map(({ updatedAt }) => ({ before: null, after: updatedAt }))
   }
@@ -178,9 +174,7 @@ export class SimulatedCursor implements ComparePort<readonly ObservedRecord[]> {
 
   /** Counts the given records in which the two sides still differ. */
   left(ids: readonly number[]): number {
-    const isLive = (id: number): boolean =>
-      (this.#rows.has(id) || this.#stored.has(id)) && !this.#gone.has(id)
-    return ids.filter((id) => isLive(id) !== this.#source.has(id)).length
+    return ids.filter((id) => this.#isLive(id) !== this.#source.has(id)).length
   }
 
   /** Makes one comparison. If it chooses a full listing, it counts the listing's requests but makes none of them. */

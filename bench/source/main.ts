@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Dataset, resourcesOf } from './dataset.js'
 import { List } from './list.js'
-import type { Answer, Command } from './source.js'
+import type { Command } from './source.js'
 
 const tenants = Number(process.argv[2] ?? 1)
 const orders = Number(process.argv[3] ?? 2000)
@@ -25,32 +25,28 @@ let latency = 0
 
 const tenantsOnPage = 100
 
+const envelope = (results: readonly object[], total: number, page: number): Buffer => {
+  const pages = Math.ceil(total / tenantsOnPage)
+  const counts = { limit: results.length, total_count: total, current_page: page, total_pages: pages }
+  return Buffer.from(JSON.stringify({ results, limited: results.length > 0, ...counts }))
+}
+
 /** One page of the authorizations. */
 function authorizations(page: number): Buffer {
   const first = (page - 1) * tenantsOnPage + 1
   const ids = Array.from({ length: tenantsOnPage }, (_, i) => first + i).filter((id) => id <= tenants)
-  return Buffer.from(
-    JSON.stringify({
-      results: ids.map((id) => ({
-        id,
-        api_partner_id: 42,
-        tenant_id: id,
-        writable: false,
-        api_tenant_id: id,
-      })),
-      limit: ids.length,
-      limited: true,
-      total_count: tenants,
-      current_page: page,
-      total_pages: Math.ceil(tenants / tenantsOnPage),
-    }),
-  )
+  const of = (id: number): object => ({
+    id,
+    api_partner_id: 42,
+    tenant_id: id,
+    writable: false,
+    api_tenant_id: id,
+  })
+  return envelope(ids.map(of), tenants, page)
 }
 
 /** The lists of all other resources. */
-const empty = Buffer.from(
-  '{"results":[],"limit":0,"limited":false,"total_count":0,"current_page":1,"total_pages":0}',
-)
+const empty = envelope([], 0, 1)
 
 /** `2026-01-01T00:00:00.123456Z` in milliseconds; Date drops fractions of a millisecond, which are added again. */
 const moment = (text: string): number =>
@@ -94,25 +90,25 @@ const server = createServer((request, response) => {
   else answer(request, response)
 })
 
-const say = (message: Answer): void => void process.send?.(message)
+const say = (number: number): void => void process.send?.(number)
 const sumOf = (rows: (list: List) => number): number =>
   tenants * [...lists.values()].reduce((sum, list) => sum + rows(list), 0)
 
-process.on('message', (command: Command) => {
-  if (command.kind === 'change') say({ kind: 'rows', rows: sumOf((list) => list.change(command.every)) })
-  else if (command.kind === 'reset') {
+process.on('message', ([kind, value]: Command) => {
+  if (kind === 'change') say(sumOf((list) => list.change(value)))
+  else if (kind === 'reset') {
     lists = new Map([...lists].map(([name, list]) => [name, list.original(dataset)]))
-    say({ kind: 'rows', rows: sumOf((list) => list.rows) })
-  } else if (command.kind === 'latency') {
-    latency = command.milliseconds
-    say({ kind: 'done' })
+    say(sumOf((list) => list.rows))
+  } else if (kind === 'latency') {
+    latency = value
+    say(latency)
   } else {
-    say({ kind: 'requests', requests })
+    say(requests)
     requests = 0
   }
 })
 process.on('disconnect', () => process.exit())
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()
-  say({ kind: 'listening', port: typeof address === 'object' && address ? address.port : 0 })
+  say(typeof address === 'object' && address ? address.port : 0)
 })

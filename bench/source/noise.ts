@@ -1,6 +1,6 @@
 /** How `lifelike` and `hostile` change a tidy record (dataset.ts describes each). */
 import { generator } from '../random.js'
-import { marks, pick } from './record.js'
+import { pick } from './record.js'
 
 type Change = (name: string, value: unknown) => unknown
 
@@ -43,13 +43,12 @@ function lifelikeText(name: string, value: string, random: () => number): string
 }
 
 function lifelikeNumber(name: string, value: number, random: () => number): number {
-  if (name === 'customer_id') return marks.customer
-  if (name === 'vehicle_id') return marks.vehicle
-  const chance = random()
-  if (/^(hours|quantity.*)$/.test(name)) return chance < 0.03 ? pick(noisy, Math.floor(random() * 4)) : value
-  if (/_(tax_rate|percentage)$/.test(name))
-    return chance < 0.03 ? pick(noisyRates, Math.floor(random() * 3)) : value
-  return value
+  const noise = /^(hours|quantity.*)$/.test(name)
+    ? noisy
+    : /_(tax_rate|percentage)$/.test(name)
+      ? noisyRates
+      : []
+  return noise.length > 0 && random() < 0.03 ? pick(noise, Math.floor(random() * noise.length)) : value
 }
 
 export function lifelike(record: object, seed: number): object {

@@ -1,8 +1,12 @@
 /**
- * Made-up repair orders of 37 warehouse rows: 1 order, its totals, 4 services, 20 labors and parts, 3 hazmats, 1
- * sublet, 5 inspections, 1 payment, 1 tag; about 12 KB of JSON. Ids and the order's updated_at are placeholders that
- * are filled in when a page is cut (template.ts), so 200,000 orders need only the memory of a few hundred.
+ * Made-up records, from the declarations of schema/. A repair order becomes 37 warehouse rows: 1 order, its totals, 4
+ * services, 20 labors and parts, 3 hazmats, 1 sublet, 5 inspections, 1 payment, 1 tag; about 13 KB of JSON. Ids and the
+ * record's updated_at are placeholders that are filled in when a page is cut (template.ts), so 200,000 orders need only the
+ * memory of a few hundred.
  */
+import { resources } from '../../schema/index.js'
+import type { Field, Member, Shape } from '../../schema/resource.js'
+import type { ResourceName } from './dataset.js'
 
 /** Placeholders for ids: `9000000` and three digits. */
 export const marks = {
@@ -13,6 +17,11 @@ export const marks = {
   customer: 9_000_000_901,
   vehicle: 9_000_000_902,
 } as const
+const belongsTo: Readonly<Record<string, number>> = {
+  repair_order_id: marks.order,
+  customer_id: marks.customer,
+  vehicle_id: marks.vehicle,
+}
 export const updatedMark = '2099-12-31T23:59:59.999Z'
 
 const phrases = [
@@ -24,155 +33,95 @@ const phrases = [
 ]
 /** Typed on phones: typographic quotes and names, so a page isn't Latin-1. */
 const typed = ['“squeals when cold”, says José Núñez — see photo… ', '', '', '']
+const words: Readonly<Record<string, readonly string[]>> = {
+  name: [
+    'Replace pads and rotors, front axle, including bleeding of the system',
+    'Replace pads and rotors, rear axle, including bleeding of the system',
+  ],
+  title: ['Front brakes', 'Oil change', 'Cooling system', 'State inspection'],
+  brand: ['ACME', 'Bosch', 'Brembo', 'Motorcraft'],
+  first_name: ['Maria', 'James', 'Aisha', 'Robert', 'Linda', 'Wei'],
+  description: ['Ceramic brake pad set, with hardware and sensor', 'Coated rotor, with hardware and sensor'],
+  last_name: ['Johnson', 'Garcia', 'Smith', 'Okafor', 'Miller'],
+}
+/** What a text is written on. */
+type Sheet = 'order' | 'record' | 'item'
+/** Texts that are prose, and how many sentences they have. */
+const sentences: Readonly<Record<Sheet, Readonly<Record<string, number>>>> = {
+  order: { detail: 6 },
+  record: { detail: 1, description: 1 },
+  item: { detail: 1, comment: 4, notes: 1 },
+}
 
 export const pick = <T>(list: readonly T[], n: number): T => list[n % list.length] as T
-export const prose = (seed: number, sentences: number): string =>
-  Array.from({ length: sentences }, (_, i) => pick(phrases, seed * 7 + i * 3)).join('')
-export const stamp = (seed: number): string => new Date(1.7e12 + ((seed * 7919) % 40_000) * 977).toISOString()
-const times = <T>(count: number, make: (i: number) => T): T[] =>
-  Array.from({ length: count }, (_, i) => make(i))
+const stamp = (seed: number): string => new Date(1.7e12 + ((seed * 7919) % 40_000) * 977).toISOString()
 
-/** Numbers the ids of one order, and makes what all its parts have in common. */
-class Numbers {
-  #id = 0
-
-  base(seed: number): { id: number; created_at: string; updated_at: string } {
-    return {
-      id: marks.id + ++this.#id,
-      created_at: stamp(seed + this.#id),
-      updated_at: stamp(seed + this.#id + 5),
-    }
-  }
-}
-
-const labor = (numbers: Numbers, seed: number): object => ({
-  ...numbers.base(seed),
-  name: `Replace pads and rotors, ${pick(['front', 'rear'], seed)} axle, including bleeding of the system`,
-  technician_id: 40 + (seed % 17),
-  taxable: seed % 3 > 0,
-  hours: (seed % 9) / 4,
-})
-
-const part = (numbers: Numbers, seed: number): object => ({
-  ...numbers.base(seed),
-  brand: pick(['ACME', 'Bosch', 'Brembo', 'Motorcraft'], seed),
-  description: `${pick(['Ceramic brake pad set', 'Coated rotor', 'Caliper bolt kit'], seed)}, with hardware and sensor`,
-  number: `BP-${1000 + (seed % 9000)}-${seed % 97}`,
-  quoted_price_cents: 1999 + (seed % 20_000),
-  cost_cents: 999 + (seed % 9000),
-  part_inventory_id: 5000 + (seed % 800),
-  taxable: true,
-  quantity: 1 + (seed % 4),
-})
-
-const hazmat = (numbers: Numbers, seed: number): object => ({
-  ...numbers.base(seed),
-  name: 'Brake fluid disposal',
-  fee_cents: 300 + (seed % 50),
-  taxable: false,
-  quantity: 1,
-})
-
-const sublet = (numbers: Numbers, seed: number): object => ({
-  ...numbers.base(seed),
-  name: 'Rotor machining',
-  price_cents: 9900,
-  cost_cents: 6400 + (seed % 100),
-  provider: 'Downtown Machine Shop',
-  invoice_number: `INV-${10_000 + seed}`,
-  description: prose(seed, 1),
-  taxable: true,
-  vendor_id: 77,
-  invoice_date: stamp(seed),
-})
-
-const inspection = (numbers: Numbers, seed: number): object => ({
-  ...numbers.base(seed),
-  name: pick(['Rotor', 'Coolant', 'Belts and hoses', 'Wiper blades'], seed),
-  state: pick(['green', 'yellow', 'red', 'unchecked'], seed),
-  detail: prose(seed, 1),
-})
-
-/** How many rows of one kind each of four services gets. */
+/** How many of so many things one of four services gets. */
 const share = (count: number, service: number): number => Math.floor((count + 3 - service) / 4)
 
-function service(numbers: Numbers, seed: number, i: number): object {
+/** The length of an array by its name; `place`: which item of the array around it this is. */
+function sizeOf(name: string, seed: number, place: number): number {
   const labors = 7 + (seed % 3)
-  return {
-    ...numbers.base(seed),
-    title: pick(['Front brakes', 'Oil change', 'Cooling system', 'State inspection'], seed + i),
-    completed: i % 2 === 0,
-    category_id: 3 + (seed % 5),
-    canned_job_id: i === 1 ? 300 + (seed % 60) : null,
-    comment: pick(typed, seed + i) + prose(seed + i, 4),
-    labor_rate_cents: 12_500,
-    completed_at: i % 2 === 0 ? stamp(seed + i) : null,
-    last_completed_at: i % 2 === 0 ? stamp(seed + i) : null,
-    labors: times(share(labors, i), (k) => labor(numbers, seed + i * 5 + k)),
-    parts: times(share(20 - labors, i), (k) => part(numbers, seed + i * 3 + k)),
-    hazmats: times(share(3, i), (k) => hazmat(numbers, seed + k)),
-    sublets: times(share(1, i), (k) => sublet(numbers, seed + k)),
-    inspections: times(share(5, i), (k) => inspection(numbers, seed + i + k)),
-  }
+  const inService = { labors, parts: 20 - labors, hazmats: 3, sublets: 1, inspections: 5 }
+  if (name in inService) return share(inService[name as keyof typeof inService], place)
+  if (name === 'services') return 4
+  if (name === 'phones') return seed % 3 === 0 ? 2 : 1
+  return name === 'tags' ? (seed % 4 === 0 ? 2 : 0) : 1
 }
 
-/** One repair order; the seed makes it differ from the others. */
-export function repairOrder(seed: number): object {
-  const numbers = new Numbers()
-  const { id } = numbers.base(seed)
-  const ids = {
-    customer_id: 10_000 + (seed % 900),
-    vehicle_id: 20_000 + (seed % 900),
-    shop_id: 1 + (seed % 3),
+function plainValue(name: string, { kind, values }: Field, seed: number, sheet: Sheet): unknown {
+  if (kind === 'id') return belongsTo[name] ?? 1 + (seed % 900)
+  if (kind === 'integer') return 30_000 + seed * 13
+  if (kind === 'cents') return 999 + ((seed * 7919) % 20_000)
+  if (kind === 'number') return /_(rate|percentage)$/.test(name) ? 8.25 : (seed % 9) / 4
+  if (kind === 'boolean') return seed % 3 > 0
+  if (kind === 'timestamp') return stamp(seed)
+  if (kind === 'day') return stamp(seed).slice(0, 10)
+  if (kind === 'json') return { [name]: seed }
+  if (values) return pick(values, seed)
+  const count = sentences[sheet][name]
+  if (count === undefined) return pick(words[name] ?? [`${name} ${seed % 900}`], seed)
+  return pick(typed, seed) + Array.from({ length: count }, (_, i) => pick(phrases, seed * 7 + i * 3)).join('')
+}
+
+/** One record; the seed makes it differ from the others. */
+export function recordOf(resource: ResourceName, seed: number): object {
+  let ids = 0
+  const stamped = (updated_at: string, at: number): object => {
+    ids += 1
+    return { id: marks.id + ids, created_at: stamp(at), updated_at }
   }
-  return {
-    id,
-    created_at: stamp(seed),
-    updated_at: updatedMark,
-    number: 100_000 + seed,
-    odometer: 30_000 + seed * 13,
-    odometer_out: null,
-    state: 'invoice',
-    status_id: null,
-    ...ids,
-    technician_id: 41,
-    advisor_id: 52,
-    detail: pick(typed, seed) + prose(seed, 6),
-    preferred_contact_type: pick(['Phone', 'Email', 'Text', 'Waiting'], seed),
-    part_discount_cents: null,
-    labor_discount_cents: 500 + (seed % 100),
-    part_discount_percentage: 7.55,
-    labor_discount_percentage: null,
-    started_at: stamp(seed + 1),
-    closed_at: stamp(seed + 2),
-    picked_up_at: null,
-    due_in_at: stamp(seed),
-    due_out_at: stamp(seed + 3),
-    part_tax_rate: 8.25,
-    labor_tax_rate: 0,
-    sublet_tax_rate: 0,
-    hazmat_tax_rate: 0,
-    taxable: true,
-    customer_source: 'repeat',
-    supply_fee_cents: null,
-    services: times(4, (i) => service(numbers, seed + i, i)),
-    payments: [
-      {
-        payment_type: 'Cash',
-        payment_type_details: { type: 'Cash', name: null },
-        notes: prose(seed, 1),
-        amount_cents: 12_000 + seed,
-      },
-    ],
-    label: { text: 'Waiting for parts', color_code: '#ff0000' },
-    integrator_tags: [
-      {
-        ...numbers.base(seed),
-        taggable_type: 'RepairOrder',
-        taggable_id: id,
-        name: 'erp',
-        value: `E${seed}`,
-      },
-    ],
+  const fieldsOf = (shape: Shape, at: number, place: number, sheet: Sheet): object => {
+    const own = Object.entries(shape).filter(([name]) => !/^(id|created_at|updated_at)$/.test(name))
+    const members = own.map(([name, member], i) => [name, memberOf(name, member, at + i, place, sheet)])
+    return Object.fromEntries(members) as object
   }
+  const memberOf = (name: string, member: Member, at: number, place: number, sheet: Sheet): unknown => {
+    const items = (of: (i: number) => unknown) =>
+      Array.from({ length: sizeOf(name, seed, place) }, (_, i) => of(i))
+    if ((member.type === 'field' || member.type === 'object') && member.nullable && at % 6 === 0) return null
+    if (member.type === 'field') return plainValue(name, member, at, sheet)
+    if (member.type === 'object') return fieldsOf(member.fields, at, place, sheet)
+    if (member.type === 'scalars') return items((i) => plainValue(member.column, member.of, at + i, 'item'))
+    const item = (i: number): object => {
+      const head = 'id' in member.fields ? stamped(stamp(at + 5), at + i) : {}
+      return { ...head, ...fieldsOf(member.fields, at + i * 5, i, 'item') }
+    }
+    return member.type === 'many' ? items(item) : item(0)
+  }
+  const declared = resources[resource]
+  const head = stamped(updatedMark, seed)
+  const record = {
+    ...head,
+    ...fieldsOf(declared?.fields ?? {}, seed, 0, resource === 'repair_orders' ? 'order' : 'record'),
+  }
+  if (resource === 'notes') return record
+  const taggable = {
+    taggable_type: declared?.entity,
+    taggable_id: marks.id + 1,
+    name: 'erp',
+    value: `E${seed}`,
+  }
+  const isTagged = resource === 'repair_orders' || (resource !== 'payments' && seed % 10 === 0)
+  return { ...record, integrator_tags: isTagged ? [{ ...stamped(stamp(seed), seed), ...taggable }] : [] }
 }

@@ -2,17 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Dataset } from './dataset.js'
 
-export type Command =
-  | { readonly kind: 'change'; readonly every: number }
-  | { readonly kind: 'latency'; readonly milliseconds: number }
-  | { readonly kind: 'reset' }
-  | { readonly kind: 'count' }
-
-export type Answer =
-  | { readonly kind: 'listening'; readonly port: number }
-  | { readonly kind: 'rows'; readonly rows: number }
-  | { readonly kind: 'requests'; readonly requests: number }
-  | { readonly kind: 'done' }
+/** What the source's process is told; it answers each with a number. */
+export type Command = readonly [kind: 'change' | 'latency' | 'reset' | 'requests', value: number]
 
 /** The source's process, as seen by the measuring one. */
 export class BenchSource {
@@ -34,41 +25,37 @@ export class BenchSource {
   ): Promise<BenchSource> {
     const words = [tenants, orders, dataset, limit, window].map(String)
     const child = fork(new URL('./main.js', import.meta.url), words)
-    const [first] = (await once(child, 'message')) as [Answer]
-    if (first.kind !== 'listening') throw new Error('The source did not start')
-    return new BenchSource(child, first.port)
+    const [port] = (await once(child, 'message')) as [number]
+    return new BenchSource(child, port)
   }
 
   /** Every nth record changes; returns their warehouse rows, over all tenants. */
-  async change(every: number): Promise<number> {
-    const answer = await this.#ask({ kind: 'change', every })
-    return answer.kind === 'rows' ? answer.rows : 0
+  change(every: number): Promise<number> {
+    return this.#ask('change', every)
   }
 
   /** Resets the source; returns the warehouse rows of all its records, over all tenants. */
-  async reset(): Promise<number> {
-    const answer = await this.#ask({ kind: 'reset' })
-    return answer.kind === 'rows' ? answer.rows : 0
+  reset(): Promise<number> {
+    return this.#ask('reset')
   }
 
-  async latency(milliseconds: number): Promise<void> {
-    await this.#ask({ kind: 'latency', milliseconds })
+  latency(milliseconds: number): Promise<number> {
+    return this.#ask('latency', milliseconds)
   }
 
   /** Requests since the last call. */
-  async requests(): Promise<number> {
-    const answer = await this.#ask({ kind: 'count' })
-    return answer.kind === 'requests' ? answer.requests : 0
+  requests(): Promise<number> {
+    return this.#ask('requests')
   }
 
   [Symbol.dispose](): void {
     this.#child.kill()
   }
 
-  async #ask(command: Command): Promise<Answer> {
+  async #ask(kind: Command[0], value = 0): Promise<number> {
     const answer = once(this.#child, 'message')
-    this.#child.send(command)
-    const [message] = (await answer) as [Answer]
-    return message
+    this.#child.send([kind, value] satisfies Command)
+    const [number] = (await answer) as [number]
+    return number
   }
 }

@@ -1,7 +1,6 @@
 import { type Dataset, type ResourceName, related } from './dataset.js'
 import { hostile, lifelike } from './noise.js'
-import { others } from './others.js'
-import { marks, repairOrder, updatedMark } from './record.js'
+import { marks, recordOf, updatedMark } from './record.js'
 
 /** How many records of a resource have different text; the others repeat it with their own ids and times. */
 const bodies = 400
@@ -44,7 +43,7 @@ function textOf(record: object, seed: number, dataset: Dataset): string {
 }
 
 function template(resource: ResourceName, dataset: Dataset, seed: number): Template {
-  const record = resource === 'repair_orders' ? repairOrder(seed) : others[resource](seed)
+  const record = recordOf(resource, seed)
   const text = Buffer.from(textOf(record, seed, dataset))
   // Every mark is ASCII, so byte offsets equal those of the same text read as Latin-1.
   const found = text.toString('latin1').matchAll(mark)

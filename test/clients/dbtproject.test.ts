@@ -1,23 +1,24 @@
 /**
  * The folder of `dictionary --format dbt --out` in dbt and MetricFlow: dbt makes its models in both warehouses without
- * changes, MetricFlow finds nothing wrong with it, and metrics queried on Postgres match the figures of shop_months.
+ * changes, tests its sources and their freshness, MetricFlow finds nothing wrong with it, and metrics queried on Postgres
+ * match the figures of shop_months. Both come from pip; what can't be installed is reported, and the suite skipped.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import pg from 'pg'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import { shopsync } from '../support/harness/call.js'
 import { type Address, configure } from '../support/harness/place.js'
 import { known } from '../support/harness/runs.js'
-import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { query } from '../support/harness/views.js'
 import { reopen, warehouses } from '../support/harness/warehouse.js'
-import { dbt, profileOf } from './dbt.js'
+import { dbt, profileOf, type Result } from './dbt.js'
 import { client, lackingFor, run } from './environment.js'
 
 const lacking = await lackingFor('The project of dbt')
-const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 120, seed: 5 })
 
 type Cells = Readonly<Record<string, string>>
 
@@ -54,17 +55,28 @@ async function openCopies({ url }: Address) {
 
 describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
   let folder = ''
+  let config = ''
   let address: Address
+  let sandbox: Sandbox
+  const others = (results: readonly Result[], status = 'pass'): Result[] =>
+    results.filter((result) => result.status !== status)
   const metricflow = (...words: string[]) =>
     run(client('mf'), words, {
       cwd: folder,
-      env: { ...process.env, DBT_PROFILES_DIR: folder, DBT_SEND_ANONYMOUS_USAGE_STATS: 'false' },
+      // It keeps a cache in the folder for temporary files.
+      env: {
+        ...process.env,
+        TMPDIR: folder,
+        DBT_PROFILES_DIR: folder,
+        DBT_SEND_ANONYMOUS_USAGE_STATS: 'false',
+      },
       maxBuffer: 1e8,
     })
 
   beforeAll(async () => {
+    sandbox = await createSandbox({ tenants: 2, repairOrders: 120, seed: 5 })
     address = kind.address()
-    const config = configure(sandbox, address, [], { sync: { resources: 'all' } })
+    config = configure(sandbox, address, [], { sync: { resources: 'all' } })
     for (const words of [['sync'], ['snapshot']]) {
       const ended = await shopsync([...words, '--config', config])
       if (ended.code !== 0) throw new Error(ended.stderr)
@@ -76,10 +88,42 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     writeFileSync(join(folder, 'profiles.yml'), JSON.stringify({ shopsync: profile }))
   })
 
+  afterAll(() => sandbox?.close())
+
   it('dbt makes every model', async () => {
     const results = await dbt(folder, ['run'], 'run_results.json')
-    expect(results.filter(({ status }) => status !== 'success')).toEqual([])
+    expect(others(results, 'success')).toEqual([])
     expect(results.length).toBeGreaterThan(28)
+  })
+
+  const ofSources = ['test', '--select', 'source:*']
+  it('passes every test of the sources', async () => {
+    const { stdout } = await shopsync(['dictionary', '--format', 'dbt', '--config', config])
+    type Tested = { data_tests?: object[]; columns?: Tested[] }
+    const declared = (parse(stdout) as { sources: { tables: Tested[] }[] }).sources
+      .flatMap(({ tables }) => tables.flatMap((table) => [table, ...(table.columns ?? [])]))
+      .flatMap(({ data_tests = [] }) => data_tests)
+    const results = await dbt(folder, ofSources, 'run_results.json')
+    expect(others(results)).toEqual([])
+    expect(results).toHaveLength(declared.length)
+    expect(results.length).toBeGreaterThan(300)
+  })
+
+  it.runIf(kind.name === 'postgres')('is fresh, and stale when one list has stopped changing', async () => {
+    const stale = async () => others(await dbt(folder, ['source', 'freshness'], 'sources.json'))
+    expect(await stale()).toEqual([])
+    const warehouse = await reopen(address)
+    const list = { tenant_id: sandbox.tenantIds[0] ?? 0, resource: 'notes' }
+    const set = (complete_through: string) =>
+      warehouse.db
+        .updateTable('sync_cursors')
+        .set({ complete_through })
+        .where((is) => is.and(list))
+        .execute()
+    await set('2020-01-01T00:00:00.000000Z')
+    expect(await stale()).toMatchObject([{ unique_id: 'source.shopsync.shopsync.notes', status: 'error' }])
+    await set(new Date().toISOString().replace('Z', '000Z'))
+    await warehouse.close()
   })
 
   it.runIf(kind.name === 'sqlite')('leaves the warehouse file as it was', () => {
@@ -94,30 +138,23 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
   })
 
   it('copies that are continued are those that are made again', async () => {
-    const copies = async (): Promise<Map<string, unknown[]>> => {
-      const found = new Map<string, unknown[]>()
+    const copies = async (): Promise<unknown[]> => {
+      const found: unknown[] = []
       const reader = await openCopies(address)
-      for (const { name, columns } of copied) {
-        const cells = columns.map((column) => `"${column}"`).join(', ')
-        found.set(
-          name,
-          (await reader.rows(`select ${cells} from made_by_dbt.inc_shopsync__${name}`)).map(texts).sort(),
-        )
+      for (const { name, columns } of known.tables) {
+        const cells = columns.map((column) => `"${column.name}"`).join(', ')
+        const rows = await reader.rows(`select ${cells} from made_by_dbt.inc_shopsync__${name}`)
+        found.push([name, rows.map(texts).sort()])
       }
       await reader.close()
       return found
     }
-    const copied = known.tables.map(({ name, columns }) => ({
-      name,
-      columns: columns.map((column) => column.name),
-    }))
     const before = await copies()
     const { store } = sandbox
     const [first = 0] = sandbox.tenantIds
     const [order = 0, gone = 0] = store.ids(first, 'repair_orders')
     store.change(first, 'repair_orders', order, { services: [] })
     store.remove(first, 'repair_orders', gone)
-    const config = join(folder, '..', 'config.json')
     const words = [
       ['sync'],
       ['reconcile', '--full'],
@@ -184,5 +221,14 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
       expect(wanted).toBeGreaterThan(0)
       expect([name, seen.get(name)]).toEqual([name, wanted])
     }
+  })
+
+  it('warns of references that lead nowhere', async () => {
+    const warehouse = await reopen(address)
+    await warehouse.db.deleteFrom('customers').execute()
+    await warehouse.close()
+    const found = others(await dbt(folder, ofSources, 'run_results.json'))
+    expect(found.filter(({ unique_id }) => unique_id.includes('customer')).length).toBeGreaterThan(3)
+    expect(others(found, 'warn')).toEqual([])
   })
 })

@@ -9,17 +9,10 @@ import { isWhole } from '../support/harness/size.js'
 import { root } from '../support/harness/tree.js'
 
 test.runIf(isWhole())('npm run bench measures a small load', async () => {
-  const small = ['--records', '40', '--tenants', '2', '--rounds', '1', '--warehouses', 'sqlite']
-  const which = [
-    '--dataset',
-    'lifelike',
-    '--contenders',
-    'read,shopsync,write',
-    '--phases',
-    'first',
-    '--print',
-  ]
-  const { code, stdout } = await new Program(join(root, 'dist/bench/main.js'), [...small, ...which]).ended
+  const small =
+    '--records 40 --tenants 2 --rounds 1 --warehouses sqlite --dataset lifelike --phases first --print'
+  const words = [...small.split(' '), '--contenders', 'read,shopsync,write']
+  const { code, stdout } = await new Program(join(root, 'dist/bench/main.js'), words).ended
   for (const program of ['read', 'shopsync', 'write'])
     expect(stdout).toMatch(new RegExp(`^\\| first \\| ${program} `, 'm'))
   expect(code).toBe(0)

@@ -1,18 +1,20 @@
-/** The files of deploy/ agree with the program: its jobs, its flags, its addresses, its configuration. */
+/** The files of deploy/ agree with the program: its jobs, its flags, its addresses, its configuration, its metrics. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { readDocument } from '../../src/engine/config/load.js'
 import { checks } from '../support/harness/checks.js'
-import { calendarTimes } from '../support/harness/declared.js'
+import { calendarTimes, metricNames } from '../support/harness/declared.js'
 import { scratch } from '../support/harness/scratch.js'
-import { filesIn, root } from '../support/harness/tree.js'
+import { filesIn, textOf as text } from '../support/harness/tree.js'
 
-const text = (path: string): string => readFileSync(join(root, path), 'utf8')
+// biome-ignore lint/suspicious/noExplicitAny: documents of every kind are read here
+type Document = any
+
 const jobs = filesIn('jobs', '.json').map((path) => ({
   name: /([\w-]+)\.json$/.exec(path)?.[1] ?? '',
   ...(JSON.parse(text(path)) as { schedule?: string }),
@@ -38,28 +40,19 @@ test('systemd has a timer for each planned job', () => {
   }
 })
 
-test('all units of systemd are hardened alike', () => {
-  const walls = filesIn('deploy/systemd', '.service').map(
-    (unit) => /^# The program only[\s\S]*?^# No Memory.*$/m.exec(text(unit))?.[0],
-  )
+test('all units of systemd are hardened alike, write where the documents put metrics, and wait for the clock', () => {
+  const units = filesIn('deploy/systemd', '.service').map(text)
+  const walls = units.map((unit) => /^# The program only[\s\S]*?^# No Memory.*$/m.exec(unit)?.[0])
   expect(walls[0]?.length).toBeGreaterThan(900)
   expect(new Set(walls).size).toBe(1)
-})
-
-test('whatever runs under systemd may write where the documents put metrics', () => {
   const [, textfile = ''] = /"textfile": "([^"]+)"/.exec(text('docs/operations.md')) ?? []
-  for (const unit of filesIn('deploy/systemd', '.service')) {
-    const [, writable = ''] = /^ReadWritePaths=(.*)$/m.exec(text(unit)) ?? []
+  for (const unit of units) {
+    const [, writable = ''] = /^ReadWritePaths=(.*)$/m.exec(unit) ?? []
     const folders = writable.split(' ').map((path) => path.replace(/^-/, ''))
-    expect(folders, unit).toContain('/srv/shopsync')
-    expect(folders, unit).toContain(dirname(textfile))
-  }
-})
-
-test('what stays up or is planned waits until the clock is set', () => {
-  for (const unit of filesIn('deploy/systemd', '.service'))
+    expect(folders).toEqual(expect.arrayContaining(['/srv/shopsync', dirname(textfile)]))
     for (const key of ['Wants', 'After'])
-      expect(text(unit), unit).toMatch(new RegExp(`^${key}=.*\\btime-sync\\.target\\b`, 'm'))
+      expect(unit).toMatch(new RegExp(`^${key}=.*\\btime-sync\\.target\\b`, 'm'))
+  }
 })
 
 test('the image compiles no driver of SQLite, and has none that its Node would abort with', () => {
@@ -73,29 +66,27 @@ test('the image compiles no driver of SQLite, and has none that its Node would a
 })
 
 /** A server that accepts mail; resolves to what it got after the first mail. */
-function mailServer(): Promise<{ readonly port: number; readonly mail: Promise<string>; close(): void }> {
-  return new Promise((listening) => {
-    let took: (mail: string) => void = () => {}
-    const mail = new Promise<string>((resolve) => {
-      took = resolve
-    })
-    const server = createServer((socket) => {
-      let [said, isMail] = ['', false]
-      socket.on('error', () => {})
-      socket.write('220 here\r\n')
-      socket.on('data', (chunk: Buffer) => {
-        said += chunk.toString()
-        if (isMail && !said.endsWith('\r\n.\r\n')) return
-        if (isMail) took(said)
-        isMail = said.endsWith('DATA\r\n')
-        socket.write(isMail ? '354 go on\r\n' : '250 well\r\n')
-        said = ''
-      })
-    }).listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      listening({ port, mail, close: () => server.close() })
-    })
+async function mailServer(): Promise<{ readonly port: number; readonly mail: Promise<string> }> {
+  let took: (mail: string) => void = () => {}
+  const mail = new Promise<string>((resolve) => {
+    took = resolve
   })
+  const server = createServer((socket) => {
+    let [said, isMail] = ['', false]
+    socket.on('error', () => {})
+    socket.write('220 here\r\n')
+    socket.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+      if (isMail && !said.endsWith('\r\n.\r\n')) return
+      if (isMail) took(said)
+      isMail = said.endsWith('DATA\r\n')
+      socket.write(isMail ? '354 go on\r\n' : '250 well\r\n')
+      said = ''
+    })
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return { port: (server.address() as AddressInfo).port, mail }
 }
 
 const has = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
@@ -112,134 +103,77 @@ test('the mail in the documents is sent where no setuid program works', async (c
   const mail = await server.mail
   const [code] = (await once(sent, 'exit')) as [number | null]
   expect(code).toBe(0)
-  server.close()
   expect(mail).toMatch(/^To: ops@example.com\r$/m)
   expect(mail).toMatch(/^Subject: shopsync\r$/m)
   expect(mail).toContain('notes of tenant 101 failed')
 })
 
-interface Pod {
-  readonly securityContext: { readonly runAsNonRoot: boolean }
-  readonly containers: readonly {
-    readonly args: readonly string[]
-    readonly securityContext: { readonly readOnlyRootFilesystem: boolean }
-    readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[]
-    readonly livenessProbe?: { readonly httpGet: { readonly path: string } }
-  }[]
-}
-
 describe('Kubernetes', () => {
-  const cronsOf = (file: string) =>
-    parseAllDocuments(text(`deploy/kubernetes/${file}`)).map(
-      (document) =>
-        document.toJS() as {
-          spec: {
-            schedule: string
-            jobTemplate: {
-              spec: { completions?: number; podFailurePolicy: { rules: unknown[] }; template: { spec: Pod } }
-            }
-          }
-        },
-    )
-  const crons = cronsOf('cronjob.yaml')
-  const [shards, whole] = cronsOf('shards.yaml')
-  const [workers, budget] = parseAllDocuments(text('deploy/kubernetes/worker.yaml')).map(
-    (document) =>
-      document.toJS() as {
-        spec: {
-          maxUnavailable?: number
-          strategy: { rollingUpdate: { maxUnavailable: number } }
-          template: { spec: Pod & { terminationGracePeriodSeconds: number } }
-        }
-      },
-  )
-  const pods = [
-    ...[...crons, shards!, whole!].map(({ spec }) => spec.jobTemplate.spec.template.spec),
-    workers!.spec.template.spec,
-  ]
-  const deployment = parse(text('deploy/kubernetes/deployment.yaml')) as { spec: { template: { spec: Pod } } }
+  const documents = (file: string): Document[] =>
+    parseAllDocuments(text(`deploy/kubernetes/${file}`)).map((document) => document.toJS())
+  const crons = documents('cronjob.yaml')
+  const [shards, whole] = documents('shards.yaml')
+  const [workers, budget] = documents('worker.yaml')
+  const [deployment] = documents('deployment.yaml')
+  const jobOf = ({ spec }: Document): Document => spec.jobTemplate.spec
+  const podOf = (one: Document): Document => (one.spec.jobTemplate ? jobOf(one) : one.spec).template.spec
+  const argsOf = (one: Document): string[] => podOf(one).containers[0].args
 
   test('has workers that are replaced one at a time, with time to put their shards back', () => {
-    const { strategy, template } = workers!.spec
-    expect([strategy.rollingUpdate.maxUnavailable, budget!.spec.maxUnavailable]).toEqual([1, 1])
-    expect(template.spec.terminationGracePeriodSeconds).toBe(90)
-    expect(template.spec.containers[0]!.args).toEqual(['worker'])
-    expect(template.spec.containers[0]!.livenessProbe?.httpGet.path).toBe('/health')
+    expect([workers.spec.strategy.rollingUpdate.maxUnavailable, budget.spec.maxUnavailable]).toEqual([1, 1])
+    expect(podOf(workers).terminationGracePeriodSeconds).toBe(90)
+    expect(argsOf(workers)).toEqual(['worker'])
   })
 
-  test('has a CronJob for each planned job', () => {
-    const found = crons.map(({ spec }) => ({
-      name: spec.jobTemplate.spec.template.spec.containers[0]!.args[1],
-      schedule: spec.schedule,
-    }))
-    const order = (a: { name?: string | undefined }, b: { name?: string | undefined }): number =>
-      String(a.name).localeCompare(String(b.name))
-    expect(found.sort(order)).toEqual(planned.map(({ name, schedule }) => ({ name, schedule })).sort(order))
-  })
-
-  test("doesn't treat another run at work as a failure", () => {
-    for (const { spec } of crons)
-      expect(spec.jobTemplate.spec.podFailurePolicy.rules).toContainEqual({
-        action: 'Ignore',
-        onExitCodes: { containerName: 'shopsync', operator: 'In', values: [4] },
-      })
+  test("has a CronJob for each planned job, which doesn't treat another run at work as a failure", () => {
+    const found = crons.map((one) => ({ name: argsOf(one)[1], schedule: one.spec.schedule as string }))
+    const inOrder = (
+      all: readonly { name?: string | undefined; schedule?: string | undefined }[],
+    ): string[] => all.map(({ name, schedule }) => `${name} ${schedule}`).sort()
+    expect(inOrder(found)).toEqual(inOrder(planned))
+    const onExitCodes = { containerName: 'shopsync', operator: 'In', values: [4] }
+    for (const one of crons)
+      expect(jobOf(one).podFailurePolicy.rules).toContainEqual({ action: 'Ignore', onExitCodes })
   })
 
   test('has an index for each shard, and the whole after them', () => {
-    const { completions, podFailurePolicy, template } = shards!.spec.jobTemplate.spec
-    const [script] = template.spec.containers[0]!.args
-    expect(script).toContain(`--shard "$JOB_COMPLETION_INDEX/${completions}"`)
+    const { completions, podFailurePolicy } = jobOf(shards)
+    expect(argsOf(shards)[0]).toContain(`--shard "$JOB_COMPLETION_INDEX/${completions}"`)
+    const codes = { containerName: 'shopsync', operator: 'In' }
     expect(podFailurePolicy.rules.slice(0, 2)).toEqual([
-      { action: 'FailIndex', onExitCodes: { containerName: 'shopsync', operator: 'In', values: [2, 70] } },
-      { action: 'Ignore', onExitCodes: { containerName: 'shopsync', operator: 'In', values: [4, 130, 143] } },
+      { action: 'FailIndex', onExitCodes: { ...codes, values: [2, 70] } },
+      { action: 'Ignore', onExitCodes: { ...codes, values: [4, 130, 143] } },
     ])
-    expect(whole!.spec.jobTemplate.spec.template.spec.containers[0]!.args).toEqual([
-      'run',
-      'nightly',
-      '--whole',
-    ])
-    expect(shards!.spec.schedule).toBe(planned.find(({ name }) => name === 'nightly')?.schedule)
+    expect(argsOf(whole)).toEqual(['run', 'nightly', '--whole'])
+    expect(shards.spec.schedule).toBe(planned.find(({ name }) => name === 'nightly')?.schedule)
   })
 
-  test.each([
-    [0, 0],
-    [1, 0],
-    [2, 2],
-    [3, 3],
-    [4, 4],
-  ])('a shard that ends with %i ends its pod with %i', (code, ended) => {
-    expect(runShard(`exit ${code}`).status).toBe(ended)
-  })
-
-  test('a shard is told to end when its pod is, and its own exit code counts', () => {
+  test('a shard ends its pod with its own exit code, but with 0 if a list failed; it is told to end when its pod is', () => {
+    /** Runs the pod's script with something in place of the program. */
+    const status = (program: string): number | null => {
+      const folder = scratch()
+      writeFileSync(join(folder, 'shopsync'), `#!/bin/sh\n${program}\n`, { mode: 0o755 })
+      const env = { PATH: `${folder}:${process.env['PATH']}`, JOB_COMPLETION_INDEX: '3' }
+      return spawnSync('sh', ['-c', argsOf(shards)[0] ?? ''], { env }).status
+    }
+    expect([0, 1, 2, 3, 4].map((code) => status(`exit ${code}`))).toEqual([0, 0, 2, 3, 4])
     // The program's parent is the pod's shell. It doesn't wait for ever, because nothing would end it without that shell.
     const program = "trap 'exit 143' TERM; kill -TERM $PPID; for i in $(seq 100); do sleep 0.05; done"
-    expect(runShard(program).status).toBe(143)
+    expect(status(program)).toBe(143)
   })
 
-  /** Runs the pod's script with something in place of the program. */
-  function runShard(program: string) {
-    const folder = scratch()
-    writeFileSync(join(folder, 'shopsync'), `#!/bin/sh\n${program}\n`, { mode: 0o755 })
-    const [script = ''] = shards!.spec.jobTemplate.spec.template.spec.containers[0]!.args
-    const env = { PATH: `${folder}:${process.env.PATH}`, JOB_COMPLETION_INDEX: '3' }
-    return spawnSync('sh', ['-c', script], { env })
-  }
-
-  test('has no place where a SQLite file would be lost with its pod', () => {
-    for (const pod of [deployment.spec.template.spec, ...pods])
-      for (const { volumeMounts } of pod.containers)
-        expect(volumeMounts.map(({ mountPath }) => mountPath)).not.toContain('/var/lib/shopsync')
-    expect(text('deploy/docker/Dockerfile')).not.toContain('VOLUME')
-  })
-
-  test("runs as an unprivileged user, on a root that can't be written to", () => {
-    for (const pod of [deployment.spec.template.spec, ...pods]) {
+  test('runs as an unprivileged user, on a root that can’t be written to, and loses no SQLite file with a pod', () => {
+    for (const pod of [deployment, ...crons, shards, whole, workers].map(podOf)) {
       expect(pod.securityContext.runAsNonRoot).toBe(true)
-      for (const { securityContext } of pod.containers)
+      for (const { securityContext, volumeMounts } of pod.containers) {
         expect(securityContext.readOnlyRootFilesystem).toBe(true)
+        const mounted = volumeMounts.map(({ mountPath }: Document) => mountPath)
+        expect(mounted).not.toContain('/var/lib/shopsync')
+      }
     }
-    expect(deployment.spec.template.spec.containers[0]?.livenessProbe?.httpGet.path).toBe('/health')
+    expect(text('deploy/docker/Dockerfile')).not.toContain('VOLUME')
+    for (const one of [deployment, workers])
+      expect(podOf(one).containers[0].livenessProbe.httpGet.path).toBe('/health')
   })
 })
 
@@ -259,28 +193,51 @@ test('the configurations of compose and Kubernetes are accepted', () => {
 })
 
 test('compose keeps the scheduler from everything but its folder, and the page from other machines', () => {
-  const { services } = parse(text('deploy/compose/compose.yaml')) as {
-    services: Record<
-      'shopsync' | 'worker',
-      {
-        user: string
-        read_only: boolean
-        cap_drop: string[]
-        ports?: string[]
-        volumes: string[]
-        deploy?: { replicas: number }
-      }
-    >
-  }
+  const { services } = parse(text('deploy/compose/compose.yaml')) as Document
   // The secrets are files of the host's user, whose id the container must have: it writes nothing of its own.
   for (const service of [services.shopsync, services.worker]) {
-    expect(service).toMatchObject({
-      user: `\${SHOPSYNC_USER:-1000:1000}`,
-      read_only: true,
-      cap_drop: ['ALL'],
-    })
+    const user = `\${SHOPSYNC_USER:-1000:1000}`
+    expect(service).toMatchObject({ user, read_only: true, cap_drop: ['ALL'] })
     for (const volume of service.volumes) expect(volume).toMatch(/:ro$/)
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/)
   }
   expect(services.worker.deploy?.replicas).toBe(2)
+})
+
+describe('Prometheus and Grafana', () => {
+  const { panels } = JSON.parse(text('deploy/grafana/shopsync.json')) as Document
+  const rules: Document[] = parse(text('deploy/prometheus/rules.yml')).groups.flatMap(
+    (one: Document) => one.rules,
+  )
+  const names = metricNames.map(({ name }) => name)
+  const series = new Set(
+    metricNames.flatMap(({ name, type }) =>
+      type === 'histogram' ? ['_bucket', '_sum', '_count'].map((part) => `${name}${part}`) : [name],
+    ),
+  )
+  const strangers = (query: string): string[] =>
+    [...query.matchAll(/\bshopsync_\w+/g)].map(([name]) => name).filter((name) => !series.has(name))
+
+  test('query metrics that the product shows, and the dashboard shows every one of them', () => {
+    const queries: string[] = panels.flatMap(({ targets }: Document) =>
+      targets.map(({ expr }: Document) => expr),
+    )
+    expect([...queries, ...rules.map(({ expr }) => expr)].flatMap(strangers)).toEqual([])
+    expect(strangers('sum(shopsync_runs) + shopsync_runs_total')).toEqual(['shopsync_runs'])
+    // The version is what the instances are listed by.
+    expect(names.filter((name) => !queries.join().includes(name))).toEqual(['shopsync_build_info'])
+    for (const expr of queries) expect(expr).toContain('instance=~"$instance"')
+  })
+
+  test('lead to headings of the runbook, and say what they show', () => {
+    const anchors = [...text('docs/runbook.md').matchAll(/^## (.+)$/gm)].map(
+      ([, heading = '']) => `docs/runbook.md#${heading.toLowerCase().replaceAll(' ', '-')}`,
+    )
+    const books = new Set<string>(rules.map(({ annotations }) => annotations.runbook))
+    expect([...books].filter((book) => !anchors.includes(book))).toEqual([])
+    expect(books.size).toBe(10)
+    expect(new Set(panels.map(({ id }: Document) => id)).size).toBe(panels.length)
+    for (const { title, description } of panels)
+      expect([title, description.length > 10]).toEqual([title, true])
+  })
 })

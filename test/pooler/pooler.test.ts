@@ -94,32 +94,12 @@ describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
   })
 
   test('carries every command, twice and side by side', async () => {
-    for (const words of [
-      ['plan'],
-      ['sync'],
-      ['sync'],
-      ['sync', '--full'],
-      ['reconcile'],
-      ['verify', '--full', '--sample', '5'],
-      ['run', 'nightly'],
-      ['backfill', '--from', '2026-01-01T00:00:00Z', '--to', '2026-02-01T00:00:00Z'],
-      ['why', 'repair_orders', '1'],
-      ['quarantine', 'list'],
-      ['runs'],
-      ['status'],
-      ['report', '--out', 'report.html'],
-      ['check'],
-      ['migrate'],
-      ['copy', '--to', bouncer.url, '--to-schema', `${schema}_copy`],
-      ['forget', '--tenant', '102', '--yes'],
-    ]) {
-      const { code, stdout, stderr } = await here.run(...words)
-      expect({ words, code, stdout: code === 0 ? '' : stdout, stderr: code === 0 ? '' : stderr }).toEqual({
-        words,
-        code: 0,
-        stdout: '',
-        stderr: '',
-      })
+    const lines = `plan; sync; sync; sync --full; reconcile; verify --full --sample 5; run nightly
+      backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z; why repair_orders 1; quarantine list; runs; status
+      report --out report.html; check; migrate; copy --to ${bouncer.url} --to-schema ${schema}_copy; forget --tenant 102 --yes`
+    for (const line of lines.split(/; |\n +/)) {
+      const { code, stdout, stderr } = await here.run(...line.split(' '))
+      expect([line, code, code === 0 ? '' : stdout + stderr]).toEqual([line, 0, ''])
     }
     const side = await Promise.all([here.run('sync'), here.run('reconcile')])
     expect(side.map(({ code }) => code).sort()).toEqual([0, 4])
@@ -131,16 +111,8 @@ describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
     const through = new URL(bouncer.url)
     through.pathname = new URL(planted.url).pathname
     here.configure({ warehouse: { url: through.href, schema, pooler: true }, workers: { listen: false } })
-    for (const line of [
-      'check',
-      'sync',
-      'sync',
-      'reconcile',
-      'status',
-      'run hourly --enqueue 2',
-      'worker --once',
-      'migrate',
-    ])
+    const lines = 'check; sync; sync; reconcile; status; run hourly --enqueue 2; worker --once; migrate'
+    for (const line of lines.split('; '))
       expect([line, await here.run(...line.split(' ')), await planted.wasCalled()]).toMatchObject([
         line,
         { code: 0 },

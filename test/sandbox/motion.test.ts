@@ -23,30 +23,27 @@ const stampsOf = ({ body }: Reply): string[] =>
 const days = 24 * 3600 * 1000
 
 describe('motion', () => {
-  /** What moves before the first request, the page and its size, and the ids that it shows. */
-  it.each<[Motion | Motion[], page: number, size: number, shown: number[]]>([
-    [{ kind: 'create', n: 2 }, 1, 5, [22, 21, 20, 19, 18]],
-    [{ kind: 'create', agedMs: 61 * days }, 3, 10, [21]],
-    [{ kind: 'update', ids: [3], ranks: [19] }, 1, 5, [1, 3, 20, 19, 18]],
-    [[{ kind: 'delete', ids: [7, 8] }, { kind: 'restore' }], 1, 100, [8, ...range(20, 9), ...range(6, 1)]],
-    [
-      [
-        { kind: 'delete', ids: [7, 8] },
-        { kind: 'restore', stamp: false },
-      ],
-      1,
-      100,
-      [...range(20, 8), ...range(6, 1)],
-    ],
-    [{ kind: 'order', by: 'oldest' }, 1, 5, [1, 2, 3, 4, 5]],
-    [{ kind: 'order', by: 'id' }, 1, 5, [1, 2, 3, 4, 5]],
-    [{ kind: 'order', by: 'seconds' }, 1, 5, [20, 19, 18, 17, 16]],
-    [{ kind: 'order', by: 'newest' }, 1, 5, [20, 19, 18, 17, 16]],
-    [{ kind: 'twice', ids: [20], apart: 6 }, 1, 5, range(20, 16)],
-    [{ kind: 'twice', ids: [20], apart: 6 }, 2, 5, [15, 20, 14, 13, 12]],
-    [{ kind: 'hide', ids: [18] }, 1, 5, [20, 19, 17, 16]],
-  ])('%j, page %i of %i: %j', async (motion, number, size, shown) => {
-    expect(ids(await page(await moving(motion), number, size))).toEqual(shown)
+  /** What moves before the first request, the page and its size, and the ids that it shows: `20-16` counts down. */
+  const shown = `
+{"kind":"create","n":2} 1 of 5 → 22-18
+{"kind":"create","agedMs":${61 * days}} 3 of 10 → 21
+{"kind":"update","ids":[3],"ranks":[19]} 1 of 5 → 1 3 20-18
+{"kind":"delete","ids":[7,8]} {"kind":"restore"} 1 of 100 → 8 20-9 6-1
+{"kind":"delete","ids":[7,8]} {"kind":"restore","stamp":false} 1 of 100 → 20-8 6-1
+{"kind":"order","by":"oldest"} 1 of 5 → 1 2 3 4 5
+{"kind":"order","by":"id"} 1 of 5 → 1 2 3 4 5
+{"kind":"order","by":"seconds"} 1 of 5 → 20-16
+{"kind":"order","by":"newest"} 1 of 5 → 20-16
+{"kind":"twice","ids":[20],"apart":6} 1 of 5 → 20-16
+{"kind":"twice","ids":[20],"apart":6} 2 of 5 → 15 20 14-12
+{"kind":"hide","ids":[18]} 1 of 5 → 20 19 17 16
+`
+  it.each(shown.trim().split('\n'))('%s', async (line) => {
+    const [, motions = '', number, size, expected = ''] = /^(.*) (\d+) of (\d+) → (.*)$/.exec(line) ?? []
+    const sandbox = await moving(JSON.parse(`[${motions.replaceAll('} {', '},{')}]`) as Motion[])
+    const spans = expected.split(' ').map((span) => span.split('-').map(Number))
+    const wanted = spans.flatMap(([first = 0, last = first]) => range(first, last))
+    expect(ids(await page(sandbox, Number(number), Number(size)))).toEqual(wanted)
   })
 
   it.each<[Motion, pages: number[][]]>([
@@ -126,12 +123,8 @@ describe('motion', () => {
 
   it('puts records of one second in the order of their ids, in lists by whole seconds', async () => {
     const sandbox = await moving({ kind: 'order', by: 'seconds' })
-    for (const [id, fraction] of [
-      [30, 9],
-      [31, 1],
-      [29, 5],
-    ] as const)
-      sandbox.store.put(101, 'notes', template('notes', id, `2026-02-01T00:00:00.${fraction}00000Z`))
+    for (const [i, id] of [31, 29, 30].entries())
+      sandbox.store.put(101, 'notes', template('notes', id, `2026-02-01T00:00:00.${i}00000Z`))
     expect(ids(await page(sandbox))).toEqual([29, 30, 31, 20, 19])
   })
 
@@ -147,14 +140,8 @@ describe('motion', () => {
       return statuses
     }
     expect(await asked()).toEqual([200, 404, 404])
-    sandbox.script([
-      {
-        before: [
-          { kind: 'grant', tenant: 102, writable: false },
-          { kind: 'on', resource: 'vehicles' },
-        ],
-      },
-    ])
+    const grant: Motion = { kind: 'grant', tenant: 102, writable: false }
+    sandbox.script([{ before: [grant, { kind: 'on', resource: 'vehicles' }] }])
     expect(await asked()).toEqual([200, 200, 200])
     expect(sandbox.store.tenant(102).writable).toBe(false)
   })
@@ -173,12 +160,8 @@ describe('motion', () => {
 
   it('poisons a record: pages that would show it answer 500, and so does a read by id, until it is healed', async () => {
     const sandbox = await moving({ kind: 'poison', ranks: [7] })
-    const statuses = [
-      await page(sandbox, 1),
-      await page(sandbox, 2),
-      await page(sandbox, 7, 1),
-      await shop(sandbox, 'notes/13'),
-    ]
+    const pages = [await page(sandbox, 1), await page(sandbox, 2), await page(sandbox, 7, 1)]
+    const statuses = [...pages, await shop(sandbox, 'notes/13')]
     expect(statuses.map(({ status }) => status)).toEqual([200, 500, 200, 500])
     sandbox.script([{ when: first, before: { kind: 'heal' } }])
     expect((await page(sandbox, 2)).status).toBe(200)
@@ -218,19 +201,10 @@ describe('a sandbox in the process of a test', () => {
     const sandbox = await emptySandbox({ script: [{ when: { page: 2 }, fault: { kind: 'drop' } }] })
     await page(sandbox)
     await page(sandbox, 2).catch(() => undefined)
-    expect(sandbox.requests).toMatchObject([
-      {
-        method: 'GET',
-        tenant: 101,
-        resource: 'notes',
-        page: 1,
-        per_page: 5,
-        status: 200,
-        updated_after: '1970-01-01T00:00:00Z',
-        time: '2026-03-02T12:00:00.000000Z',
-      },
-      { page: 2, status: null },
-    ])
+    const asked = { method: 'GET', tenant: 101, resource: 'notes', per_page: 5 }
+    const times = { updated_after: '1970-01-01T00:00:00Z', time: '2026-03-02T12:00:00.000000Z' }
+    const first = { ...asked, ...times, page: 1, status: 200 }
+    expect(sandbox.requests).toMatchObject([first, { page: 2, status: null }])
     sandbox.resetRequests()
     expect(sandbox.requests).toEqual([])
   })

@@ -33,13 +33,9 @@ describe('an event', () => {
     store.put(101, 'vehicles', { id: 1, updated_at: '2026-01-01T00:00:00Z' })
     await delivered()
     expect(received.map(({ event }) => event.event)).toEqual(events)
-    expect(received[1]).toMatchObject({
-      secret: 'sandbox-secret',
-      event: {
-        timestamp: '2026-03-02T12:00:00.000000Z',
-        payload: { type: 'Customer', id: 1, tenant_id: 101 },
-      },
-    })
+    const payload = { type: 'Customer', id: 1, tenant_id: 101 }
+    const event = { timestamp: '2026-03-02T12:00:00.000000Z', payload }
+    expect(received[1]).toMatchObject({ secret: 'sandbox-secret', event })
     // Verbatim: parsing and printing it would round.
     expect(received[1]!.text).toContain(`"data":${read}}}`)
     expect(read).toContain('"zip":12345678901234567890')
@@ -58,10 +54,8 @@ describe('an event', () => {
 
   it('is sent neither about tenants that are not granted, nor about records that have none', async () => {
     const { url, received } = await receiver()
-    const { store, delivered } = await announcing(
-      { hooks: [{ url, events: ['customer.created', 'note.created'] }] },
-      0,
-    )
+    const hooks = [{ url, events: ['customer.created', 'note.created'] }]
+    const { store, delivered } = await announcing({ hooks }, 0)
     store.put(101, 'notes', { id: 1, updated_at: '2026-01-01T00:00:00Z' })
     store.revoke(101)
     store.put(101, 'customers', customer(1))
@@ -95,17 +89,8 @@ describe('deliveries', () => {
     const { url, received } = await receiver({ status: (n) => (n < 3 ? 503 : 204) })
     const { deliveries, store } = await announcing({ hooks: [{ url }], retry: 5 })
     const at = store.clock.nowMicros()
-    const line = {
-      event: received[0]!.event.id,
-      name: 'customer.created',
-      tenant: 101,
-      record: 1,
-      url,
-      changed: at,
-      sent: at,
-      ended: at,
-      error: null,
-    }
+    const what = { event: received[0]!.event.id, name: 'customer.created', tenant: 101, record: 1 }
+    const line = { ...what, url, changed: at, sent: at, ended: at, error: null }
     const attempts = [503, 503, 204].map((status, i) => ({ ...line, attempt: i + 1, status }))
     expect(deliveries).toEqual(attempts)
     expect(new Set(received.map(({ text }) => text)).size).toBe(1)
@@ -121,30 +106,24 @@ describe('deliveries', () => {
     expect([sandbox.deliveries, received]).toEqual([[], []])
   })
 
-  it.each([
-    ['are not made to a certificate that nobody knows', {}, { status: null, error: /certificate/ }, 0],
-    ['are made to one that is known', { ca: fixture('ca.pem').toString() }, { status: 200 }, 1],
-  ])('%s', async (_, trust, delivery, count) => {
+  it('are made to a certificate only if it is known', async () => {
     const tls = { key: fixture('server.key'), cert: fixture('server.pem') }
     const { url, received } = await receiver({ tls })
-    const { deliveries } = await announcing({ hooks: [{ url }], ...trust })
-    expect(deliveries).toMatchObject([delivery])
-    expect(received.length).toBe(count)
+    const made = async (trust: WebhookOptions) =>
+      (await announcing({ hooks: [{ url }], ...trust })).deliveries
+    expect(await made({})).toMatchObject([{ status: null, error: expect.stringMatching(/certificate/) }])
+    expect(received).toEqual([])
+    expect(await made({ ca: fixture('ca.pem').toString() })).toMatchObject([{ status: 200 }])
+    expect(received.length).toBe(1)
   })
 
   it('follow no redirect, and are not stopped by receivers that refuse or do not exist', async () => {
-    const hooks = [
-      await receiver({ status: () => 302 }),
-      await receiver({ status: () => 500 }),
-      { url: 'http://127.0.0.1:9/' },
-    ]
+    const there = [await receiver({ status: () => 302 }), await receiver({ status: () => 500 })]
+    const hooks = [...there, { url: 'http://127.0.0.1:9/' }]
     const { deliveries } = await announcing({ hooks })
-    const [moved, refused, gone] = hooks.map(({ url }) => deliveries.filter((one) => one.url === url))
-    expect([moved, refused, gone]).toMatchObject([
-      [{ status: 302 }],
-      [{ status: 500 }],
-      [{ error: /ECONNREFUSED/ }],
-    ])
+    const made = hooks.map(({ url }) => deliveries.filter((one) => one.url === url))
+    const gone = { error: expect.stringMatching(/ECONNREFUSED/) }
+    expect(made).toMatchObject([[{ status: 302 }], [{ status: 500 }], [gone]])
   })
 
   it('of many events to several addresses are made once each', async () => {

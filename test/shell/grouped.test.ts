@@ -10,17 +10,16 @@ const url = (tenant: number, resource: string, page = 1): string =>
 const waits = (request: string, span: string, until: string): string =>
   `Gave up because the API asks to wait (${request} answered 429, expected 200): it would have to wait ${span} (until ${until} UTC), expected at most 1 h. The next run looks again`
 
-test('a request is shown by its list and page, not by its address', () => {
-  expect(shortRequests(`${url(7, 'notes', 3)} answered 500, expected 200`)).toBe(
-    'GET notes, page 3 answered 500, expected 200',
-  )
-  expect(shortRequests(`Gave up: ${url(7, 'payments/customer_payment_types')}: no answer came in time`)).toBe(
-    'Gave up: GET payments/customer_payment_types: no answer came in time',
-  )
-  expect(shortRequests('GET /base/api/v1/partners/42/authorizations?page=2&per_page=100 answered 503')).toBe(
-    'GET authorizations, page 2 answered 503',
-  )
-  expect(shortRequests('nothing of the sort')).toBe('nothing of the sort')
+test.each([
+  [`${url(7, 'notes', 3)} answered 500, expected 200`, 'GET notes, page 3 answered 500, expected 200'],
+  [
+    `Gave up: ${url(7, 'payments/customer_payment_types')}: no`,
+    'Gave up: GET payments/customer_payment_types: no',
+  ],
+  ['GET /base/api/v1/partners/42/authorizations?page=2&per_page=100: 503', 'GET authorizations, page 2: 503'],
+  ['nothing of the sort', 'nothing of the sort'],
+])('a request is shown by its list and page: %s', (text, short) => {
+  expect(shortRequests(text)).toBe(short)
 })
 
 test('a used-up limit is one line, however the waits differ, and a cursor that fails otherwise has its own', () => {

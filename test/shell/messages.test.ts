@@ -1,12 +1,9 @@
-/** What a transcript can't show: what the machine refuses, programs that stay up, output that can't be written. */
+/** What a transcript can't show: what the machine refuses, output that can't be written, a word as long as a page. */
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Call, shopsync } from '../support/harness/call.js'
 import { type Place, viewedPlace } from '../support/harness/place.js'
-import { freePort } from '../support/harness/postgres.js'
 import { program } from '../support/harness/process.js'
 
 let here: Place
@@ -56,46 +53,12 @@ test('an answer that could not be written completely exits with 1', async () => 
   expect(readFileSync(join(here.folder, 'whole.md'), 'utf8')).toMatch(/^#.*\n$/s)
 })
 
-/** A sandbox that is stopped by a signal. */
-const sandbox = (words: string, during: (call: Call) => unknown) =>
-  shopsync(['sandbox', '--size', 'small', ...words.split(' ')], { cwd: here.folder, during })
-const stopAt =
-  (isUp: (text: string) => boolean) =>
-  (call: Call): void =>
-    call.onText((text) => isUp(text) && call.kill('SIGINT'))
-
-test('the sandbox prints how to reach it, one document with --json, nothing with --quiet, and ends cleanly', async () => {
-  const flags = '--port 0 --tenants 12 --rate-limit 3 --read-only-tenant 102'
-  const told = await sandbox(
-    flags,
-    stopAt((text) => text.includes('Ctrl-C')),
-  )
-  expect(told).toMatchObject({ code: 0, stderr: '' })
-  for (const said of [
-    /sandbox +http:\/\/127\.0\.0\.1:\d+/,
-    /"baseUrl"/,
-    /tenants +101, 102 \(read only\), 103,/,
-  ])
-    expect(told.stdout).toMatch(said)
-  expect(told.stdout).toMatch(/\nrate limit +3 requests a minute/)
-  const json = await sandbox(
-    '--port 0 --tenants 1 --json',
-    stopAt((text) => text.trimEnd().endsWith('\n}')),
-  )
-  expect(json.json()).toMatchObject({
-    url: expect.stringMatching(/^http:/),
-    tenants: [101],
-    config: { api: { partnerId: expect.anything() } },
-  })
-  const port = await freePort()
-  const answers = (): Promise<boolean> =>
-    fetch(`http://127.0.0.1:${port}`).then(
-      () => true,
-      () => false,
-    )
-  const quiet = await sandbox(`--port ${port} --quiet`, async (call) => {
-    while (!(await answers())) await sleep(50)
-    call.kill('SIGTERM')
-  })
-  expect(quiet).toMatchObject({ stdout: '', stderr: '' })
+test('files with customer data are only for their owner, and stay as open as somebody made them', async () => {
+  const modeOf = (name: string): number => statSync(join(here.folder, name)).mode & 0o777
+  expect(await here.run('copy', '--to', 'sqlite:./copy.db')).toMatchObject({ code: 0 })
+  for (const mode of [0o600, 0o644]) {
+    expect(await here.run('report')).toMatchObject({ code: 0 })
+    expect(['data/warehouse.db', 'copy.db', 'report.html'].map(modeOf)).toEqual([0o600, 0o600, mode])
+    chmodSync(join(here.folder, 'report.html'), 0o644)
+  }
 })

@@ -25,16 +25,6 @@ const options = (columns: number, env: Record<string, string> = {}) => ({
 const at = (columns: number, words: string, env?: Record<string, string>) =>
   atTerminal(words.split(' '), options(columns, env))
 
-test.each(['sync', 'status', 'runs', 'plan', 'verify', 'jobs list', 'check'])(
-  'every screen fits the terminal: %s',
-  async (words) => {
-    for (const columns of [60, 120]) {
-      const { lines } = await at(columns, words)
-      expect(lines.filter((line) => widthOf(line) > columns)).toEqual([])
-    }
-  },
-)
-
 test('on a real terminal, too, with colors', async () => {
   const { lines, raw } = await onTerminal(['sync', '--tenant', '101', '--tenant', '102'], options(60))
   expect(lines.filter((line) => widthOf(line) > 60)).toEqual([])
@@ -42,11 +32,15 @@ test('on a real terminal, too, with colors', async () => {
   expect(raw).toContain(`${clear}listing the tenants`)
 })
 
+const [from, to] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']
 test.each([
-  ['sync --tenant 101', 'listing the tenants'],
-  ['backfill --tenant 101 --from 2026-01-01T00:00:00Z --to 2026-01-02T00:00:00Z', 'listing'],
+  ['status', undefined],
+  ['runs', undefined],
+  ['jobs list', undefined],
+  ['sync', 'listing the tenants'],
+  [`backfill --tenant 101 --from ${from} --to ${to}`, 'listing'],
   ['reconcile --tenant 101', 'listing the tenants'],
-  ['verify --tenant 101', 'listing the tenants'],
+  ['verify', 'listing the tenants'],
   ['plan', 'listing the tenants'],
   ['check', 'listing the tenants'],
   ['report', 'asking the warehouse, and drawing the page'],
@@ -54,13 +48,18 @@ test.each([
   ['quarantine replay', 'looking at the quarantine'],
   ['migrate', 'looking at what is stored'],
   ['snapshot', 'recording where each shop stands'],
-])('%s shows its progress on a terminal, within a line of it, and leaves nothing', async (words, first) => {
-  const { raw, lines } = await at(80, words)
-  expect(raw).toContain(`${clear}${first}`)
-  expect(lines.join('\n')).not.toContain(first)
-  const drawn = raw.split(clear).slice(1, -1)
-  expect(drawn.filter((text) => !text.includes('\n') && widthOf(text) >= 80)).toEqual([])
-})
+])(
+  '%s fits, shows its progress within a line of the terminal, and leaves nothing of it',
+  async (words, first) => {
+    const { raw, lines } = await at(60, words)
+    expect(lines.filter((line) => widthOf(line) > 60)).toEqual([])
+    const drawn = raw.split(clear).slice(1, -1)
+    expect(drawn.filter((text) => !text.includes('\n') && widthOf(text) >= 60)).toEqual([])
+    if (first === undefined) return
+    expect(raw).toContain(`${clear}${first}`)
+    expect(lines.join('\n')).not.toContain(first)
+  },
+)
 
 test('no progress with --quiet, no color with NO_COLOR, on a dumb terminal, and in a pipe', async () => {
   expect((await at(80, 'plan --quiet')).raw).not.toContain(clear)

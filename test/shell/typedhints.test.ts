@@ -53,39 +53,24 @@ const isRunElsewhere =
 const isWhole = ([name = '', ...rest]: readonly string[]): boolean =>
   !isRunElsewhere.test(name) &&
   !/^(why|copy|adopt|forget)$/.test(name) &&
-  rest[0] !== 'show' &&
-  rest[0] !== 'ring' &&
+  !['show', 'ring'].includes(rest[0] ?? '') &&
   rest.every((word) => word !== '…')
 
-const lines = [
-  ...new Set(
-    typed
-      .map(({ words }) => words)
-      .filter(isWhole)
-      .map((words) => words.join(' ')),
-  ),
-]
+const lines = [...new Set(typed.flatMap(({ words }) => (isWhole(words) ? [words.join(' ')] : [])))]
 
 /** A command with its flags, whatever their order and values are. */
-const kindOf = (words: readonly string[]): string => {
-  const flags = words.filter((word) => word.startsWith('--') && !/^--(quiet|json|config)$/.test(word))
-  const names = words.slice(
-    0,
-    Math.max(
-      words.findIndex((word) => word.startsWith('-')),
-      0,
-    ) || words.length,
-  )
-  return [...names, ...flags.toSorted()].join(' ')
+const kindOf = (words: string): string => {
+  const names = words.replace(/ -.*$/, '')
+  const flags = words.match(/ --[\w-]+/g) ?? []
+  return [names, ...flags.filter((flag) => !/ --(quiet|json|config)$/.test(flag)).sort()].join('')
 }
-const kindOfLine = (line: string): string => kindOf(line.split(' ').slice(line.startsWith('$') ? 2 : 1))
 
 test('each line is played in a transcript, or is an example of the help, which lines.test.ts plays', () => {
   const texts = filesIn('test/transcripts', '.txt').flatMap((file) => textOf(file).split('\n'))
   const played = texts.filter((line) => line.startsWith('$ shopsync '))
   const examples = commands.flatMap((command) => command.examples.map(([line]) => line))
-  const known = new Set([...played, ...examples].map(kindOfLine))
-  expect(lines.filter((line) => !known.has(kindOf(line.split(' '))))).toEqual([])
+  const known = new Set([...played, ...examples].map((line) => kindOf(line.replace(/^(\$ )?shopsync /, ''))))
+  expect(lines.filter((line) => !known.has(kindOf(line)))).toEqual([])
 })
 
 /** `"key": {…}` of the configuration, as messages print it: with a value where they leave one open. */
@@ -132,12 +117,8 @@ test('a backup beside what belongs to the file before: what is typed as it stand
     open.exec('vacuum')
     open.pragma('wal_checkpoint(truncate)')
     open.pragma('wal_autocheckpoint = 0')
-    open.exec(
-      "update repair_orders set _synced_at = _synced_at || ' '; update sync_cursors set resource = resource",
-    )
-    open.exec(
-      'create table filling as select * from repair_orders; drop table filling; create table z (a); drop table z',
-    )
+    open.exec(`update repair_orders set _synced_at = _synced_at || ' '; update sync_cursors set resource = resource;
+      create table filling as select * from repair_orders; drop table filling; create table z (a); drop table z`)
     const wal = readFileSync(`${file}-wal`)
     open.close()
     writeFileSync(file, backup)

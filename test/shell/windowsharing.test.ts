@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => here.remove())
 
-const rows = <T>(statement: string): T[] => {
+function rows<T>(statement: string): T[] {
   const db = new BetterSqlite3(join(here.folder, 'data/warehouse.db'))
   try {
     const prepared = db.prepare<[], T>(statement)
