@@ -65,67 +65,61 @@ function itemOf(kind: Kind, service: Fields, item: Fields): Item {
   return { kind, service, item, units, price: prices[kind], amount, cost, costs }
 }
 
-/** By kind, and in the order in which they get their shares. */
-function itemsOf(services: readonly Fields[]): Item[] {
+/** In the order in which they get their shares. */
+function itemsOf(services: readonly Fields[], kind: Kind): Item[] {
   const sorted = (some: readonly Fields[]): Fields[] => [...some].sort((a, b) => idOf(a) - idOf(b))
-  return kinds.flatMap((kind) =>
-    sorted(services).flatMap((service) =>
-      sorted(list(service, lists[kind])).map((item) => itemOf(kind, service, item)),
-    ),
+  return sorted(services).flatMap((service) =>
+    sorted(list(service, lists[kind])).map((item) => itemOf(kind, service, item)),
   )
 }
 
-/** What an order has of one kind. */
-interface ItemsOfKind {
-  readonly order: Fields
-  readonly kind: Kind
-  readonly items: readonly Item[]
-}
-
-/** Their sum, and what is on all of them together. */
-interface SumsOfKind extends ItemsOfKind {
-  readonly gross: bigint
-  /** As it was sent. */
-  readonly sentDiscount: bigint
-  readonly discount: bigint
-  readonly tax: bigint | null
-}
-
-function sentDiscount({ order, kind }: ItemsOfKind, gross: bigint): bigint {
+function sentDiscount(order: Fields, kind: Kind, gross: bigint): bigint {
+  if (kind !== 'labor' && kind !== 'part') return 0n
   const percent = nanos(order[`${kind}_discount_percentage`])
   const share = percent === null ? 0n : divided(gross * percent, 100n * unit)
   return cents(order[`${kind}_discount_cents`]) ?? (magnitude(share) >= absurdSum ? 0n : share)
 }
 
-function taxOf(
-  { order, kind, items }: ItemsOfKind,
-  gross: bigint,
-  discount: bigint,
-  fee: bigint | null,
-): bigint | null {
+/** What an order has of one kind. */
+interface OfKind {
+  readonly order: Fields
+  readonly kind: Kind
+  readonly items: readonly Item[]
+  readonly gross: bigint
+  readonly discount: bigint
+  /** On all of them together. */
+  readonly tax: bigint | null
+  readonly isDiscountTooLarge: boolean
+}
+
+function ofKind(order: Fields, kind: Kind): OfKind {
+  const items = itemsOf(list(order, 'services'), kind)
+  const gross = sum(items.map(({ amount }) => amount))
+  const sent = sentDiscount(order, kind, gross)
+  const most = gross > 0n ? gross : 0n
+  const discount = sent > most ? most : sent
+  const isDiscountTooLarge = sent > 0n && sent > most
+  const tax = taxOf(order, kind, items, gross - discount)
+  return { order, kind, items, gross, discount, tax, isDiscountTooLarge }
+}
+
+/** A discount is on taxable and other lines in proportion. */
+function taxOf(order: Fields, kind: Kind, items: readonly Item[], sales: bigint): bigint | null {
+  const fee = kind === 'part' ? cents(order.supply_fee_cents) : 0n
   if (order.taxable === false) return 0n
   if (order.taxable !== true || fee === null) return null
   const taxable = items.filter(({ item }) => item.taxable !== false).map(({ amount }) => amount)
   if (taxable.includes(null)) return null
-  const [top, bottom] = gross === 0n ? [fee, 1n] : [sum(taxable) * (gross - discount) + fee * gross, gross]
+  const gross = sum(items.map(({ amount }) => amount))
+  const [top, bottom] = gross === 0n ? [fee, 1n] : [sum(taxable) * sales + fee * gross, gross]
   if (top === 0n) return 0n
   const rate = nanos(order[`${kind}_tax_rate`])
   const tax = rate === null ? null : divided(top * rate, bottom * 100n * unit)
   return tax === null || magnitude(tax) >= absurdSum ? null : tax
 }
 
-function sumsOf(of: ItemsOfKind, fee: bigint | null): SumsOfKind {
-  const gross = sum(of.items.map(({ amount }) => amount))
-  const hasDiscount = of.kind === 'labor' || of.kind === 'part'
-  const sent = hasDiscount ? sentDiscount(of, gross) : 0n
-  const most = gross > 0n ? gross : 0n
-  const discount = sent > most ? most : sent
-  const tax = taxOf(of, gross, discount, of.kind === 'part' ? fee : 0n)
-  return { ...of, gross, sentDiscount: sent, discount, tax }
-}
-
 /** Each line gets what is on all lines up to it, less what is on all lines before it: so nothing is lost by rounding. */
-function linesOf({ order, kind, items, gross, discount, tax }: SumsOfKind): Line[] {
+function linesOf({ order, kind, items, gross, discount, tax }: OfKind): Line[] {
   const rate = nanos(order[`${kind}_tax_rate`]) ?? 0n
   const discountOn = (amounts: bigint): bigint => (gross === 0n ? 0n : divided(discount * amounts, gross))
   const taxOn = (taxable: bigint): bigint => {
@@ -155,13 +149,10 @@ function linesOf({ order, kind, items, gross, discount, tax }: SumsOfKind): Line
 export type Bill = ReturnType<typeof billOf>
 
 export function billOf(order: Fields) {
-  const items = itemsOf(list(order, 'services'))
   const fee = cents(order.supply_fee_cents)
-  const parts = kinds.map((kind) =>
-    sumsOf({ order, kind, items: items.filter((item) => item.kind === kind) }, fee),
-  )
-  const each = <T>(value: (part: SumsOfKind) => T): Record<Kind, T> =>
-    Object.fromEntries(parts.map((part) => [part.kind, value(part)])) as Record<Kind, T>
+  const parts = kinds.map((kind) => ofKind(order, kind))
+  const each = (value: (part: OfKind) => bigint): Record<Kind, bigint> =>
+    Object.fromEntries(parts.map((part) => [part.kind, value(part)])) as Record<Kind, bigint>
   const lines = parts.flatMap(linesOf)
   const labors = lines.filter(({ kind }) => kind === 'labor')
   const taxes = parts.map(({ tax }) => tax)
@@ -175,9 +166,7 @@ export function billOf(order: Fields) {
     lines,
     gross: each(({ gross }) => gross),
     discount: each(({ discount }) => discount),
-    isDiscountTooLarge: parts.some(
-      ({ sentDiscount: sent, gross }) => sent > 0n && sent > (gross > 0n ? gross : 0n),
-    ),
+    isDiscountTooLarge: parts.some((part) => part.isDiscountTooLarge),
     /** What no line can take: a discount on lines that come to nothing. */
     unshared: sum(parts.map(({ gross, discount }) => (gross === 0n ? discount : 0n))),
     sales,
@@ -231,7 +220,8 @@ export function servicesOf({ order, lines }: Bill) {
 export function worthOfRecommendation({ quick_price_cents, service }: Fields): bigint | null {
   if (typeof quick_price_cents === 'number') return cents(quick_price_cents)
   const recommended = service as Fields | null
-  return recommended?.id ? sumOfAll(itemsOf([recommended]).map(({ amount }) => amount)) : null
+  if (!recommended?.id) return null
+  return sumOfAll(kinds.flatMap((kind) => itemsOf([recommended], kind)).map(({ amount }) => amount))
 }
 
 /** The lines of a kind that aren't taxable, after their discount. */
