@@ -238,17 +238,14 @@ function usableKey(record: unknown): { id: Value; version: string } | null {
 
 /** The newest version of each record, newest first; among equally new versions, the first counts. */
 function newest(records: readonly unknown[]): unknown[] {
-  const keys = records.map(usableKey)
-  const isBeaten = (i: number): boolean =>
-    keys.some((other, j) => {
-      const own = keys[i]
-      if (!own || !other || other.id !== own.id || i === j) return false
-      return other.version > own.version || (other.version === own.version && j < i)
-    })
-  const kept = records.map((record, i) => ({ record, i })).filter(({ i }) => !isBeaten(i))
-  const version = (i: number): string => keys[i]?.version ?? ''
-  kept.sort((a, b) => (version(a.i) < version(b.i) ? 1 : version(a.i) > version(b.i) ? -1 : a.i - b.i))
-  return kept.map(({ record }) => record)
+  const versions = records.map((record) => ({ record, key: usableKey(record) }))
+  const sorted = versions.toSorted((a, b) => {
+    const [one, other] = [a.key?.version ?? '', b.key?.version ?? '']
+    return one < other ? 1 : one > other ? -1 : 0
+  })
+  const isFirst = ({ key }: (typeof versions)[number], i: number): boolean =>
+    key === null || sorted.findIndex((other) => other.key?.id === key.id) === i
+  return sorted.filter(isFirst).map(({ record }) => record)
 }
 
 /** The rows of one record, and of what is embedded in it, by table. */

@@ -19,10 +19,8 @@ const decisionOf = (approved: unknown): string =>
   approved === true ? 'approved' : approved === false ? 'declined' : 'undecided'
 
 /** The category of what a recommendation recommends. */
-function categoryOf(business: Business, recommendation: Fields | undefined): Row {
-  const id = (recommendation?.service as Fields | null | undefined)?.category_id
-  return { category_id: id, category: business.record('categories', id)?.text }
-}
+const categoryOf = (business: Business, recommendation: Fields | undefined): Row =>
+  business.category((recommendation?.service as Fields | null | undefined)?.category_id)
 
 /** What can still be sold of something that was recommended, once or again. */
 const toSell = (isDone: boolean, isApproved: boolean, isGone: boolean): Row => ({

@@ -171,6 +171,10 @@ export class Business {
     return found.find((texts) => texts.length > 0)?.join(' ') ?? `${called} ${id}`
   }
 
+  category(id: unknown): Row {
+    return { category_id: id, category: this.record('categories', id)?.text }
+  }
+
   /** A key for tools that relate one column; null as soon as an id is. */
   key(...ids: readonly unknown[]): string | null {
     const isLacking = ids.some((id) => id === null || id === undefined)

@@ -22,11 +22,6 @@ const within = (business: Business, order: Fields, what: string, thing: Fields):
   [`${what}_key`]: business.key(order.id, thing.id),
 })
 
-const categoryOf = (business: Business, id: unknown): Row => ({
-  category_id: id,
-  category: business.record('categories', id)?.text,
-})
-
 const orderLines = (business: Business): Row[] =>
   business.bills.flatMap(({ order, lines }) =>
     lines.map((line) => {
@@ -62,7 +57,7 @@ const serviceTotals = (business: Business): Row[] =>
   business.bills.flatMap((bill) =>
     servicesOf(bill).map(({ service, ...of }) => ({
       ...within(business, bill.order, 'service', service),
-      ...categoryOf(business, service.category_id),
+      ...business.category(service.category_id),
       completed_at: service.completed_at,
       labor_hours: shownNanos(of.hours),
       rated_hours: priceOf(service.labor_rate_cents) === null ? 0 : shownNanos(of.hours),
@@ -186,7 +181,7 @@ function cannedJobHours(business: Business): Row[] {
     const planned = list(job, 'labors').map(({ hours }) => hoursOf(hours))
     const own = sold.filter(({ service }) => service.canned_job_id === job.id)
     return {
-      ...categoryOf(business, job.category_id),
+      ...business.category(job.category_id),
       shop_id: job.shop_id,
       canned_job_id: job.id,
       title: job.title,
