@@ -3,34 +3,29 @@
  * someone lets it back in. The sentences are in test/transcripts/forget.txt.
  */
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/harness/call.js'
-import { type Address, configure } from '../../support/harness/place.js'
-import type { Target } from '../../support/harness/runs.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Ended } from '../../support/harness/call.js'
+import { Desk } from '../../support/harness/desk.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
 import {
   bothWarehouses,
   claimLease,
   contents,
   forgottenTenants,
-  reopen,
   rowsOf,
+  typed,
   type Warehouse,
   warehouses,
 } from '../../support/harness/warehouse.js'
 
-let shops: Sandbox
-beforeAll(async () => {
-  shops = await createSandbox({ tenants: 2, scale: 0.02, seed: 6 })
-})
-afterAll(() => shops.close())
+const shops = await sandboxOfFile({ tenants: 2, scale: 0.02, seed: 6 })
 
 /** The table of every row with the tenant: but for the fact that it was forgotten. */
-async function traces(warehouse: Warehouse, tenant = 101): Promise<string[]> {
+async function traces(warehouse: Warehouse): Promise<string[]> {
   const found: string[] = []
   for (const { name } of warehouse.tables.filter((table) => table.name !== 'sync_forgotten'))
-    for (const row of await rowsOf(warehouse, name)) if (row.tenant_id === tenant) found.push(name)
+    for (const row of await rowsOf(warehouse, name)) if (row.tenant_id === 101) found.push(name)
   return found
 }
 
@@ -42,81 +37,62 @@ const ofOthers = async (warehouse: Warehouse): Promise<unknown[]> => {
 it.each(bothWarehouses())(
   '$name: leaves no row of the tenant in any table, the rows of the others as they are, and a running sync alone',
   async (kind) => {
-    const address = await kind.viewed()
-    const config = configure(shops, address, [], { sync: { resources: 'all' } })
-    const forget = (tenant: number) =>
-      shopsync(['forget', '--tenant', String(tenant), '--yes', '--json', '--config', config])
-    const stamps = { updated_at: '2026-11-20T00:00:00Z' }
-    shops.store.put(101, 'payments', { id: 9_000_001, amount_cents: 12.5, ...stamps })
-    expect((await shopsync(['sync', '--config', config])).code).toBe(0)
-    const warehouse = await reopen(address)
-    const before = await traces(warehouse)
-    expect(before.length).toBeGreaterThan(300)
-    expect(before).toEqual(expect.arrayContaining(['sync_quarantine', 'sync_drift', 'sync_requests']))
-    const others = await ofOthers(warehouse)
+    const desk = new Desk(shops, await kind.viewed(), 'all')
+    const odd = { id: 9_000_001, amount_cents: 12.5, updated_at: '2026-11-20T00:00:00Z' }
+    shops.store.put(101, 'payments', odd)
+    await desk.done('sync')
+    await desk.look(async (warehouse) => {
+      const before = await traces(warehouse)
+      expect(before.length).toBeGreaterThan(300)
+      expect(before).toEqual(expect.arrayContaining(['sync_quarantine', 'sync_drift', 'sync_requests']))
+      const others = await ofOthers(warehouse)
 
-    const lease = await claimLease(warehouse, { runId: 'another', command: 'sync', leaseMs: 60_000 })
-    expect((await forget(101)).code).toBe(4)
-    await lease.release()
-    expect(await traces(warehouse)).toEqual(before)
+      const lease = await claimLease(warehouse, { runId: 'another', command: 'sync', leaseMs: 60_000 })
+      expect((await desk.run('forget --tenant 101 --yes')).code).toBe(4)
+      await lease.release()
+      expect(await traces(warehouse)).toEqual(before)
 
-    const gone = await forget(101)
-    expect(gone.code, gone.stderr).toBe(0)
-    expect(gone.json<{ rows: number }>().rows).toBeGreaterThan(300)
-    expect(await traces(warehouse)).toEqual([])
-    expect(await ofOthers(warehouse)).toEqual(others)
-    await warehouse.close()
+      const gone = await desk.done('forget --tenant 101 --yes --json')
+      expect(gone.json<{ rows: number }>().rows).toBeGreaterThan(300)
+      expect(await traces(warehouse)).toEqual([])
+      expect(await ofOthers(warehouse)).toEqual(others)
+    })
   },
 )
 
+/** The tenants that a run reports on. */
+const tenantsOf = (ended: Ended): number[] => {
+  const { cursors } = ended.json<{ cursors: { tenant_id: number }[] }>()
+  return [...new Set(cursors.map(({ tenant_id }) => tenant_id))].sort()
+}
+
 /** In the order in which somebody does it. */
 describe.each(warehouses())('$name', (kind) => {
-  let address: Address
-  let warehouse: Warehouse
+  let desk: Desk
   let before: unknown
   const lists = ['notes', 'customers', 'categories']
-  const run = (words: readonly string[], sync = {}, target: Target = shops, at = address) =>
-    shopsync([...words, '--config', configure(target, at, lists, { sync })])
-  const done = async (...given: Parameters<typeof run>) => {
-    const ended = await run(...given)
-    expect(ended.code, ended.stderr + ended.stdout).toBe(0)
-    return ended
-  }
-  /** The tenants that a run reports on. */
-  const tenantsOf = async (...given: Parameters<typeof run>): Promise<number[]> => {
-    const ended = await done(...given)
-    const { cursors } = ended.json<{ cursors: { tenant_id: number }[] }>()
-    return [...new Set(cursors.map(({ tenant_id }) => tenant_id))].sort()
-  }
-  const forget = (tenant: number) => done(['forget', '--tenant', String(tenant), '--yes'])
   beforeAll(async () => {
-    address = await kind.viewed()
-    await done(['sync'])
-    warehouse = await reopen(address)
-    before = await contents(warehouse)
-    return () => warehouse.close()
+    desk = new Desk(shops, await kind.viewed(), lists)
+    await desk.done('sync')
+    before = await desk.look(contents)
   })
 
   it.runIf(kind.name === 'sqlite')('stays out from the first erased row on, wherever that ends', async () => {
-    const { db } = warehouse
     const cut = `create trigger cut before delete on customers begin select raise(abort, 'cut short'); end`
-    await warehouse.write([{ ...db.deleteFrom('tenants').compile(), sql: cut, parameters: [] }])
-    expect((await run(['forget', '--tenant', '101', '--yes'])).code).not.toBe(0)
-    await warehouse.write([
-      { ...db.deleteFrom('tenants').compile(), sql: 'drop trigger cut', parameters: [] },
-    ])
-    expect((await traces(warehouse)).length).toBeGreaterThan(1)
-    expect(await tenantsOf(['sync', '--json'])).toEqual([102])
+    await desk.look((warehouse) => typed(warehouse, cut))
+    expect((await desk.run('forget --tenant 101 --yes')).code).not.toBe(0)
+    await desk.look((warehouse) => typed(warehouse, 'drop trigger cut'))
+    expect((await desk.look(traces)).length).toBeGreaterThan(1)
+    expect(tenantsOf(await desk.done('sync --json'))).toEqual([102])
   })
 
   it('runs of every kind leave it out, and status counts it', async () => {
-    await forget(101)
-    for (const words of [['sync'], ['reconcile'], ['verify']])
-      expect(await tenantsOf([...words, '--json']), words.join(' ')).toEqual([102])
-    const plan = (await done(['plan', '--json'])).json<{ tenants: object[] }>()
-    expect(plan.tenants).toMatchObject([{ tenant_id: 102 }])
-    expect((await done(['status', '--json'])).json()).toMatchObject({ healthy: true, forgotten: 1 })
-    expect(await traces(warehouse)).toEqual([])
+    await desk.done('forget --tenant 101 --yes')
+    for (const words of ['sync', 'reconcile', 'verify'])
+      expect(tenantsOf(await desk.done(`${words} --json`)), words).toEqual([102])
+    expect((await desk.done('plan --json')).json()).toMatchObject({ tenants: [{ tenant_id: 102 }] })
+    expect((await desk.done('status --json')).json()).toMatchObject({ healthy: true, forgotten: 1 })
+    expect(await desk.look(traces)).toEqual([])
   })
 
   it('nothing of its authorization is kept, whatever that contains', async () => {
@@ -125,47 +101,51 @@ describe.each(warehouses())('$name', (kind) => {
       { when, fault: { kind: 'alter', path: 'writable', to: 'perhaps', records: 'all' } },
       { when, fault: { kind: 'fields', name: 'plan', value: 'gold', records: 'all' } },
     ])
-    await run(['sync', '--full'])
+    await desk.run('sync --full')
     shops.script([])
-    expect(await traces(warehouse)).toEqual([])
+    expect(await desk.look(traces)).toEqual([])
   })
 
   it('is left out with one warning if sync.tenants names it, and check does not request it', async () => {
-    const both = { tenants: [101, 102] }
-    const { stderr, stdout } = await done(['sync', '--json'], both)
-    expect(stderr.match(/forgotten/g)).toHaveLength(1)
-    expect(stdout).not.toContain('"tenant_id": 101')
-    expect(await tenantsOf(['sync', '--json'], { tenants: [101] })).toEqual([])
+    desk.set({ sync: { resources: lists, tenants: [101] } })
+    expect(tenantsOf(await desk.done('sync --json'))).toEqual([])
+    desk.set({ sync: { resources: lists, tenants: [101, 102] } })
+    const synced = await desk.done('sync --json')
+    expect([synced.stderr.match(/forgotten/g)?.length, tenantsOf(synced)]).toEqual([1, [102]])
     shops.resetRequests()
-    expect((await done(['check'], both)).stdout).not.toContain('tenant 101')
+    expect((await desk.done('check')).stdout).not.toContain('tenant 101')
     expect(shops.requests.filter(({ path }) => path.includes('/tenants/101/'))).toEqual([])
-    expect(await traces(warehouse)).toEqual([])
+    expect(await desk.look(traces)).toEqual([])
+    desk.set()
   })
 
   it('a copy includes it', async () => {
     const copy = { url: `sqlite:${join(scratch(), 'copy.db')}`, schema: '' }
-    await done(['copy', '--to', copy.url])
-    expect(await tenantsOf(['sync', '--json'], {}, shops, copy)).toEqual([102])
+    await desk.done('copy --to', copy.url)
+    desk.on(copy)
+    expect(tenantsOf(await desk.done('sync --json'))).toEqual([102])
+    desk.set()
   })
 
   it('comes back completely after it was let back in, while it is granted', async () => {
-    await done(['forget', '--tenant', '101', '--lift'])
-    expect((await run(['forget', '--tenant', '101', '--lift'])).code).toBe(2)
-    await done(['sync'])
-    expect(await contents(warehouse)).toEqual(before)
+    await desk.done('forget --tenant 101 --lift')
+    await desk.done('sync')
+    expect(await desk.look(contents)).toEqual(before)
   })
 
   it('a warehouse in which everyone is forgotten lacks nobody', async () => {
-    for (const tenant of [101, 102]) await forget(tenant)
-    expect(await tenantsOf(['sync', '--json'])).toEqual([])
-    expect((await done(['status', '--json'])).json()).toMatchObject({ healthy: true, forgotten: 2 })
+    for (const tenant of [101, 102]) await desk.done(`forget --tenant ${tenant} --yes`)
+    expect(tenantsOf(await desk.done('sync --json'))).toEqual([])
+    expect((await desk.done('status --json')).json()).toMatchObject({ healthy: true, forgotten: 2 })
   })
 
   it('another source knows nobody who was forgotten; the same one at a new address does', async () => {
-    const moved = { ...shops, url: shops.url.replace('127.0.0.1', 'localhost') }
-    await done(['adopt', '--same-data', '--yes'], {}, moved)
-    expect(await forgottenTenants(warehouse)).toEqual(new Set([101, 102]))
-    await done(['adopt', '--yes'], {}, { ...moved, partnerId: '44' })
-    expect(await forgottenTenants(warehouse)).toEqual(new Set())
+    const api = { baseUrl: shops.url.replace('127.0.0.1', 'localhost'), secret: shops.secret }
+    desk.set({ api: { ...api, partnerId: shops.partnerId } })
+    await desk.done('adopt --same-data --yes')
+    expect(await desk.look(forgottenTenants)).toEqual(new Set([101, 102]))
+    desk.set({ api: { ...api, partnerId: '44' } })
+    await desk.done('adopt --yes')
+    expect(await desk.look(forgottenTenants)).toEqual(new Set())
   })
 })

@@ -1,16 +1,14 @@
 /** A tenant that is forgotten while its events arrive: nothing of them stays. */
 import { existsSync, readFileSync } from 'node:fs'
-import { afterAll, describe, expect, it } from 'vitest'
-import { createSandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/harness/call.js'
-import { type Address, configure } from '../../support/harness/place.js'
+import { describe, expect, it } from 'vitest'
+import { Desk } from '../../support/harness/desk.js'
+import type { Address } from '../../support/harness/place.js'
 import { eventBody, syncedTenants, TestReceiver } from '../../support/harness/receiver.js'
-import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { bothWarehouses, reopen } from '../../support/harness/warehouse.js'
 
 const mark = 'hushed-event'
-const shops = await createSandbox({ tenants: 2, scale: 0.02, seed: 6 })
-afterAll(() => shops.close())
+const shops = await sandboxOfFile({ tenants: 2, data: 'none' })
 
 /** How often an event's id is in the files of a SQLite warehouse. */
 function bytesOf({ url }: Address): number {
@@ -21,17 +19,14 @@ function bytesOf({ url }: Address): number {
 
 describe.each(bothWarehouses())('on $name', (kind) => {
   it('keeps none of its events, whenever they arrive, and may be forgotten again', async () => {
-    const address = await kind.migrated()
+    const address = await kind.viewed()
+    const desk = new Desk(shops, address, ['notes'])
+    await desk.done('sync')
     const warehouse = await reopen(address)
-    await sync(shops, warehouse, { resources: ['notes'] })
     // Nobody tells this receiver that the tenant is forgotten.
     const receiver = await TestReceiver.open(address, warehouse, { synced: syncedTenants(101, 102) })
-    const config = configure(shops, address, ['notes'])
-    const forget = async () => {
-      const ended = await shopsync(['forget', '--tenant', '101', '--yes', '--json', '--config', config])
-      expect(ended.code, ended.stderr).toBe(0)
-      return ended.json<{ rows: number; tables: object[] }>()
-    }
+    const forget = async () =>
+      (await desk.done('forget --tenant 101 --yes --json')).json<{ rows: number; tables: object[] }>()
     const kept: string[] = []
     const post = async (): Promise<string> => {
       const { status, text } = await receiver.send(eventBody({ id: `${mark} ${kept.length}` }))

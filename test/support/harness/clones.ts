@@ -3,9 +3,11 @@
  * that made them.
  */
 import { randomBytes } from 'node:crypto'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { inject } from 'vitest'
 import { databaseAt, onServer, type PostgresTemplate } from './databases.js'
+import { scratch } from './scratch.js'
 
 /** `viewed`: as `shopsync migrate` makes it, with views. */
 export type TemplateName = 'engine' | 'viewed'
@@ -45,13 +47,29 @@ const dropping: Promise<void>[] = []
 
 /** The address of a new database. */
 export async function clonePostgres(of: TemplateName = 'engine'): Promise<string> {
-  const { url, database, viewed } = postgresOfRun()
+  const { database, viewed } = postgresOfRun()
   await made(of === 'viewed' ? 'postgres/viewed' : 'postgres')
+  return databaseLike(of === 'viewed' ? viewed : database)
+}
+
+async function databaseLike(from: string): Promise<string> {
+  const { url } = postgresOfRun()
   const name = `t_${randomBytes(6).toString('hex')}`
-  const from = of === 'viewed' ? viewed : database
   await onServer(url, `create database ${name} template ${from} strategy file_copy`)
   databases[isInTest ? 'test' : 'file'].add(name)
   return databaseAt(url, name)
+}
+
+/** A copy of a warehouse that is filled once for several tests. Nobody may have it open; on Postgres, it is a database of its own. */
+export async function copied<A extends { readonly url: string; readonly schema: string }>({
+  url,
+  ...where
+}: A): Promise<Omit<A, 'url'> & { readonly url: string }> {
+  if (!url.startsWith('sqlite:')) return { url: await databaseLike(new URL(url).pathname.slice(1)), ...where }
+  const [from, to] = [url.slice('sqlite:'.length), join(scratch(), 'warehouse.db')]
+  for (const end of ['', '-wal', '.events', '.events-wal'])
+    if (existsSync(from + end)) copyFileSync(from + end, to + end)
+  return { url: `sqlite:${to}`, ...where }
 }
 
 async function drop(names: Set<string>): Promise<void> {

@@ -32,7 +32,7 @@ export class Reader {
     await owner.connect()
     const made = new Reader(address, config, owner)
     await owner.query(`create role ${made.name} login password 'reader'`)
-    const granted = await made.grant(made.role, sandbox.tenantIds[0] ?? 0)
+    const granted = await made.grant(made.role, [sandbox.tenantIds[0] ?? 0])
     expect(granted.code, granted.stderr).toBe(0)
     made.reader = await made.connect()
     return made
@@ -55,8 +55,24 @@ export class Reader {
     return shopsync([...words, '--config', this.config])
   }
 
-  grant(to: string, ...tenants: readonly number[]): Promise<Ended> {
-    return this.run('grant', '--role', to, ...tenants.flatMap((id) => ['--tenant', String(id)]))
+  /** A command that has to succeed. */
+  async done(...words: readonly string[]): Promise<Ended> {
+    const ended = await this.run(...words)
+    expect([words, ended.code, ended.stderr]).toEqual([words, 0, expect.anything()])
+    return ended
+  }
+
+  grant(to: string, tenants: readonly number[], ...flags: readonly string[]): Promise<Ended> {
+    return this.run('grant', '--role', to, ...tenants.flatMap((id) => ['--tenant', String(id)]), ...flags)
+  }
+
+  /** The tenants whose rows a view shows, to its reader or to another session. */
+  async tenantsIn(what: string, client = this.reader): Promise<number[]> {
+    const rows = await rowsOf<{ t: number }>(
+      client,
+      `select distinct tenant_id::int as t from ${what} order by 1`,
+    )
+    return rows.map(({ t }) => t)
   }
 
   async stop(): Promise<void> {

@@ -204,7 +204,7 @@ export const privacy: Mutants = {
       },
     ),
   'goes on through records that name other customers': () =>
-    breaking('engine/warehouse/forgottenclosure', 'daily').ForgottenClosure.admitted(
+    breaking('engine/warehouse/forgottenclosure').ForgottenClosure.admitted(
       async (_sound, _session, _plan, ids) => new Map([...ids].map((id) => [id, 'hidden'])),
     ),
   'goes through shops, staff and statuses': () =>
