@@ -1,28 +1,31 @@
 /** An interrupted copy continues and equals the original in the end; an unsuitable target is refused and left alone. */
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { shopsync } from '../../support/harness/call.js'
-import { type Address, configure } from '../../support/harness/place.js'
+import { copied } from '../../support/harness/clones.js'
+import { databaseAt, onServer } from '../../support/harness/databases.js'
+import { Desk } from '../../support/harness/desk.js'
+import type { Address } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { refusal } from '../../support/harness/server.js'
 import {
   bothWarehouses,
   claimLease,
+  type Kind,
   migrate,
+  openAt,
   plannedChanges,
   postgresUrl,
   reopen,
-  rowsOf,
   type Warehouse,
   warehouses,
 } from '../../support/harness/warehouse.js'
 import { copyInto, everything, opener, rich } from '../../support/world/copying.js'
-import { Crash, copySuite, look, original } from '../../support/world/copysuite.js'
+import { copySuite, cutShort, look, original } from '../../support/world/copysuite.js'
 import { through } from '../../support/world/through.js'
 import { keptWarehouse } from '../../support/world/upgrades.js'
 
 const sandbox = await sandboxOfFile()
+const [sqlite] = bothWarehouses() as [Kind, Kind]
 
 await copySuite({ moments: 3 })
 
@@ -31,28 +34,22 @@ describe.each(bothWarehouses())('into $name', (kind) => {
   const test = it.runIf(warehouses().includes(kind))
   let from: Address
   beforeAll(async () => {
-    from = await original(sandbox, bothWarehouses()[0]!)
+    from = await original(sandbox, sqlite)
   })
 
   test('is refused by every other command until it is complete', async () => {
     const to = kind.address()
-    const begun = copyInto(from, to, {
-      onProgress: ({ pass }) => {
-        if (pass === 'comparing') throw new Crash()
-      },
-    })
-    await expect(begun).rejects.toThrow(Crash)
+    await cutShort(from, to)
     const half = await reopen(to, rich)
     await half.write([half.db.deleteFrom('sync_cursors').compile()])
     await half.close()
-    const config = configure(sandbox, to, ['notes'])
-    for (const words of [['migrate'], ['sync'], ['plan'], ['report', '--out', '/dev/null']]) {
-      const refused = await shopsync([...words, '--config', config])
-      expect([words, refused.code]).toEqual([words, 2])
-      expect(refused.stderr).toMatch(/is an unfinished copy of sqlite:[\s\S]*shopsync copy/)
+    const desk = new Desk(sandbox, to, ['notes'])
+    for (const words of ['migrate', 'sync', 'plan', 'report --out /dev/null']) {
+      const { code, stderr } = await desk.run(words)
+      expect([words, code]).toEqual([words, 2])
+      expect(stderr).toMatch(/is an unfinished copy of sqlite:[\s\S]*shopsync copy/)
     }
-    const stranger = await original(sandbox, bothWarehouses()[0]!)
-    expect(await refusal(copyInto(stranger, to))).toMatchObject({
+    expect(await refusal(copyInto(await copied(from), to))).toMatchObject({
       exitCode: 2,
       message: expect.stringMatching(/is an unfinished copy of sqlite:.*, expected a copy of sqlite:/),
     })
@@ -60,7 +57,7 @@ describe.each(bothWarehouses())('into $name', (kind) => {
   })
 
   it('is refused if the target holds something else, and nothing is touched', async () => {
-    const to = await original(sandbox, kind)
+    const to = kind.name === 'sqlite' ? await copied(from) : await original(sandbox, kind)
     const before = await look(to)
     const refused = await refusal(copyInto(from, to))
     expect(refused).toMatchObject({ exitCode: 2, hint: expect.stringContaining('--to-schema') })
@@ -78,37 +75,27 @@ describe.each(bothWarehouses())('into $name', (kind) => {
 
   test('accepts a target made by migrate, unless the original is older', async () => {
     const to = kind.address()
-    const made = await reopen(to, rich)
-    await migrate(made)
-    expect(await copyInto(from, to)).toMatchObject({ status: 'ok' })
-    expect(await look(to)).toEqual(await look(from))
-    await made.close()
-    const newer = kind.address()
-    const empty = await reopen(newer, rich)
-    await migrate(empty)
-    await empty.close()
-    expect(await refusal(copyInto(await keptWarehouse(bothWarehouses()[0]!), newer))).toMatchObject({
+    await (await openAt(to, rich)).close()
+    expect(await refusal(copyInto(await keptWarehouse(sqlite), to))).toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('has newer tables than'),
     })
+    expect(await copyInto(from, to)).toMatchObject({ status: 'ok' })
+    expect(await look(to)).toEqual(await look(from))
   })
 
   test("doesn't wait if another process holds either side (exit 4)", async () => {
     const to = kind.address()
     for (const held of [from, to]) {
-      const holder = await reopen(held, rich)
-      await migrate(holder)
+      const holder = await openAt(held, rich)
       const lease = await claimLease(holder, { runId: 'other', command: 'sync', leaseMs: 60_000 })
       expect(await refusal(copyInto(from, to))).toMatchObject({ exitCode: 4 })
       await lease.release()
       await holder.close()
     }
     expect(await copyInto(from, to)).toMatchObject({ status: 'ok' })
-    for (const side of [from, to]) {
-      const warehouse = await reopen(side, rich)
-      expect(await rowsOf(warehouse, 'sync_lease')).toMatchObject([{ owner: null }])
-      await warehouse.close()
-    }
+    for (const side of [from, to])
+      expect(await new Desk(sandbox, side, []).rows('sync_lease')).toMatchObject([{ owner: null }])
   })
 
   test("reports it if the copy doesn't equal the original in the end, and doesn't finish it", async () => {
@@ -135,7 +122,7 @@ describe.each(bothWarehouses())('into $name', (kind) => {
   })
 
   it('copies a warehouse of 0.2.0 as it is, and the next run upgrades it', async () => {
-    const from = await keptWarehouse(bothWarehouses()[0]!)
+    const from = await keptWarehouse(sqlite)
     const to = kind.address()
     expect(await copyInto(from, to)).toMatchObject({ status: 'ok', quarantined: 0 })
     const [mine, theirs] = [await reopen(from, rich), await reopen(to, rich)]
@@ -165,33 +152,15 @@ describe.each(bothWarehouses())('into $name', (kind) => {
 
 it('compares in the same order with a database of another language', async () => {
   const name = `copy_${randomBytes(6).toString('hex')}`
-  const client = new pg.Client({ connectionString: postgresUrl() })
-  await client.connect()
-  await client.query(
-    `create database ${name} template template0 locale_provider icu icu_locale 'en-US' locale 'C'`,
-  )
-  await client.end()
-  const url = new URL(postgresUrl())
-  url.pathname = `/${name}`
-  const to = { url: url.href, schema: 'shopsync' }
-  const from = await original(sandbox, bothWarehouses()[0]!)
+  const language = `locale_provider icu icu_locale 'en-US' locale 'C'`
+  await onServer(postgresUrl(), `create database ${name} template template0 ${language}`)
+  const to = { url: databaseAt(postgresUrl(), name), schema: 'shopsync' }
+  const from = await original(sandbox, sqlite)
   const warehouse = await reopen(from, rich)
-  const words = ['a', 'B', 'c', '_', 'é', 'Z', '🛠', '\ue000', '']
   const drift = { resource: 'notes', kind: 'unknown_value', detail: '', tenant_id: 1 }
-  await warehouse.write(
-    words.map((path) =>
-      warehouse.db
-        .insertInto('sync_drift')
-        .values({ ...drift, path })
-        .compile(),
-    ),
-  )
+  const words = ['a', 'B', 'c', '_', 'é', 'Z', '🛠', '\ue000', ''].map((path) => ({ ...drift, path }))
+  await warehouse.write([warehouse.db.insertInto('sync_drift').values(words).compile()])
   await warehouse.close()
-  const half = copyInto(from, to, {
-    onProgress: ({ pass }) => {
-      if (pass === 'comparing') throw new Crash()
-    },
-  })
-  await expect(half).rejects.toThrow(Crash)
+  await cutShort(from, to)
   expect(await copyInto(from, to)).toMatchObject({ status: 'ok', resumed: true })
 })

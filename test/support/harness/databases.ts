@@ -27,6 +27,21 @@ export async function onServer(url: string, ...statements: string[]): Promise<vo
   }
 }
 
+/** The rows of one query, in a session of its own. */
+export async function askServer<T extends object>(
+  url: string,
+  text: string,
+  values: unknown[] = [],
+): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<T>(text, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
 /** The address of another database on the same server. */
 export function databaseAt(server: string, database: string): string {
   const url = new URL(server)

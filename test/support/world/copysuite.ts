@@ -3,6 +3,7 @@
  * at many.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import { type Sandbox, template } from '../../../src/sandbox/index.js'
 import type { Address } from '../harness/place.js'
 import { sync } from '../harness/runs.js'
@@ -50,6 +51,17 @@ export const look = async (address: Address): Promise<Awaited<ReturnType<typeof 
 }
 
 export class Crash extends Error {}
+
+/** A copy that dies when its rows are there, and nothing is compared yet. */
+export const cutShort = (from: Address, to: Address, model: Model = rich): Promise<void> =>
+  expect(
+    copyInto(from, to, {
+      model,
+      onProgress: ({ pass }) => {
+        if (pass === 'comparing') throw new Crash()
+      },
+    }),
+  ).rejects.toThrow(Crash)
 
 /** From the nth moment on, nothing reaches the target any more. */
 function crashing(address: Address, at: number, onMoment: (n: number) => void = () => {}) {
