@@ -19,14 +19,10 @@ const usual = (url: string, copied: string): string[] => [
   ...[`copy --to ${url} --to-schema ${copied}`, 'revoke --role READER'],
 ]
 
-/** A pooler may take any statement out of its session: each command. */
+/** A pooler may take any statement out of its session: each command, in the form that says most. */
 const others = [
-  'sync',
   'report --out report.html',
   'forget --tenant 101 --customer 1 --yes',
-  'check',
-  'reconcile',
-  'plan',
   'sync --full',
   'reconcile --full',
   'verify --sample 5',

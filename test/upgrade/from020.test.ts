@@ -3,13 +3,15 @@
  * that were cut short. The next run upgrades them; nothing is lost, nothing is read twice, and everything equals the
  * source.
  */
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
+import { Desk } from '../support/harness/desk.js'
 import { metricsOf } from '../support/harness/metrics.js'
 import { model } from '../support/harness/model.js'
-import { place } from '../support/harness/place.js'
 import { sync } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { scratch } from '../support/harness/scratch.js'
 import { make } from '../support/harness/views.js'
 import { bothWarehouses, contents, migrate, reopen } from '../support/harness/warehouse.js'
 import { compare, expected } from '../support/oracle/cells.js'
@@ -71,25 +73,21 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('can be looked at before anything has upgraded it', async () => {
-    const address = await keptWarehouse(kind)
-    const here = await place({ tenants: 1, repairOrders: 1 })
-    here.configure({
-      warehouse: kind.name === 'sqlite' ? { url: address.url } : { ...address },
-      targets: { repair_orders: 'PT5M' },
-    })
-    const seen = (await here.run('status', '--json')).json<{ tenants: { tenant_id: number }[] }>()
+    const targets = { repair_orders: 'PT5M' }
+    const desk = new Desk(sandbox, await keptWarehouse(kind), lists, { targets })
+    const seen = (await desk.run('status --json')).json<{ tenants: { tenant_id: number }[] }>()
     expect(seen).toMatchObject({ healthy: false, freshness: [{ resource: 'repair_orders', met: 0 }] })
     expect(seen.tenants.map(({ tenant_id }) => tenant_id)).toEqual([1, 2])
-    for (const words of [['status'], ['runs'], ['report', '--operations']])
-      expect(await here.run(...words), words.join(' ')).toMatchObject({ code: words[0] === 'status' ? 1 : 0 })
-    const { code, stderr } = await here.run('report')
+    expect(await desk.run('status')).toMatchObject({ code: 1 })
+    await desk.done('runs')
+    await desk.done('report --operations --out', join(scratch(), 'operations.html'))
+    const { code, stderr } = await desk.run('report --out', join(scratch(), 'report.html'))
     expect([code, stderr]).toEqual([2, expect.stringContaining('Type shopsync sync, or shopsync migrate')])
-    const warehouse = await reopen(address, known)
-    const targets = { targetOf: () => 300_000, atLeast: 86_400_000, deletes: 86_400_000 }
-    const { series } = await metricsOf(warehouse, { resources: lists, targets })
+    const limits = { targetOf: () => 300_000, atLeast: 86_400_000, deletes: 86_400_000 }
+    const { series } = await desk.look((warehouse) =>
+      metricsOf(warehouse, { resources: lists, targets: limits }),
+    )
     expect(series.filter(({ name }) => /_quiet$|_rate_left$/.test(name))).toMatchObject([{ value: 0 }])
-    await warehouse.close()
-    await here.remove()
   })
 
   it('views wait for values that have to be moved first, and leave no question behind when they do', async () => {

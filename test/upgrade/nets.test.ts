@@ -5,11 +5,10 @@
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/engine/base/clock.js'
-import { shopsync } from '../support/harness/call.js'
-import { type Address, configure } from '../support/harness/place.js'
+import { Desk } from '../support/harness/desk.js'
+import type { Address } from '../support/harness/place.js'
 import { known, sync } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
-import { sample } from '../support/harness/size.js'
 import { make, prepareViews, query } from '../support/harness/views.js'
 import {
   bothWarehouses,
@@ -21,9 +20,9 @@ import {
   reopen,
   rowsOf,
   type Warehouse,
-  warehouses,
 } from '../support/harness/warehouse.js'
 import { expectOracle } from '../support/oracle/business/stored.js'
+import { through } from '../support/world/through.js'
 import { fillAsThen } from '../support/world/upgrades.js'
 
 interface ComputedTable {
@@ -37,29 +36,18 @@ const lines = known.tables.flatMap(({ name, columns }): ComputedTable[] => {
   )
   return computed.length > 0 ? [{ name, computed }] : []
 })
-const services = lines.filter(({ name }) => name === 'repair_order_services')
-
-/** What a warehouse lacks if its rows come from that version of the rule, and the command that makes it up. */
-const lackedBy: readonly (readonly [version: number, command: string, lacked: readonly ComputedTable[]])[] = [
-  [1, 'migrate', lines],
-  [2, 'sync', services],
-]
 const sandbox = await sandboxOfFile()
 
 /** Turns it into an older version's warehouse: without the columns, and with the rows of the old rule. */
-async function forgetNets(
-  warehouse: Warehouse,
-  version = 1,
-  lacked: readonly ComputedTable[] = lines,
-): Promise<void> {
+async function forgetNets(warehouse: Warehouse): Promise<void> {
   const { db, dialect } = warehouse
   const store = dialect.views()
   const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
   // Views depend on the columns: what replaces them is as old as the tables.
   for (const name of await viewsOf(warehouse)) await run(`drop view ${store.relation(name)}`)
-  for (const { name, computed } of lacked)
+  for (const { name, computed } of lines)
     for (const column of computed) await run(`alter table ${store.sql.table(name)} drop column ${column}`)
-  await run(`update ${store.sql.table('sync_derived')} set version = ${version}`)
+  await run(`update ${store.sql.table('sync_derived')} set version = 1`)
   await run(`create view ${store.relation('order_lines')} as select 1 as made_before`)
   const made = (await store.live((text) => db.executeQuery(text))).get('order_lines') ?? ''
   const value = JSON.stringify({ order_lines: { wanted: 'of before', made } })
@@ -89,23 +77,19 @@ async function filled(kind: Kind): Promise<Address> {
 
 /** Computes the lines of one tenant, and dies with those of the next. */
 async function killedInSecond(warehouse: Warehouse): Promise<unknown> {
-  await using held = await openLease({ warehouse, clock: systemClock }, 'test')
-  let transactions = 0
-  const dying = {
-    dialect: warehouse.dialect,
-    interfered: warehouse.interfered,
-    leaseName: warehouse.leaseName,
-    rules: warehouse.rules,
-    read: warehouse.read.bind(warehouse),
-    transaction: ((work) =>
-      held.warehouse.transaction(async (session) => {
+  let left = Number.POSITIVE_INFINITY
+  const dying = through(warehouse, {
+    transaction: (work) =>
+      warehouse.dialect.transaction(async (session) => {
         const result = await work(session)
-        if (++transactions === 2) throw new Error('killed')
+        if (--left === 0) throw new Error('killed')
         return result
-      })) as Warehouse['transaction'],
-  }
+      }),
+  })
+  await using held = await openLease({ warehouse: dying, clock: systemClock }, 'test')
+  left = 2
   const how = { signal: held.signal, at: () => '2026-11-01T00:00:00.000000Z' }
-  return recompute(dying, known, how).catch((error: Error) => error.message)
+  return recompute(held.warehouse, known, how).catch((error: Error) => error.message)
 }
 
 const rowsOfLines = async (warehouse: Warehouse): Promise<unknown> =>
@@ -119,37 +103,28 @@ describe.each(bothWarehouses())('$name', (kind) => {
     address = await filled(kind)
   })
 
-  /** For what is above the dialects. */
-  const isUsual = warehouses().includes(kind)
-  it.each(isUsual ? lackedBy : sample(lackedBy))(
-    'of rule %s: %s computes them from the stored rows, without reading anything again, and makes the new views',
-    async (version, command, lacked) => {
-      const warehouse = await reopen(address)
-      const before = await rowsOfLines(warehouse)
-      await forgetNets(warehouse, version, lacked)
-      await warehouse.close()
-      const asked = sandbox.requests.length
-      const config = configure(sandbox, address, ['repair_orders'])
-      const { code, stderr, json } = await shopsync([command, '--json', '--config', config])
-      expect(code, stderr).toBe(0)
-      if (command === 'migrate') {
-        const { changes } = json<{ changes: { table: string; what: string }[] }>()
-        for (const { name, computed } of lacked)
-          expect(changes.filter(({ table }) => table === name)).toHaveLength(computed.length)
-        expect(changes).toContainEqual({ table: 'order_lines', what: 'replace view' })
-        expect(changes.filter(({ what }) => what.startsWith('recomputed')).length).toBeGreaterThan(0)
-        expect(sandbox.requests).toHaveLength(asked)
-      }
+  it('migrate computes them from the stored rows, without reading anything again, and makes the new views', async () => {
+    const warehouse = await reopen(address)
+    const before = await rowsOfLines(warehouse)
+    await forgetNets(warehouse)
+    await warehouse.close()
+    const asked = sandbox.requests.length
+    const migrated = await new Desk(sandbox, address, ['repair_orders']).done('migrate --json')
+    const { changes } = migrated.json<{ changes: { table: string; what: string }[] }>()
+    for (const { name, computed } of lines)
+      expect(changes.filter(({ table }) => table === name)).toHaveLength(computed.length)
+    expect(changes).toContainEqual({ table: 'order_lines', what: 'replace view' })
+    expect(changes.some(({ what }) => what.startsWith('recomputed'))).toBe(true)
+    expect(sandbox.requests).toHaveLength(asked)
 
-      const after = await reopen(address)
-      expect(await rowsOfLines(after)).toEqual(before)
-      expect(await expectOracle(after)).toBeGreaterThan(5)
-      // Nothing is read completely for them: an idle run costs each cursor its one request.
-      const report = await sync(sandbox, after)
-      expect(new Set(report.cursors.map(({ requests }) => requests))).toEqual(new Set([1]))
-      await after.close()
-    },
-  )
+    const after = await reopen(address)
+    expect(await rowsOfLines(after)).toEqual(before)
+    expect(await expectOracle(after)).toBeGreaterThan(5)
+    // Nothing is read completely for them: an idle run costs each cursor its one request.
+    const report = await sync(sandbox, after)
+    expect(new Set(report.cursors.map(({ requests }) => requests))).toEqual(new Set([1]))
+    await after.close()
+  })
 
   it('the old views stay until all lines have them, even if a run is killed halfway', async () => {
     const warehouse = await reopen(address)

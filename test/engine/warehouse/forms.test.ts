@@ -10,9 +10,9 @@ import { systemClock } from '../../../src/engine/base/clock.js'
 import { Skip } from '../../../src/engine/base/errors.js'
 import type { Privacy } from '../../../src/engine/config/treatment.js'
 import { type Sandbox, template } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/harness/call.js'
+import { Desk } from '../../support/harness/desk.js'
 import { model } from '../../support/harness/model.js'
-import { type Address, configure } from '../../support/harness/place.js'
+import type { Address } from '../../support/harness/place.js'
 import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import {
@@ -82,34 +82,32 @@ async function play(kind: Kind, list: List, field: string, steps: readonly Step[
   const { sandbox, address } = world
   sandbox.store.addTenant({ id: 1 })
   for (const id of [1, 2, 3, 4]) put(world, list, id, 1)
-  const look = await reopen(address)
-  const forms = async (table: string, of = look): Promise<string[]> => {
-    const name = of.dialect.views().sql.table(table)
-    const { rows } = await sql.raw<Row>(`select * from ${name} order by id`).execute(of.db)
-    return rows.map((row) => formOf(row, field))
-  }
+  const desk = new Desk(sandbox, address, [list])
+  const forms = async (table: string, of: Address): Promise<string[]> =>
+    (
+      await new Desk(sandbox, of, [list]).look(({ db, dialect }) => {
+        const name = dialect.views().sql.table(table)
+        return sql.raw<Row>(`select * from ${name} order by id`).execute(db)
+      })
+    ).rows.map((row) => formOf(row, field))
   for (const [n, { first, columns = {}, privacy, words, code = 0, ...then }] of steps.entries()) {
     await first?.(world)
-    const settings = { resources: { [list]: { history: true, columns } }, ...(privacy && { privacy }) }
-    const config = configure(sandbox, address, [list], settings)
+    desk.set({ resources: { [list]: { history: true, columns } }, privacy })
     const before = sandbox.requests.length
     const target = kind.address()
     const to = ['--to', target.url, ...(kind.name === 'sqlite' ? [] : ['--to-schema', target.schema])]
     const isCopy = words === 'copy'
-    const ended = await shopsync([...words.split(' '), ...(isCopy ? to : []), '--config', config])
+    const ended = await desk.run(words, ...(isCopy ? to : []))
     const what = `${n + 1}. ${words}`
     expect([what, ended.code, ended.stderr]).toEqual([what, code, expect.any(String)])
     if (then.says) expect(ended.stdout + ended.stderr, what).toMatch(then.says)
     if (then.requests !== undefined) expect(sandbox.requests.length - before, what).toBe(then.requests)
-    const there = isCopy ? await reopen(target) : look
-    if (then.rows !== undefined)
-      expect([what, (await forms(list, there)).join(' ')]).toEqual([what, then.rows])
-    const versions = then.ended === undefined ? [] : await forms(`${list}_history`, there)
-    if (then.ended !== undefined)
-      expect([what, [...new Set(versions)].sort().join(' ')]).toEqual([what, then.ended])
-    if (isCopy) await there.close()
+    const there = isCopy ? target : address
+    if (then.rows !== undefined) expect((await forms(list, there)).join(' '), what).toBe(then.rows)
+    if (then.ended === undefined) continue
+    const versions = new Set(await forms(`${list}_history`, there))
+    expect([...versions].sort().join(' '), what).toBe(then.ended)
   }
-  await look.close()
 }
 
 const nick = { nick: 'text' }
@@ -267,15 +265,11 @@ describe.each(warehouses())('$name', (kind) => {
     const texts = [{ nick: 'a', make: 'b' }, { nick: ' ' }, { make: 7, nick: { not: 'a text' } }]
     for (const [i, more] of texts.entries())
       sandbox.store.put(1, 'vehicles', { ...template('vehicles', i + 1, at(i)), ...more })
-    const address = await kind.viewed()
+    const desk = new Desk(sandbox, await kind.viewed(), ['vehicles'])
     const call = async (words: string, names: readonly string[]): Promise<unknown[]> => {
-      const config = configure(sandbox, address, ['vehicles'], { report: { names: { vehicles: names } } })
-      const { code, stderr } = await shopsync([words, '--config', config])
-      expect(code, stderr).toBe(0)
-      const look = await reopen(address)
-      const rows = await rowsOf(look, 'vehicles')
-      await look.close()
-      return rows.map(({ _name }) => _name)
+      desk.set({ report: { names: { vehicles: names } } })
+      await desk.done(words)
+      return (await desk.rows('vehicles')).map(({ _name }) => _name)
     }
     expect(await call('sync', ['nick'])).toEqual(['a', null, null])
     const before = sandbox.requests.length

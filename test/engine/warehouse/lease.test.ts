@@ -24,6 +24,7 @@ import {
   type WriterLease,
   wantLease,
 } from '../../support/harness/warehouse.js'
+import { through } from '../../support/world/through.js'
 
 describe.each(bothWarehouses())('a lease on $name', (kind) => {
   let warehouse: Warehouse
@@ -45,12 +46,12 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     return result
   }
 
-  it('is held to the end of the block, and then released', async () => {
-    const during = await held(async (lease) => {
-      await lease.warehouse.write([])
-      return [await holder(), lease.runId]
-    })
+  it('is held to the end of the block, and then released, whatever that throws', async () => {
+    const during = await held(async (lease) => [await holder(), lease.runId])
     expect(during[0]).toBe(during[1])
+    expect(await holder()).toBeNull()
+    const failing = held(() => Promise.reject(new Error('of the work')))
+    await expect(failing).rejects.toThrow('of the work')
     expect(await holder()).toBeNull()
   })
 
@@ -98,32 +99,23 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     })
   })
 
-  it("throws the work's error, and releases the lease", async () => {
-    const work = held(() => Promise.reject(new Error('of the work')))
-    await expect(work).rejects.toThrow('of the work')
-    expect(await holder()).toBeNull()
-  })
-
-  /** The release fails while no transaction can begin. */
-  async function withoutRelease<T>(work: () => Promise<T>): Promise<T> {
-    const dialect = warehouse.dialect as { transaction: Warehouse['dialect']['transaction'] }
-    const { transaction } = dialect
-    try {
-      return await held(async () => {
-        dialect.transaction = () => Promise.reject(new Error('of the release'))
-        return work()
-      })
-    } finally {
-      dialect.transaction = transaction
-      await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
-    }
-  }
-
   it("never hides the work's error or its result behind a failed release", async () => {
-    await expect(withoutRelease(() => Promise.reject(new Error('of the work')))).rejects.toThrow(
-      'of the work',
-    )
+    let isOver = false
+    const broken = through(warehouse, {
+      transaction: (work) =>
+        isOver ? Promise.reject(new Error('of the release')) : warehouse.dialect.transaction(work),
+    })
+    const withoutRelease = async <T>(work: () => Promise<T>): Promise<T> => {
+      isOver = false
+      await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
+      await using _ = await openLease({ warehouse: broken, clock: systemClock }, 'sync')
+      isOver = true
+      return await work()
+    }
+    const failing = withoutRelease(() => Promise.reject(new Error('of the work')))
+    await expect(failing).rejects.toThrow('of the work')
     expect(await withoutRelease(async () => 'done')).toBe('done')
+    await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
   })
 
   it("aborts the work's signal when the lease is lost, and fails", async () => {
@@ -149,8 +141,10 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
   })
 
   describe('and one configuration', () => {
-    const utc = '{"program":"1","report.timeZone":"utc"}'
-    const berlin = '{"program":"1","report.timeZone":"berlin"}'
+    const settings: Readonly<Record<string, string>> = {
+      utc: '{"program":"1","report.timeZone":"utc"}',
+      berlin: '{"program":"1","report.timeZone":"berlin"}',
+    }
     const place = kept(kind)
     let opened: Warehouse[] = []
     beforeEach(async () => {
@@ -172,50 +166,57 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
       return (await rowsOf(one, 'sync_meta')).find(({ name }) => name === rowSettingsName)?.value
     }
 
-    it('an older process with other settings is refused, until it reads its configuration again', async () => {
-      const older = await start(utc)
-      expect(await claim(older)).toBe(utc)
-      const newer = await start(berlin)
-      expect(await claim(older)).toBe(utc)
-      expect(await claim(newer)).toBe(berlin)
-      await expect(claim(older)).rejects.toMatchObject({
-        name: 'Stop',
-        exitCode: 2,
-        names: ['report.timeZone'],
-        message: expect.stringMatching(/written with other values of report\.timeZone since/),
-      })
-      // It makes no tables, either, and leaves the lease to others.
-      await expect(migrate(older)).rejects.toMatchObject({ exitCode: 2 })
-      expect(await claim(newer)).toBe(berlin)
-      // Going back is a change like any other.
-      const again = await start(utc)
-      expect(await claim(again)).toBe(utc)
-      await expect(claim(newer)).rejects.toMatchObject({ exitCode: 2 })
-    })
-
-    it('is not brought back by a process that has changed it, once somebody has changed it back', async () => {
-      await claim(await start(utc))
-      const older = await start(berlin)
-      expect(await claim(older)).toBe(berlin)
-      expect(await claim(await start(utc))).toBe(utc)
-      await expect(claim(older)).rejects.toMatchObject({ exitCode: 2 })
-    })
-
-    it('of two that start with different settings, the first to write wins', async () => {
-      const [one, other] = [await start(utc), await start(berlin)]
-      expect(await claim(other)).toBe(berlin)
-      await expect(claim(one)).rejects.toMatchObject({ exitCode: 2 })
-    })
-
-    it('work that shapes no row neither fails nor decides', async () => {
-      const [one, other] = [await start(utc), await start(berlin)]
-      expect(await claim(one, { shapesRows: false })).toBeUndefined()
-      expect(await claim(other)).toBe(berlin)
-      expect(await claim(one, { shapesRows: false })).toBe(berlin)
+    /** Processes that start with a configuration, and claim the lease: which is stored then, or how they are refused. */
+    const lives: [what: string, steps: string[]][] = [
+      [
+        'an older process with other settings is refused, until it reads its configuration again',
+        [
+          ...['a starts utc', 'a claims utc', 'b starts berlin', 'a claims utc', 'b claims berlin'],
+          // It makes no tables, either, and leaves the lease to others.
+          ...['a is refused: report.timeZone', 'a migrates not', 'b claims berlin'],
+          // Going back is a change like any other.
+          ...['c starts utc', 'c claims utc', 'b is refused: report.timeZone'],
+        ],
+      ],
+      [
+        'is not brought back by a process that has changed it, once somebody has changed it back',
+        [
+          ...['a starts utc', 'a claims utc', 'b starts berlin', 'b claims berlin'],
+          ...['c starts utc', 'c claims utc', 'b is refused: report.timeZone'],
+        ],
+      ],
+      [
+        'of two that start with different settings, the first to write wins',
+        ['a starts utc', 'b starts berlin', 'b claims berlin', 'a is refused: report.timeZone'],
+      ],
+      [
+        'work that shapes no row neither fails nor decides',
+        ['a starts utc', 'b starts berlin', 'a looks: nothing', 'b claims berlin', 'a looks: berlin'],
+      ],
+    ]
+    it.each(lives)('%s', async (_what, steps) => {
+      const processes = new Map<string, Warehouse>()
+      for (const step of steps) {
+        const [, who = '', does, to = ''] = /^(\w) ([a-z ]+?):? ([\w.]+)$/.exec(step) ?? []
+        const text = settings[to] ?? ''
+        const one = processes.get(who) ?? (await start(text))
+        processes.set(who, one)
+        if (does === 'claims') expect([step, await claim(one)]).toEqual([step, text])
+        else if (does === 'looks')
+          expect([step, await claim(one, { shapesRows: false })]).toEqual([step, settings[to]])
+        else if (does === 'migrates') await expect(migrate(one)).rejects.toMatchObject({ exitCode: 2 })
+        else if (does === 'is refused')
+          await expect(claim(one), step).rejects.toMatchObject({
+            name: 'Stop',
+            exitCode: 2,
+            names: [to],
+            message: expect.stringContaining(`written with other values of ${to} since`),
+          })
+      }
     })
 
     it('an older version of the program is refused with 1, so that a supervisor starts the new one', async () => {
-      const older = await start(utc)
+      const older = await start(settings['utc']!)
       expect(await claim(await start('{"program":"2","report.timeZone":"utc"}'))).toContain('"2"')
       await expect(claim(older)).rejects.toMatchObject({
         exitCode: 1,

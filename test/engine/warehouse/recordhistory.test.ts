@@ -1,6 +1,6 @@
 /**
- * A history contains every version that was seen to end, and nothing else: the life of records on every warehouse, and
- * random lives compared with an observer who looks at the tables after every write.
+ * A history contains every version that was seen to end, and nothing else: random lives of records, on every warehouse,
+ * compared with an observer who looks at the tables after every write.
  */
 import fc from 'fast-check'
 import { sql } from 'kysely'
@@ -9,7 +9,7 @@ import { markDeleted } from '../../support/harness/runs.js'
 import { sized } from '../../support/harness/size.js'
 import { type Dialect, describeBothWays, open, rowsOf, Warehouse } from '../../support/harness/warehouse.js'
 import { begun, inOrder, keeping, kept, Observer } from '../../support/oracle/versions.js'
-import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../../support/world/orders.js'
+import { labor, type OrderRecord, order, stamp, storeOrders } from '../../support/world/orders.js'
 import { watched, wipe } from '../../support/world/through.js'
 
 const model = keeping
@@ -37,78 +37,12 @@ async function goBack(warehouse: Warehouse, record: OrderRecord, syncedAt: strin
   return warehouse.apply({ ...key, page, syncedAt, statements: [], forceOlder })
 }
 
-const times = async (warehouse: Warehouse): Promise<unknown[]> =>
-  (await rowsOf(warehouse, table)).map((row) => [
-    `${row.tenant_id}/${row.id}`,
-    row._valid_from,
-    row._seen_from,
-    row._seen_to,
-    row._ended_by,
-  ])
-
-const hoursOf = ({ _children }: Row): unknown =>
-  (_children as Record<string, Row[]>).repair_order_labors!.map(({ hours }) => hours)
-
 describeBothWays((kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     warehouse = await open(kind, model)
   })
   afterAll(() => warehouse.close())
-
-  it('shows the life of a record', async () => {
-    await wipe(warehouse)
-    const hours = (n: number) => order(1, [{ labors: [labor(n)], parts: [part(1, 100)] }])
-    await store(warehouse, [at(1, hours(1)), at(1, order(2, []))], stamp(100))
-    expect(await rowsOf(warehouse, table)).toEqual([])
-    await store(warehouse, [at(2, hours(2))], stamp(200))
-    await store(warehouse, [at(3, { ...hours(3), state: 'estimate' })], stamp(300))
-    // The same again, and an older page: nothing ends.
-    await store(warehouse, [at(3, { ...hours(3), state: 'estimate' })], stamp(350))
-    await store(warehouse, [at(2, hours(2))], stamp(360))
-    // Other content, and then only another nested row, under the same updated_at.
-    await store(warehouse, [at(3, { ...hours(3), state: 'invoice' })], stamp(400))
-    await store(warehouse, [at(3, { ...hours(4), state: 'invoice' })], stamp(500))
-    await remove(warehouse, 1, stamp(3), stamp(600))
-    await remove(warehouse, 1, stamp(3), stamp(650))
-    await store(warehouse, [at(3, { ...hours(4), state: 'invoice' })], stamp(700))
-    await goBack(warehouse, at(2, hours(5)), stamp(800), stamp(3))
-    expect(await times(warehouse)).toEqual([
-      ['7/1', stamp(1), stamp(100), stamp(200), 'replaced'],
-      ['7/1', stamp(2), stamp(200), stamp(300), 'replaced'],
-      ['7/1', stamp(3), stamp(300), stamp(400), 'replaced'],
-      ['7/1', stamp(3), stamp(400), stamp(500), 'replaced'],
-      ['7/1', stamp(3), stamp(500), stamp(600), 'deleted'],
-      ['7/1', stamp(3), stamp(700), stamp(800), 'replaced'],
-    ])
-    const rows = await rowsOf(warehouse, table)
-    expect(rows.map(hoursOf)).toEqual([[1], [2], [3], [3], [4], [4]])
-    expect(rows.map(({ state }) => state)).toEqual([
-      'invoice',
-      'invoice',
-      'estimate',
-      'invoice',
-      'invoice',
-      'invoice',
-    ])
-    expect(await begun(warehouse, resource)).toEqual({ '7/1': stamp(800), '7/2': stamp(100) })
-  })
-
-  it('ends no version if another record shows the same nested row', async () => {
-    await wipe(warehouse)
-    const moving = { id: 77, ...labor(1) }
-    const with77 = (id: number, more: Row[] = []) => ({
-      ...order(id, []),
-      services: [{ id: 500 + id, labor_rate_cents: 10_000, labors: [moving, ...more] }],
-    })
-    await store(warehouse, [at(5, with77(1, [{ id: 78, ...labor(2) }]))], stamp(100))
-    await store(warehouse, [at(9, with77(2))], stamp(200))
-    expect(await times(warehouse)).toEqual([])
-    expect(await begun(warehouse, resource)).toEqual({ '7/1': stamp(100), '7/2': stamp(200) })
-    await store(warehouse, [at(6, with77(1))], stamp(300))
-    expect(await times(warehouse)).toEqual([['7/1', stamp(5), stamp(100), stamp(300), 'replaced']])
-    expect((await rowsOf(warehouse, table)).map(hoursOf)).toEqual([[1, 2]])
-  })
 
   it('loses no digit, no instant and no character', async () => {
     await wipe(warehouse)

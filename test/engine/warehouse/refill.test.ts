@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { type Shape, scalars, text } from '../../../schema/resource.js'
 import { Skip } from '../../../src/engine/base/errors.js'
-import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import { template } from '../../../src/sandbox/index.js'
+import { copied } from '../../support/harness/clones.js'
 import { model } from '../../support/harness/model.js'
+import type { Address } from '../../support/harness/place.js'
 import { type CursorReport, type RunReport, type Source, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { someOf } from '../../support/harness/size.js'
@@ -49,11 +50,10 @@ const of = (report: RunReport, resource: string): CursorReport[] =>
 const requests = (report: RunReport, resource: string): number[] =>
   of(report, resource).map((cursor) => cursor.requests)
 
-const { customers: declared } = resources
-/** The model of a later version of the program, which declares more fields of customers. */
-const later = (more: Shape): Model => {
-  const fields: Shape = { ...declared?.fields, ...more }
-  return model({ ...resources, ...(declared && { customers: { ...declared, fields } }) })
+/** Somebody drops something, and the next run makes it again. */
+const loses = async (warehouse: Warehouse, what = 'drop table customer_phones') => {
+  await typed(warehouse, what)
+  return migrate(warehouse)
 }
 
 describe.each(bothWarehouses())('$name', (kind) => {
@@ -61,11 +61,12 @@ describe.each(bothWarehouses())('$name', (kind) => {
   const test = it.runIf(warehouses().includes(kind))
   const run = (warehouse: Warehouse, options = {}): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: chosen, pageSizes, ...options })
+  let synced: Address
+  let wanted: unknown
+  /** A warehouse of its own that has been synced. */
   const begin = async () => {
-    const address = await kind.migrated()
-    const warehouse = await reopen(address)
-    await run(warehouse)
-    return { address, warehouse, wanted: await contents(warehouse) }
+    const address = await copied(synced)
+    return { address, warehouse: await reopen(address) }
   }
   const demands = async (warehouse: Warehouse) =>
     (await rowsOf(warehouse, 'sync_cursors')).filter(({ refill }) => refill !== null)
@@ -73,6 +74,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
   // These leave the warehouse as they found it.
   let usual: Awaited<ReturnType<typeof begin>>
   beforeAll(async () => {
+    synced = await kind.migrated()
+    const first = await reopen(synced)
+    await run(first)
+    wanted = await contents(first)
+    await first.close()
     usual = await begin()
   })
   afterAll(() => usual.warehouse.close())
@@ -93,9 +99,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it.each(warehouses().includes(kind) ? dropped : someOf(3, dropped))(
     '%s that was dropped is filled by the next run, and the run after it is idle',
     async (_what, resource, bringing, drop) => {
-      const { warehouse, wanted } = usual
-      await typed(warehouse, drop)
-      await migrate(warehouse)
+      const { warehouse } = usual
+      await loses(warehouse, drop)
       // All lists that may contain its rows are read whole, and no rows are reported missing in a table that was
       // created empty.
       expect(new Set((await demands(warehouse)).map((cursor) => cursor.resource))).toEqual(new Set(bringing))
@@ -115,12 +120,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('cursors that have lost nothing are not read again, and an index comes back', async () => {
     const { warehouse } = usual
-    await typed(warehouse, 'drop table customer_phones')
     await typed(warehouse, 'drop index notes_by_updated_at')
-    expect((await migrate(warehouse)).map(({ what }) => what)).toEqual([
-      'create table',
-      'create index on tenant_id, updated_at',
-    ])
+    const made = (await loses(warehouse)).map(({ what }) => what)
+    expect(made).toEqual(['create table', 'create index on tenant_id, updated_at'])
     const report = await run(warehouse)
     expect(requests(report, 'notes')).toEqual([1, 1])
     // What is new first, then the whole list.
@@ -129,44 +131,31 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('for the ids of nested items, only a list that has shown one is read whole', async () => {
     const { warehouse } = await begin()
-    const [{ tenant_id } = { tenant_id: 0 }] = await rowsOf(warehouse, 'sync_cursors')
+    const { db } = warehouse
+    const list = { resource: 'repair_orders', watermark: '2026-01-02T00:00:00.000000Z' }
+    const lists = [1, 101].map((tenant_id) => ({ ...list, tenant_id }))
+    await warehouse.write([db.insertInto('sync_cursors').values(lists).compile()])
     const shown = {
-      tenant_id,
+      tenant_id: 1,
       resource: 'repair_orders',
       path: 'payments[].id',
       kind: 'unknown_field',
       detail: '',
     }
-    for (const tenant of [Number(tenant_id), Number(tenant_id) + 100]) {
-      const cursor = {
-        tenant_id: tenant,
-        resource: 'repair_orders',
-        watermark: '2026-01-02T00:00:00.000000Z',
-      }
-      await warehouse.write([warehouse.db.insertInto('sync_cursors').values(cursor).compile()])
-    }
     for (const isShown of [false, true]) {
-      if (isShown)
-        await warehouse.write([
-          warehouse.db
-            .insertInto('sync_drift')
-            .values(shown as never)
-            .compile(),
-        ])
+      if (isShown) await warehouse.write([db.insertInto('sync_drift').values(shown).compile()])
       await typed(warehouse, 'drop index repair_order_payments_by_id')
       await typed(warehouse, 'alter table repair_order_payments drop column id')
       await migrate(warehouse)
-      expect((await demands(warehouse)).map((cursor) => [cursor.tenant_id, cursor.resource])).toEqual(
-        isShown ? [[tenant_id, 'repair_orders']] : [],
-      )
+      const asked = (await demands(warehouse)).map(({ tenant_id, resource }) => `${tenant_id} ${resource}`)
+      expect(asked).toEqual(isShown ? ['1 repair_orders'] : [])
     }
     await warehouse.close()
   })
 
   test('an interrupted refill walk continues in the next run, whatever that is asked to do', async () => {
-    const { warehouse, wanted } = await begin()
-    await typed(warehouse, 'drop table customer_phones')
-    await migrate(warehouse)
+    const { warehouse } = await begin()
+    await loses(warehouse)
     sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
     expect(of(await run(warehouse), 'customers').map(({ status }) => status)).toEqual(['failed', 'failed'])
     sandbox.script([])
@@ -186,29 +175,25 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   test('a walk that was interrupted before the table was dropped is not resumed', async () => {
-    const address = await kind.migrated()
-    const warehouse = await reopen(address)
+    const warehouse = await reopen(await kind.migrated())
     sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
     await run(warehouse)
     sandbox.script([])
-    await typed(warehouse, 'drop table customer_phones')
-    await migrate(warehouse)
+    await loses(warehouse)
     expect((await run(warehouse)).status).toBe('ok')
     expect(await rowsOf(warehouse, 'customer_phones')).toHaveLength(2 * records)
     await warehouse.close()
   })
 
   test('a refill that is requested during a walk outlives the walk', async () => {
-    const { address, warehouse, wanted } = await begin()
-    await typed(warehouse, 'drop table customer_phones')
-    await migrate(warehouse)
+    const { address, warehouse } = await begin()
+    await loses(warehouse)
     const other = await reopen(address)
     let asked = 0
     /** After what is new in both: when the first page is requested again to close the books, some pages are stored. */
     const dropInTheMiddle = async (): Promise<void> => {
       if (++asked !== 5) return
-      await typed(other, 'drop table customer_phones')
-      await migrate(other)
+      await loses(other)
     }
     const around = (source: Source): Source =>
       new Between(source, async (request, ask) => {
@@ -235,8 +220,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       new Between(source, async (request, ask) => {
         if (request.path !== 'customers' || request.tenantId !== 1) return ask()
         if (request.page === 4) {
-          await typed(other, 'drop table customer_phones')
-          await migrate(other)
+          await loses(other)
         }
         if (request.page === 6) throw new Skip('cut short', { reason: 'refused' })
         return ask()
@@ -258,7 +242,13 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const { address, warehouse } = await begin()
     await warehouse.close()
     const list = { table: 'hobbies', column: 'hobby', key: 'position', of: text('Hobby.') } as const
-    const learned = later({ nickname: text('Nickname.'), hobbies: scalars(list, 'Hobbies.') })
+    // A later version of the program declares more fields of customers.
+    const customers = resources['customers']!
+    const more: Shape = { nickname: text('Nickname.'), hobbies: scalars(list, 'Hobbies.') }
+    const learned = model({
+      ...resources,
+      customers: { ...customers, fields: { ...customers.fields, ...more } },
+    })
     const next = await reopen(address, learned)
     expect((await migrate(next)).map(({ what }) => what.toLowerCase())).toContain('add column nickname text')
     const report = await run(next, { known: learned })

@@ -1,16 +1,16 @@
 /** A role that may do what runs need, and not everything: what it lacks, and which rows it may not see, is told. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { resources as schemaResources } from '../../../schema/index.js'
-import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/harness/call.js'
+import { template } from '../../../src/sandbox/index.js'
 import { onServer } from '../../support/harness/databases.js'
+import { Desk } from '../../support/harness/desk.js'
 import { model } from '../../support/harness/model.js'
-import { type Address, configure } from '../../support/harness/place.js'
+import type { Address } from '../../support/harness/place.js'
 import { type CursorReport, type RunReport, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
 import {
   bothWarehouses,
@@ -27,27 +27,15 @@ const all = [...resources, 'shops', 'repair_orders']
 const secret = 'Gallifrey Falls No More'
 const at = (second: number): string => `2026-03-01T00:00:${String(second).padStart(2, '0')}.000000Z`
 
-let sandbox: Sandbox
+const sandbox = await sandboxOfFile()
+sandbox.store.addTenant({ id: 1 })
 const put = (resource: string, id: number, second: number, more: Record<string, unknown> = {}): void =>
   sandbox.store.put(1, resource, { ...template(resource, id, at(second)), ...more })
 
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-  sandbox.store.addTenant({ id: 1 })
-  for (const resource of all) for (const id of [1, 2, 3]) put(resource, id, id)
-})
-afterAll(() => sandbox.close())
+for (const resource of all) for (const id of [1, 2, 3]) put(resource, id, id)
 
 const of = (report: RunReport, resource: string): CursorReport | undefined =>
   report.cursors.find((cursor) => cursor.resource === resource)
-
-/** For a role that may not create tables. */
-function withoutMigration(config: string): string {
-  const settings = JSON.parse(readFileSync(config, 'utf8'))
-  settings.warehouse.autoMigrate = false
-  writeFileSync(config, JSON.stringify(settings))
-  return config
-}
 
 /** A role that may do what runs need, on every table that exists. Returns its address and its name. */
 async function runRole({ url, schema }: Address): Promise<{ readonly url: string; readonly role: string }> {
@@ -69,7 +57,17 @@ describe(postgres.name, () => {
   let runner: Awaited<ReturnType<typeof runRole>>
   let warehouse: Warehouse
   let second = 3
-  const type = (...statements: string[]) => onServer(address.url, ...statements)
+  /** SHOP is the schema, and ROLE the role. */
+  const type = (...statements: string[]) => {
+    const named = (text: string) => text.replaceAll('SHOP', address.schema).replaceAll('ROLE', runner.role)
+    return onServer(address.url, ...statements.map(named))
+  }
+  /** Of the role, which may not create tables. */
+  const deskOf = (lists: readonly string[]): Desk => {
+    const desk = new Desk(sandbox, { ...address, url: runner.url }, lists)
+    desk.set({ warehouse: { ...desk.address, autoMigrate: false } })
+    return desk
+  }
   beforeAll(async () => {
     address = await postgres.migrated()
     runner = await runRole(address)
@@ -89,23 +87,31 @@ describe(postgres.name, () => {
   const changes: [what: string, change: string, back: string, failing: string[], told: RegExp][] = [
     [
       'that lacks a right on one table gets the grant to type',
-      'revoke insert on shopsync.notes from ROLE',
-      'grant insert on shopsync.notes to ROLE',
+      'revoke insert on SHOP.notes from ROLE',
+      'grant insert on SHOP.notes to ROLE',
       ['notes'],
       /grant select, insert, update, delete on shopsync\.notes to runner_/,
     ],
     [
       'from which rows are hidden is told so',
-      'alter table shopsync.notes enable row level security',
-      'alter table shopsync.notes disable row level security',
+      'alter table SHOP.notes enable row level security',
+      'alter table SHOP.notes disable row level security',
       ['notes'],
       /row-level security.*alter table shopsync\.notes disable row level security/,
     ],
+    [
+      'fails only the lists that a policy that errs concerns',
+      'alter table SHOP.shops enable row level security; create policy errs on SHOP.shops using (1 / (id - id) = 1)',
+      'drop policy errs on SHOP.shops; alter table SHOP.shops disable row level security',
+      // What follows from orders needs the zones of the shops.
+      ['shops', 'repair_orders'],
+      /shops \(22012\).*row-level security/,
+    ],
   ]
   it.each(changes)('%s', async (_what, change, back, failing, told) => {
-    await type(change.replace('ROLE', runner.role))
+    await type(change)
     const { cursors } = await sync(sandbox, warehouse, { resources: all })
-    await type(back.replace('ROLE', runner.role))
+    await type(back)
     for (const { resource, status, reason, error } of cursors)
       expect([resource, status, reason, error]).toEqual(
         failing.includes(resource)
@@ -117,59 +123,34 @@ describe(postgres.name, () => {
   it('compares nothing of which rows may be hidden', async () => {
     await sync(sandbox, warehouse, { resources })
     await type(
-      `alter table ${address.schema}.notes enable row level security`,
-      `create policy partly on ${address.schema}.notes using (id > 1)`,
+      'alter table SHOP.notes enable row level security',
+      'create policy partly on SHOP.notes using (id > 1)',
     )
     // What is hidden is gone at the source, too: without a look at the policy, both sides would be equal.
     sandbox.store.remove(1, 'notes', 1)
-    const config = withoutMigration(configure(sandbox, { ...address, url: runner.url }, resources))
-    const run = async (...words: string[]) => shopsync([...words, '--config', config])
-    const refused = async (...words: string[]): Promise<void> => {
-      const { code, stdout, stderr } = await run(...words)
+    const desk = deskOf(resources)
+    const refused = async (...words: [string, ...string[]]): Promise<void> => {
+      const { code, stdout, stderr } = await desk.run(...words)
       expect(code, stdout).toBe(1)
       expect(stdout + stderr).toMatch(/may hide rows of notes.*disable row level security/s)
       expect(stdout).not.toMatch(/1 missing|erased/)
     }
     await refused('verify')
     await refused('reconcile')
-    await refused('copy', '--to', `sqlite:${join(scratch(), 'copy.db')}`)
-    await type(`create policy shopsync on ${address.schema}.notes to ${runner.role} using (true)`)
-    const { code, stdout } = await run('reconcile', '--accept-deletes')
-    expect(code, stdout).toBe(0)
-    await type(`drop policy shopsync on ${address.schema}.notes`)
-    await refused('forget', '--tenant', '1', '--yes')
+    await refused('copy --to', `sqlite:${join(scratch(), 'copy.db')}`)
+    await type('create policy shopsync on SHOP.notes to ROLE using (true)')
+    await desk.done('reconcile --accept-deletes')
+    await type('drop policy shopsync on SHOP.notes')
+    await refused('forget --tenant 1 --yes')
     // A refused command marks nobody.
-    expect((await run('forget', '--tenant', '1', '--lift')).code).toBe(2)
-    await type(
-      `drop policy partly on ${address.schema}.notes`,
-      `alter table ${address.schema}.notes disable row level security`,
-    )
-  })
-
-  it('fails only the lists that a policy that errs concerns', async () => {
-    await type(
-      `alter table ${address.schema}.shops enable row level security`,
-      `create policy errs on ${address.schema}.shops using (1 / (id - id) = 1)`,
-    )
-    const config = withoutMigration(configure(sandbox, { ...address, url: runner.url }, all))
-    const { code, stdout, stderr } = await shopsync(['sync', '--json', '--config', config])
-    await type(
-      `drop policy errs on ${address.schema}.shops; alter table ${address.schema}.shops disable row level security`,
-    )
-    expect(code, stdout + stderr).toBe(1)
-    const report = JSON.parse(stdout) as RunReport
-    // What follows from orders needs the zones of the shops.
-    for (const resource of ['shops', 'repair_orders']) {
-      expect(of(report, resource)).toMatchObject({ status: 'failed', reason: 'warehouse' })
-      expect(of(report, resource)?.error).toMatch(/shops \(22012\).*row-level security/)
-    }
-    for (const resource of resources) expect(of(report, resource)).toMatchObject({ status: 'ok' })
+    expect((await desk.run('forget --tenant 1 --lift')).code).toBe(2)
+    await type('drop policy partly on SHOP.notes', 'alter table SHOP.notes disable row level security')
   })
 
   it('that may not write the state of runs ends the run', async () => {
-    await type(`revoke insert, update on ${address.schema}.sync_cursors from ${runner.role}`)
+    await type('revoke insert, update on SHOP.sync_cursors from ROLE')
     const ended = await sync(sandbox, warehouse, { resources }).catch((error: unknown) => error)
-    await type(`grant insert, update on ${address.schema}.sync_cursors to ${runner.role}`)
+    await type('grant insert, update on SHOP.sync_cursors to ROLE')
     expect(ended).toMatchObject({
       name: 'Stop',
       exitCode: 3,
@@ -179,35 +160,29 @@ describe(postgres.name, () => {
   })
 
   it('is told by check what is wrong with which table', async () => {
-    const { schema } = address
     await type(
-      `revoke update, delete on ${schema}.notes from ${runner.role}`,
-      `alter table ${schema}.vehicles enable row level security`,
-      `create function ${schema}.any() returns trigger language plpgsql as 'begin return new; end'`,
-      `create trigger stamps before insert on ${schema}.customers for each row execute function ${schema}.any()`,
-      `alter table ${schema}.appointments rename to appointments_before`,
-      `create view ${schema}.appointments as select * from ${schema}.appointments_before`,
+      'revoke update, delete on SHOP.notes from ROLE',
+      'alter table SHOP.vehicles enable row level security',
+      `create function SHOP.any() returns trigger language plpgsql as 'begin return new; end'`,
+      'create trigger stamps before insert on SHOP.customers for each row execute function SHOP.any()',
+      'alter table SHOP.appointments rename to appointments_before',
+      'create view SHOP.appointments as select * from SHOP.appointments_before',
     )
-    const config = configure(sandbox, { ...address, url: runner.url }, resources)
-    const { code, stdout } = await shopsync(['check', '--json', '--config', config])
+    const desk = new Desk(sandbox, { ...address, url: runner.url }, resources)
+    const { code, stdout, json } = await desk.run('check --json')
     await type(
-      `drop view ${schema}.appointments; alter table ${schema}.appointments_before rename to appointments`,
-      `drop trigger stamps on ${schema}.customers; drop function ${schema}.any()`,
-      `alter table ${schema}.vehicles disable row level security`,
-      `grant update, delete on ${schema}.notes to ${runner.role}`,
+      'drop view SHOP.appointments; alter table SHOP.appointments_before rename to appointments',
+      'drop trigger stamps on SHOP.customers; drop function SHOP.any()',
+      'alter table SHOP.vehicles disable row level security',
+      'grant update, delete on SHOP.notes to ROLE',
     )
-    const { checks } = JSON.parse(stdout) as {
-      checks: { what: string; ok: boolean; found: string; hint: string | null }[]
-    }
-    const found = new Map(checks.map((check) => [check.what, [check.ok, check.found]]))
-    expect(found.get('table notes')).toEqual([
-      false,
-      `found ${runner.role} lacks the right to update, delete`,
+    const { checks } = json<{ checks: { what: string; ok: boolean; found: string }[] }>()
+    for (const one of [
+      { what: 'table notes', ok: false, found: `found ${runner.role} lacks the right to update, delete` },
+      { what: 'table vehicles', ok: false, found: expect.stringContaining('row-level security') },
+      { what: 'table customers', ok: true, found: 'found the trigger stamps' },
     ])
-    expect(found.get('table vehicles')).toMatchObject([false, expect.stringContaining('row-level security')])
-    expect(checks).toContainEqual(
-      expect.objectContaining({ what: 'table customers', ok: true, found: 'found the trigger stamps' }),
-    )
+      expect(checks).toContainEqual(expect.objectContaining(one))
     expect(stdout).toContain('found a view in place of the table')
     // The role may not create tables either, which is what runs do unless they are told not to.
     expect(code).toBe(3)
@@ -244,10 +219,10 @@ describe(postgres.name, () => {
         made.replace('?', `${returns === 'bound' ? 'bound' : 'f'}${i}()`).replace('SCHEMA', schema),
       ]),
     )
-    const config = configure(sandbox, address, resources)
+    const desk = new Desk(sandbox, address, resources)
     const check = async () => {
-      const { stdout } = await shopsync(['check', '--json', '--config', config])
-      const { checks } = JSON.parse(stdout) as { checks: { what: string; found: string; hint: string }[] }
+      const ended = await desk.run('check --json')
+      const { checks } = ended.json<{ checks: { what: string; found: string; hint: string }[] }>()
       return checks.filter(({ found }) => found.includes(', which calls '))
     }
     const found = await check()
@@ -309,20 +284,18 @@ describe(postgres.name, () => {
   })
 
   it('forget does not wait for those who read its tables', async () => {
-    const address = await postgres.viewed()
-    const config = configure(sandbox, address, resources)
-    expect((await shopsync(['sync', '--config', config])).code).toBe(0)
-    const reader = new pg.Client(address.url)
+    const desk = new Desk(sandbox, await postgres.viewed(), resources)
+    const { url, schema } = desk.address
+    await desk.done('sync')
+    const reader = new pg.Client(url)
     await reader.connect()
-    await reader.query(`begin; select from ${address.schema}.notes`)
+    await reader.query(`begin; select from ${schema}.notes`)
     // A vacuum that waits for a table that becomes empty does so for five seconds.
-    const { pathname } = new URL(address.url)
-    await onServer(address.url, `alter database ${pathname.slice(1)} set statement_timeout = '4s'`)
-    const forgotten = await shopsync(['forget', '--tenant', '1', '--yes', '--config', config])
-    expect([forgotten.code, forgotten.stderr]).toEqual([0, ''])
+    await onServer(url, `alter database ${new URL(url).pathname.slice(1)} set statement_timeout = '4s'`)
+    expect((await desk.done('forget --tenant 1 --yes')).stderr).toBe('')
     // A session that works on the table itself does, and the server's refusal is told as one.
-    await reader.query(`lock table ${address.schema}.notes in share update exclusive mode`)
-    const held = await shopsync(['forget', '--tenant', '1', '--yes', '--config', config])
+    await reader.query(`lock table ${schema}.notes in share update exclusive mode`)
+    const held = await desk.run('forget --tenant 1 --yes')
     expect([held.code, held.stderr]).toEqual([1, expect.stringContaining('statement_timeout')])
     await reader.end()
   })

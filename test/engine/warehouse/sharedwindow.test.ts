@@ -120,46 +120,4 @@ describe.each(bothWarehouses())('$name: the row of a shared window', (kind) => {
       { numRuns: 25 },
     )
   })
-
-  const limited = { used: limit }
-  const unsaid = claimTo(1, { isSaid: false })
-  const said = claimTo(1, { was: unsaidName(1), used: 1 })
-  /** Claims one after the other, by the first process or the second, and what each is told. */
-  const examples: [what: string, asked: [process: number, claim: WindowClaim, told: object][]][] = [
-    [
-      'is one window if its ends differ by a second, and a new one beyond that',
-      [
-        [0, claimTo(0), { resetsAt: start, taken: 4, granted: 4 }],
-        [0, claimTo(0, { jitter: 1 }), { resetsAt: start + 1, taken: 8, granted: 4 }],
-        // A smaller end is never written.
-        [0, claimTo(0), { resetsAt: start + 1, taken: 12, granted: 4 }],
-        // A new window begins with what the server has counted in it.
-        [0, claimTo(1, { used: 7 }), { resetsAt: start + 60, taken: 11 }],
-        // A process that wakes up in the old window takes from the new one, and its own count says nothing about it.
-        [0, claimTo(0, { used: 30 }), { resetsAt: start + 60, taken: 15 }],
-      ],
-    ],
-    [
-      'keeps what was taken before anybody knew when the window ends',
-      [
-        [0, claimTo(0, limited), { granted: 0 }],
-        [0, unsaid, { resetsAt: start + 2, taken: 4, granted: 4 }],
-        [1, { ...unsaid, resetsAt: start + 3 }, { resetsAt: start + 2, taken: 8, granted: 4 }],
-        [0, said, { resetsAt: start + 60, taken: 12, granted: 4 }],
-        [1, said, { resetsAt: start + 60, taken: 16, granted: 4 }],
-      ],
-    ],
-    [
-      'tells a refused process when the window ends, and the others what it owes',
-      [
-        [0, claimTo(0, { used: 32 }), { granted: 4 }],
-        // What is left, though it is less than it asked for.
-        [1, claimTo(0, { owed: 1 }), { taken: 40, granted: 3 }],
-        [1, claimTo(0, { owed: 2 }), { resetsAt: start, taken: 42, granted: 0 }],
-      ],
-    ],
-  ]
-  it.each(examples)('%s', async (_what, asked) => {
-    for (const [process, claim, told] of asked) expect(await rows[process]?.take(claim)).toMatchObject(told)
-  })
 })

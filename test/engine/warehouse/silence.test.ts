@@ -1,11 +1,11 @@
 /** A Postgres that goes silent: the run notices, and no wait ignores a signal. */
-import { connect, createServer, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { configure } from '../../support/harness/place.js'
+import { startSilent } from '../../support/harness/pooler.js'
 import { startPostgres, type TestPostgres } from '../../support/harness/postgres.js'
 import { Program, program } from '../../support/harness/process.js'
 import { known } from '../../support/harness/runs.js'
@@ -17,32 +17,6 @@ const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
 for (let id = 1; id <= 450; id++) sandbox.store.put(1, 'notes', template('notes', id, '2026-01-01T00:00:00Z'))
 
-/** A connection to a server that can go silent: bytes are swallowed, connections stay open. */
-async function line(port: number) {
-  const ends: Socket[] = []
-  let isSilent = false
-  const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1')
-    for (const end of [client, upstream]) end.on('error', () => {})
-    client.on('data', (data) => void (isSilent || upstream.write(data)))
-    upstream.on('data', (data) => void (isSilent || client.write(data)))
-    client.on('close', () => upstream.destroy())
-    ends.push(client, upstream)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  return {
-    url: `postgres://postgres@127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/postgres`,
-    silence: (to: boolean) => {
-      isSilent = to
-    },
-    close: () => {
-      for (const end of ends) end.destroy()
-      server.close()
-    },
-  }
-}
-
 describe('postgres', () => {
   let postgres: TestPostgres
   beforeAll(async () => {
@@ -51,7 +25,7 @@ describe('postgres', () => {
   afterAll(() => postgres.stop())
 
   it('a silent connection is given up, and the work continues on another one', async () => {
-    const { url, silence, close } = await line(postgres.port)
+    const { url, silence, close } = await startSilent(postgres.url)
     const warehouse = await openWarehouse({ url, schema: 'silent', model: known, silentMs: 200 })
     await migrate(warehouse)
     let attempts = 0
@@ -62,7 +36,7 @@ describe('postgres', () => {
     expect(answer.rows).toEqual([{ one: 1 }])
     expect(attempts).toBeGreaterThan(1)
     await warehouse.close()
-    close()
+    await close()
   })
 
   it('a running statement is waited for, however long it is silent', async () => {

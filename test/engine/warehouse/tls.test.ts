@@ -1,9 +1,9 @@
 /** Encrypted connections to a real Postgres: what each sslmode requires of the certificate, and what is reported. */
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'
 import { warehouseProblem } from '../../../src/engine/config/address.js'
+import { onServer } from '../../support/harness/databases.js'
 import { startPostgres, type TestPostgres } from '../../support/harness/postgres.js'
 import { known } from '../../support/harness/runs.js'
 import { openWarehouse, plannedChanges } from '../../support/harness/warehouse.js'
@@ -15,85 +15,64 @@ const otherCa = `sslrootcert=${fixture('other-ca.pem')}`
 
 /** The result of a connection with that address: a text that says yes, or the error's message. */
 async function open(url: string): Promise<string> {
-  const warehouse = await openWarehouse({ url, schema: 'tls', model: known }).catch((error: unknown) => error)
-  if (warehouse instanceof Error) return said(warehouse)
   try {
-    await plannedChanges(warehouse as Awaited<ReturnType<typeof openWarehouse>>)
+    const warehouse = await openWarehouse({ url, schema: 'tls', model: known })
+    await plannedChanges(warehouse).finally(() => warehouse.close())
     return 'connected'
   } catch (error) {
-    return said(error)
-  } finally {
-    await (warehouse as Awaited<ReturnType<typeof openWarehouse>>).close()
+    const { message, hint } = wordsOf(error)
+    return `${message} → ${hint}`
   }
-}
-
-const said = (error: unknown): string => {
-  const { message, hint } = wordsOf(error)
-  return `${message} → ${hint}`
 }
 
 describe('a Postgres that only accepts encrypted connections', () => {
   let server: TestPostgres
-  const address = (host: string, parameters: string): string =>
-    `postgres://postgres@${host}:${server.port}/postgres?${parameters}`
+  const address = (who: string, parameters: string): string =>
+    `postgres://${who}:${server.port}/postgres${parameters && '?'}${parameters}`
 
   beforeAll(async () => {
     server = await startPostgres({ tls: { cert: fixture('server.pem'), key: fixture('server.key') } })
-    const admin = new pg.Client({
-      host: server.data,
-      port: server.port,
-      user: 'postgres',
-      database: 'postgres',
-    })
-    await admin.connect()
-    await admin.query(
-      "create role bound superuser login password 'pw'; create role plain superuser login password 'pw'",
-    )
-    await admin.end()
+    const roles = ['bound', 'plain'].map((name) => `create role ${name} superuser login password 'pw'`)
+    const socket = encodeURIComponent(server.data)
+    await onServer(`postgres://postgres@${socket}:${server.port}/postgres`, ...roles)
   })
   afterAll(() => server.stop())
 
-  // The certificate is for "localhost", signed by the authority in ca.pem.
-  test.each<[host: string, parameters: string, outcome: RegExp]>([
-    ['localhost', 'sslmode=require', /^connected/],
-    ['127.0.0.1', 'sslmode=require', /^connected/],
-    ['127.0.0.1', `sslmode=require&${ca}`, /^connected/],
-    ['localhost', `sslmode=require&${otherCa}`, /over TLS.*→.*sslrootcert/],
-    ['127.0.0.1', `sslmode=verify-ca&${ca}`, /^connected/],
-    ['localhost', `sslmode=verify-ca&${otherCa}`, /over TLS.*authority.*→ (?!.*leave).*sslrootcert/],
-    ['localhost', `sslmode=verify-full&${ca}`, /^connected/],
-    ['localhost', ca, /^connected/],
-    // What the message advises is never to check less than the name.
+  // The certificate is for "localhost", signed by the authority in ca.pem. What the message advises is never to check less
+  // than the name. Channel binding: what Neon prints.
+  const usual = 'postgres@localhost'
+  test.each<[who: string, parameters: string, outcome: RegExp]>([
+    [usual, 'sslmode=require', /^connected/],
+    ['postgres@127.0.0.1', 'sslmode=require', /^connected/],
+    ['postgres@127.0.0.1', `sslmode=require&${ca}`, /^connected/],
+    [usual, `sslmode=require&${otherCa}`, /over TLS.*→.*sslrootcert/],
+    ['postgres@127.0.0.1', `sslmode=verify-ca&${ca}`, /^connected/],
+    [usual, `sslmode=verify-ca&${otherCa}`, /over TLS.*authority.*→ (?!.*leave).*sslrootcert/],
+    [usual, `sslmode=verify-full&${ca}`, /^connected/],
+    [usual, ca, /^connected/],
     [
-      '127.0.0.1',
+      'postgres@127.0.0.1',
       `sslmode=verify-full&${ca}`,
       /127\.0\.0\.1.* over TLS.*it is for localhost \(.*→ (?!.*leave).*verify-ca/,
     ],
-    ['localhost', 'sslmode=verify-full', /over TLS.*→.*sslrootcert/],
-    ['localhost', 'sslmode=verify-full&sslrootcert=system', /over TLS.*→.*sslrootcert/],
-    ['localhost', 'sslmode=disable', /accepts only encrypted connections.*→.*sslmode=verify-full/],
-    ['localhost', 'sslmode=verify-full&sslrootcert=/not/there.pem', /\/not\/there\.pem.*ENOENT.*→/],
-  ])('%s?%s', async (host, parameters, outcome) => {
-    expect(await open(address(host, parameters))).toMatch(outcome)
-  })
-
-  // What Neon prints.
-  test.each<[user: string, parameters: string, outcome: RegExp]>([
-    ['bound:pw', 'sslmode=require&channel_binding=require', /^connected/],
-    ['bound:pw', 'sslmode=require&channel_binding=prefer', /^connected/],
-    ['bound:pw', 'sslmode=require&channel_binding=disable', /^connected/],
-    ['bound:no', 'sslmode=require&channel_binding=require', /password/],
-    ['plain:pw', 'sslmode=require&channel_binding=prefer', /^connected/],
-    ['plain:pw', 'sslmode=require&channel_binding=require', /did not offer.*→.*channel_binding=prefer/],
-    ['postgres', 'sslmode=require&channel_binding=require', /did not offer.*→.*sslmode=verify-full/],
-  ])('%s, %s', async (user, parameters, outcome) => {
-    expect(await open(`postgres://${user}@localhost:${server.port}/postgres?${parameters}`)).toMatch(outcome)
-  })
-
-  test('without TLS settings the server refuses, and the message tells you what to type', async () => {
-    expect(await open(`postgres://postgres@localhost:${server.port}/postgres`)).toMatch(
-      /only encrypted connections.*→.*\?sslmode=verify-full/,
-    )
+    [usual, 'sslmode=verify-full', /over TLS.*→.*sslrootcert/],
+    [usual, 'sslmode=verify-full&sslrootcert=system', /over TLS.*→.*sslrootcert/],
+    [usual, 'sslmode=disable', /accepts only encrypted connections.*→.*sslmode=verify-full/],
+    [usual, 'sslmode=verify-full&sslrootcert=/not/there.pem', /\/not\/there\.pem.*ENOENT.*→/],
+    [usual, '', /only encrypted connections.*→.*\?sslmode=verify-full/],
+    ['bound:pw@localhost', 'sslmode=require&channel_binding=require', /^connected/],
+    ['bound:pw@localhost', 'sslmode=require&channel_binding=prefer', /^connected/],
+    ['bound:pw@localhost', 'sslmode=require&channel_binding=disable', /^connected/],
+    ['bound:no@localhost', 'sslmode=require&channel_binding=require', /password/],
+    ['plain:pw@localhost', 'sslmode=require&channel_binding=prefer', /^connected/],
+    [
+      'plain:pw@localhost',
+      'sslmode=require&channel_binding=require',
+      /did not offer.*→.*channel_binding=prefer/,
+    ],
+    [usual, 'sslmode=require&channel_binding=require', /did not offer.*→.*sslmode=verify-full/],
+  ])('%s?%s', async (who, parameters, outcome) => {
+    expect(await open(address(who, parameters))).toMatch(outcome)
   })
 
   test.each([
@@ -103,8 +82,8 @@ describe('a Postgres that only accepts encrypted connections', () => {
   ])('without them, PGSSLMODE=%s counts as in libpq', async (mode, outcome) => {
     process.env.PGSSLMODE = mode
     try {
-      expect(await open(`postgres://postgres@127.0.0.1:${server.port}/postgres`)).toMatch(outcome)
-      expect(await open(address('localhost', `sslmode=verify-full&${ca}`))).toBe('connected')
+      expect(await open(address('postgres@127.0.0.1', ''))).toMatch(outcome)
+      expect(await open(address(usual, `sslmode=verify-full&${ca}`))).toBe('connected')
     } finally {
       delete process.env.PGSSLMODE
     }

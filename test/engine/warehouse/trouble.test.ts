@@ -8,15 +8,17 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Skip } from '../../../src/engine/base/errors.js'
-import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/harness/call.js'
+import { template } from '../../../src/sandbox/index.js'
 import { onServer } from '../../support/harness/databases.js'
-import { type Address, configure } from '../../support/harness/place.js'
+import { Desk } from '../../support/harness/desk.js'
+import type { Address } from '../../support/harness/place.js'
 import { type CursorReport, type RunReport, sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
 import {
   bothWarehouses,
   type Kind,
+  postgresUrl,
   reopen,
   rowsOf,
   typed,
@@ -30,41 +32,36 @@ const secret = 'Gallifrey Falls No More'
 const at = (second: number): string =>
   `${new Date(Date.UTC(2026, 2) + second * 1000).toISOString().slice(0, -1)}000Z`
 
-let sandbox: Sandbox
+const sandbox = await sandboxOfFile()
+sandbox.store.addTenant({ id: 1 })
 /** The id of the newest record, and the second of its stamp. */
 let newest = 3
 const put = (resource: string, id: number, second: number, more: Record<string, unknown> = {}): void =>
   sandbox.store.put(1, resource, { ...template(resource, id, at(second)), ...more })
 
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
-  sandbox.store.addTenant({ id: 1 })
-  for (const resource of resources)
-    for (const id of [1, 2, 3])
-      put(resource, id, id, resource === 'notes' ? { description: `note ${id}` } : {})
-})
-
-afterAll(() => sandbox.close())
-
-/** What each person's trigger does to a row of `notes`, without an error. */
-const skips = 'begin if new.id = ? then return null; end if; return new; end'
-const stamps = "begin new.updated_at = '2026-04-01T00:00:00Z'; return new; end"
+for (const resource of resources)
+  for (const id of [1, 2, 3]) put(resource, id, id, resource === 'notes' ? { description: `note ${id}` } : {})
 
 /** A fault that a person can plant in `notes`, how it is removed again, and what the message names. */
 interface Trouble {
   /** `?`: a new note. */
   readonly plant: string
-  readonly mend: string
+  /** Default: what drops the trigger. */
+  readonly mend?: string
   readonly named: RegExp
+  /** Of the new notes. */
+  readonly description?: string
 }
 
 const anyFunction = `t_${randomBytes(4).toString('hex')}`
 const body = `begin raise exception 'refused: %', new.description; end`
-const slow = 'begin perform pg_sleep(60); return new; end'
 const triggered = (code: string): string =>
   `create function ${anyFunction}() returns trigger language plpgsql as $$ ${code} $$;
    create trigger troubled before insert or update on notes for each row execute function ${anyFunction}()`
-const untriggered = `drop trigger troubled on notes; drop function ${anyFunction}`
+const untriggered = {
+  sqlite: 'drop trigger troubled',
+  postgres: `drop trigger troubled on notes; drop function ${anyFunction}`,
+}
 
 const unique: Trouble = {
   plant: 'create unique index one_of_each on notes (tenant_id, description) where id >= ? - 1',
@@ -82,22 +79,18 @@ const troubles: Record<Kind['name'], Record<string, Trouble>> = {
     'a dropped column': column,
     'a trigger': {
       plant: `create trigger troubled before insert on notes begin select raise(abort, 'refused: ' || new.description); end`,
-      mend: 'drop trigger troubled',
       named: /SQLITE_CONSTRAINT_TRIGGER.*the trigger troubled.*drop trigger troubled/,
     },
     'a trigger that leaves out a row': {
       plant: 'create trigger troubled before insert on notes when new.id = ? begin select raise(ignore); end',
-      mend: 'drop trigger troubled',
       named: /left out 1 row of notes.*the trigger troubled/,
     },
     'a trigger that stamps rows': {
       plant: `create trigger troubled after insert on notes begin update notes set updated_at = '2026-04-01T00:00:00.000000Z' where id = new.id; end`,
-      mend: 'drop trigger troubled',
       named: /changed or left out \d+ rows of notes.*the trigger troubled/,
     },
     'a trigger that calls what is not there': {
       plant: 'create trigger troubled after insert on notes begin insert into audit values (new.id); end',
-      mend: 'drop trigger troubled',
       named: /no such table: main\.audit(?!.*creates it again).*the trigger troubled/,
     },
     'a view in place of the table': {
@@ -115,35 +108,21 @@ const troubles: Record<Kind['name'], Record<string, Trouble>> = {
     },
     'a unique index': unique,
     'a dropped column': column,
-    'a check constraint': {
-      plant: 'alter table notes add constraint brief check (length(description) < 10) not valid',
-      mend: 'alter table notes drop constraint brief',
-      named: /brief/,
-    },
     'a trigger that prints the row': {
       plant: triggered(body),
-      mend: untriggered,
       named: /P0001.*the trigger troubled.*drop trigger troubled on shopsync\.notes/,
     },
     'a trigger that leaves out a row': {
-      plant: triggered(skips),
-      mend: untriggered,
+      plant: triggered('begin if new.id = ? then return null; end if; return new; end'),
       named: /left out 1 row of notes.*the trigger troubled/,
     },
     'a trigger that stamps rows': {
-      plant: triggered(stamps),
-      mend: untriggered,
+      plant: triggered("begin new.updated_at = '2026-04-01T00:00:00Z'; return new; end"),
       named: /changed or left out \d+ rows? of notes.*the trigger troubled/,
     },
     'a trigger that calls what is not there': {
       plant: triggered('begin perform no_such(new.id); return new; end'),
-      mend: untriggered,
       named: /no_such.*42883.*the trigger troubled/,
-    },
-    'a trigger whose audit table was dropped': {
-      plant: triggered('begin insert into audit values (new.id); return new; end'),
-      mend: untriggered,
-      named: /audit(?!.*creates it again).*the trigger troubled/,
     },
     'a view in place of the table': {
       plant:
@@ -155,21 +134,27 @@ const troubles: Record<Kind['name'], Record<string, Trouble>> = {
       plant: triggered(
         'begin insert into shopsync.notes (tenant_id, id, updated_at, _synced_at) values (1, new.id + 1, new.updated_at, new._synced_at); return new; end',
       ),
-      mend: untriggered,
       named: /stack depth limit exceeded \(54001\).*the trigger troubled/,
     },
     'a trigger that waits for the commit': {
       plant: `create function ${anyFunction}() returns trigger language plpgsql as $$ ${body} $$;
         create constraint trigger troubled after insert on notes deferrable initially deferred for each row execute function ${anyFunction}()`,
-      mend: untriggered,
       named: /Found on notes: the trigger troubled/,
     },
     'a function that finds no table': {
       plant: triggered('begin insert into notes select new.*; return new; end'),
-      mend: untriggered,
       named: /relation "notes" does not exist(?!.*creates it again).*the trigger troubled/,
     },
-    'a statement time-out': { plant: triggered(slow), mend: untriggered, named: /statement timeout/ },
+    'an index that refuses a value': {
+      plant: 'create index long_ones on notes (description)',
+      mend: 'drop index long_ones',
+      named: /rows of notes.*\(54000\).*the index long_ones/,
+      description: randomBytes(9000).toString('base64'),
+    },
+    'a statement time-out': {
+      plant: triggered('begin perform pg_sleep(60); return new; end'),
+      named: /statement timeout/,
+    },
   },
 }
 
@@ -200,6 +185,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   afterAll(() => usual.close())
 
   it.each(Object.entries(troubles[kind.name]))('%s', async (name, trouble) => {
+    const { mend = untriggered[kind.name], description = secret } = trouble
     const hasten = name === 'a statement time-out'
     const warehouse = hasten ? await reopen({ ...address, url: await hurried(address.url) }) : usual
     const count = async (table: string) => (await rowsOf(warehouse, table)).length
@@ -207,15 +193,13 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const [first, second, third] = [newest + 1, newest + 2, newest + 3]
     await typed(warehouse, trouble.plant.replaceAll('?', String(second)))
     for (const resource of resources) put(resource, first, first)
-    for (const id of [first, second, third]) put('notes', id, id, { description: secret })
+    for (const id of [first, second, third]) put('notes', id, id, { description })
 
     newest = third
     const report = await sync(sandbox, warehouse, { resources })
-    const [cursors, stored] = [
-      await rowsOf(warehouse, 'sync_cursors'),
-      await Promise.all(resources.map(count)),
-    ]
-    await typed(warehouse, trouble.mend)
+    const cursors = await rowsOf(warehouse, 'sync_cursors')
+    const stored = await Promise.all(resources.map(count))
+    await typed(warehouse, mend)
     const mended = await sync(sandbox, warehouse, { resources })
 
     expect(report.status).toBe('partial')
@@ -328,28 +312,27 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('the program tells you what to do, exits with 1, and does not call it a bug; what cannot be erased is not said to be', async () => {
-    const place = await kind.viewed()
-    const config = configure(sandbox, place, resources)
-    const run = async (...words: string[]) => {
-      const { code, stdout, stderr } = await shopsync([...words, '--config', config])
+    const desk = new Desk(sandbox, await kind.viewed(), resources)
+    const run = async (words: string) => {
+      const { code, stdout, stderr } = await desk.run(words)
       const told = stdout + stderr
       expect(told).not.toMatch(/should not have happened|Gallifrey/)
       return { code, told }
     }
-    expect((await run('sync')).code).toBe(0)
-    const warehouse = await reopen(place)
+    await desk.done('sync')
+    const warehouse = await reopen(desk.address)
     const [first, second] = [++newest, ++newest]
     await typed(warehouse, unique.plant.replaceAll('?', String(second)))
     for (const id of [first, second]) put('notes', id, id, { description: secret })
     const hint = expect.stringContaining('Drop the unique index')
     expect(await run('sync')).toMatchObject({ code: 1, told: hint })
-    await typed(warehouse, unique.mend)
+    await typed(warehouse, unique.mend ?? '')
     await typed(warehouse, keeps('notes', 'delete'))
-    const kept = await run('forget', '--tenant', '1', '--yes')
+    const kept = await run('forget --tenant 1 --yes')
     expect(kept.code).toBe(1)
     expect(kept.told).toMatch(/kept \d+ rows of notes.*Found on notes: the trigger troubled/s)
     await typed(warehouse, lets('notes'))
-    expect((await run('forget', '--tenant', '1', '--yes')).code).toBe(0)
+    await desk.done('forget --tenant 1 --yes')
     expect(await rowsOf(warehouse, 'notes')).toEqual([])
     await warehouse.close()
   })
@@ -357,8 +340,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it.runIf(warehouses().includes(kind))(
     'a key that is too long goes to quarantine before it is sent',
     async () => {
-      const address = await kind.viewed()
-      const warehouse = await reopen(address)
+      const desk = new Desk(sandbox, await kind.viewed(), ['customer_payment_types'])
+      const warehouse = await reopen(desk.address)
       const noise = randomBytes(9000).toString('base64')
       const longest = randomBytes(1000).toString('hex')
       const list = 'customer_payment_types'
@@ -373,9 +356,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
       expect(entries).toHaveLength(2)
       for (const entry of entries)
         expect(entry).toMatchObject({ resource: list, path: '', reason: 'a key of more than 2000 bytes' })
-      const verified = await shopsync(['verify', '--config', configure(sandbox, address, [list])])
-      expect(verified.code).toBe(1)
-      expect(verified.stdout).toContain('2 records cannot be stored')
+      const { code, stdout } = await desk.run('verify')
+      expect([code, stdout]).toEqual([1, expect.stringContaining('2 records cannot be stored')])
       await warehouse.close()
     },
   )
@@ -384,76 +366,43 @@ describe.each(bothWarehouses())('$name', (kind) => {
 const [postgres] = bothWarehouses().filter(({ name }) => name === 'postgres') as [Kind]
 
 it('postgres: a table that cannot be created fails its own lists only', async () => {
-  const address = await postgres.migrated()
-  const config = configure(sandbox, address, resources)
-  const warehouse = await reopen(address)
-  await typed(warehouse, 'drop table notes cascade; create sequence notes')
-  const { code, json } = await shopsync(['sync', '--json', '--config', config])
-  expect(code).toBe(1)
-  const report = json() as RunReport
-  expect(of(report, 'notes')).toMatchObject({ status: 'failed', reason: 'not_migrated' })
-  expect(of(report, 'notes')?.error).toMatch(/relation "notes" already exists \(42P07\).*Rename or drop/)
+  const desk = new Desk(sandbox, await postgres.migrated(), resources)
+  await desk.look((warehouse) => typed(warehouse, 'drop table notes cascade; create sequence notes'))
+  const synced = await desk.run('sync --json')
+  expect(synced.code).toBe(1)
+  expect(of(synced.json(), 'notes')).toMatchObject({
+    status: 'failed',
+    reason: 'not_migrated',
+    error: expect.stringMatching(/relation "notes" already exists \(42P07\).*Rename or drop/),
+  })
   for (const resource of ['customers', 'vehicles'])
-    expect(of(report, resource)).toMatchObject({ status: 'ok', completeness: 'proven' })
-  expect((await shopsync(['migrate', '--config', config])).code).toBe(1)
-  await typed(warehouse, 'drop sequence notes')
-  expect((await shopsync(['sync', '--config', config])).code).toBe(0)
-  expect(await rowsOf(warehouse, 'notes')).toHaveLength(sandbox.store.ids(1, 'notes').length)
-  await warehouse.close()
+    expect(of(synced.json(), resource)).toMatchObject({ status: 'ok', completeness: 'proven' })
+  expect((await desk.run('migrate')).code).toBe(1)
+  await desk.look((warehouse) => typed(warehouse, 'drop sequence notes'))
+  await desk.done('sync')
+  expect(await desk.rows('notes')).toHaveLength(sandbox.store.ids(1, 'notes').length)
 })
 
 it('postgres: a database in another encoding than UTF8 is refused', async () => {
-  const address = await postgres.viewed()
+  const desk = new Desk(sandbox, await postgres.viewed(), resources)
+  await desk.done('sync')
   const notes = sandbox.store.ids(1, 'notes').length
-  const before = await reopen(address)
-  await sync(sandbox, before, { resources })
-  await before.close()
   // As an earlier version has filled one.
-  const name = new URL(address.url).pathname.slice(1)
-  await onServer(
-    postgres.address().url,
-    `update pg_database set encoding = pg_char_to_encoding('LATIN1') where datname = '${name}'`,
-  )
-  const warehouse = await reopen(address)
-  const config = configure(sandbox, address, resources)
-  const run = (...words: string[]) => shopsync([...words, '--config', config])
-  for (const words of ['sync', 'verify', 'migrate', 'plan', 'forget --tenant 1 --yes']) {
-    const { code, stderr } = await run(...words.split(' '))
+  const name = new URL(desk.address.url).pathname.slice(1)
+  const latin = `pg_char_to_encoding('LATIN1')`
+  await onServer(postgresUrl(), `update pg_database set encoding = ${latin} where datname = '${name}'`)
+  for (const words of ['sync', 'verify', 'migrate', 'plan', 'check', 'forget --tenant 1 --yes']) {
+    const { code, stdout, stderr } = await desk.run(words)
     expect(code, words).toBe(2)
-    expect(stderr).toMatch(/the encoding LATIN1.*expected UTF8.*shopsync copy --to postgres:/s)
+    expect(stdout + stderr).toMatch(/the encoding LATIN1.*shopsync copy --to postgres:/s)
   }
-  expect(await rowsOf(warehouse, 'notes')).toHaveLength(notes)
-  expect((await run('status')).code).toBe(0)
-  const reported = await run('report', '--json', '--out', join(scratch(), 'report.html'))
-  expect(reported.code, reported.stderr).toBe(0)
-  const checked = await run('check')
-  expect(checked.code).toBe(2)
-  expect(checked.stdout).toMatch(/the encoding LATIN1.*shopsync copy --to postgres:/s)
+  expect(await desk.rows('notes')).toHaveLength(notes)
+  await desk.done('status')
+  await desk.done('report --json --out', join(scratch(), 'report.html'))
   // The way out leads into another database, and not back.
   const wide = postgres.address()
-  expect((await run('copy', '--to', wide.url, '--to-schema', wide.schema)).code).toBe(0)
-  const copied = await reopen(wide)
-  expect(await rowsOf(copied, 'notes')).toHaveLength(notes)
-  await copied.close()
-  const back = await run('copy', '--to', address.url, '--to-schema', 'another')
-  expect(back.code).toBe(2)
-  expect(back.stderr).toContain('the encoding LATIN1')
-  await warehouse.close()
-})
-
-it('postgres: an index of somebody that refuses a value fails its list, and is named', async () => {
-  const address = await postgres.migrated()
-  const warehouse = await reopen(address)
-  await typed(warehouse, 'create index long_ones on notes (description)')
-  for (const length of [9, 9000, 9])
-    put('notes', ++newest, newest, { description: randomBytes(length).toString('base64') })
-  const report = await sync(sandbox, warehouse, { resources })
-  expect(of(report, 'notes')).toMatchObject({ status: 'failed', reason: 'warehouse' })
-  expect(of(report, 'notes')?.error).toMatch(/rows of notes.*\(54000\).*the index long_ones/)
-  for (const resource of ['customers', 'vehicles'])
-    expect(of(report, resource)).toMatchObject({ status: 'ok' })
-  await typed(warehouse, 'drop index long_ones')
-  expect(await sync(sandbox, warehouse, { resources })).toMatchObject({ status: 'ok', quarantined: 0 })
-  expect(await rowsOf(warehouse, 'notes')).toHaveLength(sandbox.store.ids(1, 'notes').length)
-  await warehouse.close()
+  await desk.done('copy --to', wide.url, '--to-schema', wide.schema)
+  expect(await new Desk(sandbox, wide, resources).rows('notes')).toHaveLength(notes)
+  const back = await desk.run('copy --to', desk.address.url, '--to-schema', 'another')
+  expect([back.code, back.stderr]).toEqual([2, expect.stringContaining('the encoding LATIN1')])
 })

@@ -1,19 +1,11 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
+import { gate } from '../../support/harness/gate.js'
 import { WriteLock } from '../../support/harness/warehouse.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
-
-/** Ends on request. */
-function gate() {
-  let open = (): void => {}
-  const passed = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { passed, open: () => open() }
-}
 
 it('lets shared work run side by side, and own work begin when all earlier work has ended', async () => {
   const lock = new WriteLock()

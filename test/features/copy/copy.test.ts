@@ -47,6 +47,20 @@ describe.each(bothWarehouses())('from $name', (kind) => {
     const warehouse = await reopen(from, rich)
     await migrate(warehouse)
     await fillRichly(sandbox, warehouse)
+    // A copy leaves out who was forgotten, as the original does.
+    const { db } = warehouse
+    const forgotten_at = '2026-01-01T00:00:00.000000Z'
+    const gone = {
+      tenant_id: oddTenant,
+      resource: 'notes',
+      record_id: 999_999,
+      state: 'hidden',
+      since: forgotten_at,
+    }
+    await warehouse.write([
+      db.insertInto('sync_forgotten').values({ tenant_id: 902, forgotten_at }).compile(),
+      db.insertInto('sync_forgotten_records').values(gone).compile(),
+    ])
     original = await everything(warehouse)
     await warehouse.close()
   })
@@ -55,8 +69,9 @@ describe.each(bothWarehouses())('from $name', (kind) => {
 
   it('contains a bit of everything', () => {
     const filled = Object.keys(original).filter((name) => original[name]?.length)
-    const state = ['walk_parts', 'quarantine', 'columns', 'registers'].map((name) => `sync_${name}`)
-    expect(filled).toEqual(expect.arrayContaining(['notes_history', ...state]))
+    for (const name of ['walk_parts', 'quarantine', 'columns', 'registers', 'forgotten', 'forgotten_records'])
+      expect(filled).toContain(`sync_${name}`)
+    expect(filled).toContain('notes_history')
     expect(original.notes).toContainEqual(expect.objectContaining({ _deleted_at: expect.any(String) }))
     expect(original.vehicles).toContainEqual(expect.objectContaining({ vin: '1FTFW', miles: 12.5 }))
   })

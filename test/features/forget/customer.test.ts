@@ -6,7 +6,6 @@ import type { Sandbox } from '../../../src/sandbox/index.js'
 import { Desk } from '../../support/harness/desk.js'
 import type { Address } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { scratch } from '../../support/harness/scratch.js'
 import { sized } from '../../support/harness/size.js'
 import { bothWarehouses, claimLease, type Kind, warehouses } from '../../support/harness/warehouse.js'
 import {
@@ -107,18 +106,6 @@ describe.each(warehouses())('$name', (kind) => {
     }
     const { cursors } = (await desk.run('sync --json')).json<{ cursors: { completeness: string }[] }>()
     expect(new Set(cursors.map(({ completeness }) => completeness))).toEqual(new Set(['proven']))
-  })
-
-  it('a copy knows who is forgotten', async () => {
-    const { person, desk } = here
-    const copy = { url: `sqlite:${join(scratch(), 'copy.db')}`, schema: '' }
-    await desk.done('copy --to', copy.url)
-    expect(await leaks(copy)).toEqual([])
-    desk.on(copy)
-    person.update()
-    expect((await desk.run('sync --full')).code).toBeLessThan(2)
-    expect(await leaks(copy)).toEqual([])
-    desk.set()
   })
 
   it('reports a line that the file lacks, and one that it can not read', async () => {

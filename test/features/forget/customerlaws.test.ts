@@ -15,6 +15,7 @@ import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { sized } from '../../support/harness/size.js'
 import { pagesToThreads } from '../../support/harness/thread.js'
 import {
+  type Batch,
   bothWarehouses,
   type Dialect,
   openLease,
@@ -71,6 +72,16 @@ const entryOf = async (address: Address, resource: string, id: number): Promise<
     (row) => row.resource === resource && Number(row.record_id) === id,
   )?.state
 
+/** A page of one record, prepared with what the warehouse knows to be forgotten then. */
+function batchOf(warehouse: Warehouse, resource: string, id: number) {
+  const record = JSON.parse(JSON.stringify(store.get(101, resource, id))) as object
+  const flat = warehouse.model.byName.get(resource)!.flatten(101, [record], false)
+  const key = { tenantId: 101, resource }
+  const page = warehouse.encode(flat, key)
+  const shown = JSON.stringify([...flat.rows.values()])
+  return { ...key, page, shown, syncedAt: '2030-01-01T00:00:00.000000Z', statements: [] }
+}
+
 /** Puts an order of the customer that isn't known yet, and a note of it, for one test. */
 function newOrder(): void {
   onTestFinished(() => {
@@ -120,18 +131,11 @@ describe.each([...throughThread, ...kinds])('%s', (_, kind) => {
     await inProcess(address, async (deps) => {
       await using lease = await openLease(deps, 'sync')
       await readForgottenRecords(lease.warehouse)
-      const pages = (['notes', 'repair_orders'] as const).map((resource) => {
-        const id = resource === 'notes' ? 900_501 : 900_500
-        const record = JSON.parse(JSON.stringify(store.get(101, resource, id))) as object
-        const flat = deps.model.byName.get(resource)!.flatten(101, [record], false)
-        const key = { tenantId: 101, resource }
-        const shown = JSON.stringify([...flat.rows.values()])
-        expect(shown.includes('early')).toBe(resource === 'notes')
-        return { ...key, page: lease.warehouse.encode(flat, key) }
-      })
+      const note = batchOf(lease.warehouse, 'notes', 900_501)
+      expect(note.shown).toContain('early')
       const threads = pagesToThreads()
-      for (const page of pages.toReversed())
-        await lease.warehouse.apply({ ...page, syncedAt: '2030-01-01T00:00:00.000000Z', statements: [] })
+      await lease.warehouse.apply(batchOf(lease.warehouse, 'repair_orders', 900_500))
+      await lease.warehouse.apply(note)
       expect(pagesToThreads() > threads).toBe(kind.threadFrom === 0)
     })
     expect(await rowOf(address, 'notes', 900_501)).toMatchObject({ description: null })
@@ -143,26 +147,17 @@ describe.each([...throughThread, ...kinds])('%s', (_, kind) => {
     async () => {
       await inProcess(await copied(synced), async (deps) => {
         await using lease = await openLease(deps, 'sync')
-        const key = { tenantId: 101, resource: 'notes' }
-        const record = JSON.parse(JSON.stringify(store.get(101, 'notes', 901_101))) as object
-        const flat = deps.model.byName.get('notes')!.flatten(101, [record], false)
-        const encoded = lease.warehouse.encode(flat, key)
+        const batch = batchOf(lease.warehouse, 'notes', 901_101)
         let asked = 0
         function again() {
           if (++asked > 3) throw new Error('asked again and again')
           return { ...page, rows: new Map() }
         }
-        const page: typeof encoded = {
-          ...encoded,
+        const page: Batch['page'] = {
+          ...batch.page,
           forgotten: { ...nothingForgotten, generation: 7, again },
         }
-        const applied = lease.warehouse.apply({
-          ...key,
-          page,
-          syncedAt: '2030-01-01T00:00:00.000000Z',
-          statements: [],
-        })
-        await expect(applied).rejects.toBeInstanceOf(Bug)
+        await expect(lease.warehouse.apply({ ...batch, page })).rejects.toBeInstanceOf(Bug)
       })
     },
   )

@@ -2,12 +2,10 @@
  * `forget --tenant`: nothing of the tenant is left, everything of the others is, and it stays out, granted or not, until
  * someone lets it back in. The sentences are in test/transcripts/forget.txt.
  */
-import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Ended } from '../../support/harness/call.js'
 import { Desk } from '../../support/harness/desk.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { scratch } from '../../support/harness/scratch.js'
 import {
   bothWarehouses,
   claimLease,
@@ -116,14 +114,6 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await desk.done('check')).stdout).not.toContain('tenant 101')
     expect(shops.requests.filter(({ path }) => path.includes('/tenants/101/'))).toEqual([])
     expect(await desk.look(traces)).toEqual([])
-    desk.set()
-  })
-
-  it('a copy includes it', async () => {
-    const copy = { url: `sqlite:${join(scratch(), 'copy.db')}`, schema: '' }
-    await desk.done('copy --to', copy.url)
-    desk.on(copy)
-    expect(tenantsOf(await desk.done('sync --json'))).toEqual([102])
     desk.set()
   })
 

@@ -24,6 +24,20 @@ const unchanged = (text: string): string => text
 export const startPooler = (server: string, edited = unchanged): Promise<Pooler> =>
   startRelay(server, withoutOptions, edited)
 
+/** A way to a server that can go silent: what clients send is swallowed, and connections stay open. */
+export async function startSilent(server: string): Promise<Pooler & { silence(to: boolean): void }> {
+  let isSilent = false
+  const relay = await startRelay(
+    server,
+    (first) => first,
+    (text) => (isSilent ? '' : text),
+  )
+  const silence = (to: boolean): void => {
+    isSilent = to
+  }
+  return { ...relay, silence }
+}
+
 /** Statements wait for a lock a tenth of a second, in place of one or three: the program tries some of them three times. */
 export const startImpatient = (server: string): Promise<Pooler> =>
   startRelay(

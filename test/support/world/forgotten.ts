@@ -2,14 +2,13 @@
  * A customer whose every personal field, and what belongs to them, has a marker: for the laws about forgotten customers.
  * Nothing else in the sandbox has it.
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { sql } from 'kysely'
 import { resources } from '../../../schema/index.js'
 import type { Member, Resource, Shape } from '../../../schema/resource.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
 import type { Address } from '../harness/place.js'
 import { known } from '../harness/runs.js'
 import { reopen, rowsOf } from '../harness/warehouse.js'
+import { everything } from './hidden.js'
 
 export const marker = 'zqmark'
 /** In the vehicle that another customer has too. */
@@ -138,35 +137,6 @@ export function nobodysTo({ store }: Sandbox, tenant: number): void {
       store.change(tenant, 'appointments', Number(id), { repair_order_id: order?.id })
   for (const { id } of store.all(tenant, 'vehicles'))
     if (!used.has(id)) store.remove(tenant, 'vehicles', Number(id))
-}
-
-/** Everything that the warehouse has, as bytes or as texts of rows, the planner's statistics too. */
-export async function everything(address: Address): Promise<string> {
-  if (address.url.startsWith('sqlite:')) {
-    const path = address.url.replace(/^sqlite:/, '')
-    return [path, `${path}-wal`, `${path}.events`, `${path}.events-wal`]
-      .map((file) => (existsSync(file) ? readFileSync(file, 'latin1') : ''))
-      .join('')
-  }
-  const warehouse = await reopen(address)
-  try {
-    const texts: string[] = []
-    for (const { table } of await warehouse.dialect.catalog.liveColumns()) {
-      if (texts.some((text) => text.startsWith(`${table}:`))) continue
-      const rows = await sql<{
-        row: string
-      }>`select t::text as row from ${sql.id(address.schema, table)} as t`.execute(warehouse.db)
-      texts.push(`${table}: ${rows.rows.map(({ row }) => row).join('\n')}`)
-    }
-    const planner = await sql<{
-      row: string
-    }>`select concat(most_common_vals::text, histogram_bounds::text) as row from pg_stats where schemaname = ${address.schema}`.execute(
-      warehouse.db,
-    )
-    return [...texts, ...planner.rows.map(({ row }) => row)].join('\n')
-  } finally {
-    await warehouse.close()
-  }
 }
 
 /** Where the marker is. */

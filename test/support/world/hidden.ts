@@ -1,5 +1,5 @@
-/** For tests of what `privacy` hides: all that a warehouse has of it, and configurations that hide. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+/** For tests of what is hidden or forgotten: all that a warehouse has, and a configuration that hides. */
+import { existsSync, readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import type { Address } from '../harness/place.js'
 import { reopen } from '../harness/warehouse.js'
@@ -11,7 +11,7 @@ export const preset = { preset: 'pseudonymous', key: privacyKey }
 export async function everything({ url, schema }: Address): Promise<string> {
   if (url.startsWith('sqlite:')) {
     const path = url.slice('sqlite:'.length)
-    return [path, `${path}-wal`, `${path}.events`]
+    return [path, `${path}-wal`, `${path}.events`, `${path}.events-wal`]
       .map((file) => (existsSync(file) ? readFileSync(file, 'latin1') : ''))
       .join('')
   }
@@ -29,11 +29,4 @@ export async function everything({ url, schema }: Address): Promise<string> {
   } finally {
     await warehouse.close()
   }
-}
-
-/** Rewrites a configuration: all resources, this section `privacy`, and more settings. */
-export function writePrivacy(file: string, privacy: object, more: object = {}): void {
-  const document = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
-  const sync = { ...(document['sync'] as object), resources: 'all' }
-  writeFileSync(file, JSON.stringify({ ...document, sync, ...more, privacy }))
 }
