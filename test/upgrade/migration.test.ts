@@ -21,30 +21,14 @@ import {
   migrate,
   plannedChanges,
   reopen,
-  type Session,
   Warehouse,
 } from '../support/harness/warehouse.js'
 import { EventBench } from '../support/world/events.js'
-import { watched } from '../support/world/through.js'
+import { Crash, crashingAt } from '../support/world/through.js'
 import { keptWarehouse } from '../support/world/upgrades.js'
 
 const known = model(resources, { repair_orders: { history: true }, canned_jobs: { history: true } })
 const sandbox = await sandboxOfFile()
-class Crash extends Error {}
-
-/** A transaction that crashes at the nth moment: before or after a statement. */
-function crashing(transaction: Warehouse['dialect']['transaction'], at: number) {
-  let n = 0
-  const moment = (): void => {
-    if (++n >= at) throw new Crash(`at moment ${at}`)
-  }
-  return {
-    moments: () => n,
-    transaction: <T>(work: (session: Session) => Promise<T>): Promise<T> =>
-      transaction((session) => work(watched(session, moment))),
-  }
-}
-
 /** Everything recorded about tables, indexes, triggers and views, and what the program knows about its work. */
 async function outline({ db, dialect }: Warehouse): Promise<unknown> {
   const catalog = dialect.locksRows
@@ -80,8 +64,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     // On a server, each attempt takes longer, and the statements are the same.
     const step = sized(isSqlite ? 83 : 41, isSqlite ? 11 : 13)
     for (let at = sized(31, 1); ; at += step) {
-      const { transaction, moments } = crashing(warehouse.dialect.transaction, at)
-      const dialect = { ...warehouse.dialect, transaction }
+      const { dialect, moments } = crashingAt(warehouse.dialect, at)
       const attempt = new Warehouse({ dialect, model: known, retryWaits: [0] })
       const failed = await migrate(attempt).catch((error: unknown) => error)
       if (!(failed instanceof Crash)) {
@@ -112,8 +95,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(before.rows).toHaveLength(3)
     const ofKey = ({ indexes }: typeof before) => indexes.find(({ isPrimary }) => isPrimary)?.columns
     for (let at = 1; ; at++) {
-      const { transaction } = crashing(dialect.transaction, at)
-      const beside = async () => ({ ...dialect, transaction, close: async () => {} })
+      const beside = async () => ({ ...crashingAt(dialect, at).dialect, close: async () => {} })
       const broken = { dialect: { ...warehouse.dialect, beside } } as unknown as Warehouse
       const opened = await EventBench.open(sandbox, broken).catch((error) => error)
       const after = await look()

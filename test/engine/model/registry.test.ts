@@ -12,9 +12,12 @@ import { box } from '../../support/world/boxes.js'
 describe('promoted columns', () => {
   const vehicles = resources.vehicles!
   test('become real columns, before our own, and leave _extra', () => {
-    // What every object has as a member is a name like any other.
-    const constructor: Kind = 'text'
-    const more = withColumns(vehicles, { vin: 'text', year: 'integer', constructor })
+    const promoted: [string, Kind][] = [
+      ['vin', 'text'],
+      ['year', 'integer'],
+      ['constructor', 'text'],
+    ]
+    const more = withColumns(vehicles, Object.fromEntries(promoted))
     const [names = []] = tablesOf(more).map(({ columns }) => columns.map(({ name }) => name))
     expect(names.join(' ')).toBe(
       'tenant_id id created_at updated_at vin year constructor _synced_at _deleted_at _unlisted_at _extra _name _year _make _model',

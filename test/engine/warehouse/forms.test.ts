@@ -35,23 +35,14 @@ const at = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + 
 type Row = Readonly<Record<string, unknown>>
 type List = 'customers' | 'vehicles'
 
-interface World {
-  readonly sandbox: Sandbox
-  readonly address: Address
-}
-
 /** A version of a record, with fields that the document doesn't show. */
-const put = ({ sandbox }: Pick<World, 'sandbox'>, list: List, id: number, version: number): void =>
+const put = (sandbox: Sandbox, list: List, id: number, version: number): void =>
   sandbox.store.put(1, list, {
     ...template(list, id, at(id + version * 100)),
     ...(list === 'customers' && { first_name: `Ada ${id}`, last_name: `Byron ${id}` }),
     nick: `nick ${id}.${version}`,
     make: `make ${id}`,
   })
-const remove = ({ sandbox }: World, list: List, ...ids: readonly number[]): void => {
-  for (const id of ids) sandbox.store.remove(1, list, id)
-}
-
 /** Where a row has the field, and as what. */
 function formOf(row: Row, field: string): string {
   const { [field]: column = null, _extra } = row
@@ -60,53 +51,63 @@ function formOf(row: Row, field: string): string {
   return [...ofColumn, ...(field in extra ? ['extra'] : [])].join('+') || '-'
 }
 
-interface Step {
-  /** What happens before. */
-  readonly first?: (world: World) => void | Promise<void>
+interface Settings {
   readonly columns?: Readonly<Record<string, string>>
   readonly privacy?: object
-  readonly words: string
-  /** What it ends with, if not with 0. */
-  readonly code?: number
-  readonly says?: RegExp
-  readonly requests?: number
-  /** The forms of the rows then, by id. */
-  readonly rows?: string
-  /** The forms of the versions that have ended, each once. */
-  readonly ended?: string
 }
 
-/** Plays the steps in one warehouse: commands, each with its configuration. */
-async function play(kind: Kind, list: List, field: string, steps: readonly Step[]): Promise<void> {
-  const world: World = { sandbox: await sandboxOfFile(), address: await kind.viewed() }
-  const { sandbox, address } = world
+/** In a text, … stands for anything. */
+const saying = (text: string): RegExp =>
+  new RegExp(text.replaceAll(/[.*+?()[\]{}|\\^$]/g, '\\$&').replaceAll('…', '[^]*'), 'i')
+
+/**
+ * Plays a life in one warehouse, line by line: settings | commands | exit code, if not 0 | forms of the rows then, by id |
+ * those of the versions that have ended, each once | what they say. Other lines are what happens in between.
+ */
+async function play(
+  kind: Kind,
+  list: List,
+  field: string,
+  settings: Readonly<Record<string, Settings>>,
+  life: string,
+  happens: Readonly<Record<string, (address: Address) => Promise<void>>> = {},
+): Promise<void> {
+  const sandbox = await sandboxOfFile()
+  const address = await kind.viewed()
   sandbox.store.addTenant({ id: 1 })
-  for (const id of [1, 2, 3, 4]) put(world, list, id, 1)
+  for (const id of [1, 2, 3, 4]) put(sandbox, list, id, 1)
   const desk = new Desk(sandbox, address, [list])
-  const forms = async (table: string, of: Address): Promise<string[]> =>
-    (
-      await new Desk(sandbox, of, [list]).look(({ db, dialect }) => {
-        const name = dialect.views().sql.table(table)
-        return sql.raw<Row>(`select * from ${name} order by id`).execute(db)
-      })
-    ).rows.map((row) => formOf(row, field))
-  for (const [n, { first, columns = {}, privacy, words, code = 0, ...then }] of steps.entries()) {
-    await first?.(world)
+  const forms = async (table: string, of: Address): Promise<string[]> => {
+    const { rows } = await new Desk(sandbox, of, [list]).look(({ db, dialect }) =>
+      sql.raw<Row>(`select * from ${dialect.views().sql.table(table)} order by id`).execute(db),
+    )
+    return rows.map((row) => formOf(row, field))
+  }
+  for (const line of life.trim().split('\n')) {
+    const [first = '', every, code, rows, ended, says] = line.split('|').map((cell) => cell.trim())
+    if (every === undefined) {
+      const [what = '', ...ids] = first.split(' ')
+      if (what === 'change') for (const id of ids) put(sandbox, list, Number(id), 2)
+      else if (what === 'remove') for (const id of ids) sandbox.store.remove(1, list, Number(id))
+      else await happens[first]?.(address)
+      continue
+    }
+    const { columns = {}, privacy } = settings[first] ?? {}
     desk.set({ resources: { [list]: { history: true, columns } }, privacy })
-    const before = sandbox.requests.length
-    const target = kind.address()
-    const to = ['--to', target.url, ...(kind.name === 'sqlite' ? [] : ['--to-schema', target.schema])]
-    const isCopy = words === 'copy'
-    const ended = await desk.run(words, ...(isCopy ? to : []))
-    const what = `${n + 1}. ${words}`
-    expect([what, ended.code, ended.stderr]).toEqual([what, code, expect.any(String)])
-    if (then.says) expect(ended.stdout + ended.stderr, what).toMatch(then.says)
-    if (then.requests !== undefined) expect(sandbox.requests.length - before, what).toBe(then.requests)
-    const there = isCopy ? target : address
-    if (then.rows !== undefined) expect((await forms(list, there)).join(' '), what).toBe(then.rows)
-    if (then.ended === undefined) continue
-    const versions = new Set(await forms(`${list}_history`, there))
-    expect([...versions].sort().join(' '), what).toBe(then.ended)
+    for (const words of every.split(', ')) {
+      const before = sandbox.requests.length
+      const target = kind.address()
+      const to = ['--to', target.url, ...(kind.name === 'sqlite' ? [] : ['--to-schema', target.schema])]
+      const done = await desk.run(words, ...(words === 'copy' ? to : []))
+      expect([line, done.code, done.stderr]).toEqual([line, Number(code || 0), expect.any(String)])
+      if (says) expect(done.stdout + done.stderr, line).toMatch(saying(says))
+      if (code === '2' || words === 'migrate') expect(sandbox.requests.length, line).toBe(before)
+      const there = words === 'copy' ? target : address
+      if (rows) expect((await forms(list, there)).join(' '), line).toBe(rows)
+      if (!ended) continue
+      const versions = new Set(await forms(`${list}_history`, there))
+      expect([...versions].sort().join(' '), line).toBe(ended)
+    }
   }
 }
 
@@ -114,136 +115,122 @@ const nick = { nick: 'text' }
 const pseudonymous = { preset: 'pseudonymous', key }
 
 describe.each(bothWarehouses())('$name', (kind) => {
+  // Before the list is read, nothing is wrong. Of the customer, one list is read, and the receipt names the others.
   it('a column is filled by reading its list again, and so is what takes its place; what no list shows keeps its form, and is copied, forgotten and hidden in it', () =>
-    play(kind, 'customers', 'nick', [
-      { words: 'sync', rows: 'extra extra extra extra', ended: '' },
-      { words: 'plan', columns: nick, says: /add column nick text/i },
-      // Nobody has read the list yet, and nothing is wrong.
-      { words: 'migrate', columns: nick, rows: 'extra extra extra extra', requests: 0 },
-      { words: 'verify --full', columns: nick },
-      {
-        words: 'sync',
-        columns: nick,
-        first: (world) => put(world, 'customers', 1, 2),
-        rows: 'column column column column',
-        ended: 'extra',
-      },
-      {
-        words: 'reconcile',
-        columns: nick,
-        first: (world) => remove(world, 'customers', 2, 4),
-        rows: 'column column column column',
-        ended: 'column extra',
-      },
-      { words: 'plan', says: /leave the column nick, which is no longer configured/ },
-      { words: 'sync', rows: 'extra column extra column' },
-      { words: 'verify --full' },
-      {
-        words: 'reconcile',
-        first: (world) => remove(world, 'customers', 3),
-        rows: 'extra column extra column',
-      },
-      { words: 'copy', rows: 'extra column extra column', ended: 'column extra' },
-      // One list is read, and the receipt names the others.
-      { words: 'forget --tenant 1 --customer 2 --yes', code: 1, rows: 'extra - extra column' },
-      { words: 'migrate', privacy: pseudonymous, rows: '- - - -', ended: '-', requests: 0 },
-    ]))
+    play(
+      kind,
+      'customers',
+      'nick',
+      { nick: { columns: nick }, hidden: { privacy: pseudonymous } },
+      `
+             | sync            |   | extra extra extra extra     |              |
+      nick   | plan            |   |                             |              | add column nick text
+      nick   | migrate         |   | extra extra extra extra     |              |
+      nick   | verify --full   |   |                             |              |
+      change 1
+      nick   | sync            |   | column column column column | extra        |
+      remove 2 4
+      nick   | reconcile       |   | column column column column | column extra |
+             | plan            |   |                             |              | leave the column nick, which is no longer configured
+             | sync            |   | extra column extra column   |              |
+             | verify --full   |   |                             |              |
+      remove 3
+             | reconcile       |   | extra column extra column   |              |
+             | copy            |   | extra column extra column   | column extra |
+             | forget --tenant 1 --customer 2 --yes | 1 | extra - extra column | |
+      hidden | migrate         |   | - - - -                     | -            |
+      `,
+    ))
 })
-
-const firstName = (treatment: object, more: object = {}) => ({ key, customers: treatment, ...more })
 
 /** What is above the dialects: on each of them, hiding.test.ts shows how rows are rewritten. */
 describe.each(warehouses())('$name', (kind) => {
+  // What no list shows any more loses its pseudonym when the list is through; ended versions keep that of their time.
   it('privacy that hides more rewrites what is stored; less, or another key under the same version, is refused; a new version replaces all pseudonyms', () => {
-    const hashed = { first_name: 'hash' }
-    const wrong = { key: otherKey, customers: hashed }
-    return play(kind, 'customers', 'first_name', [
-      { words: 'sync', rows: 'column column column column' },
+    const customers = { first_name: 'hash' }
+    return play(
+      kind,
+      'customers',
+      'first_name',
       {
-        words: 'reconcile',
-        first: (world) => {
-          put(world, 'customers', 1, 2)
-          remove(world, 'customers', 2)
-        },
-        ended: 'column',
+        hashed: { privacy: { key, customers } },
+        keyless: { privacy: { customers } },
+        wrong: { privacy: { key: otherKey, customers } },
+        second: { privacy: { key: otherKey, customers, keyVersion: 2 } },
       },
-      {
-        words: 'plan',
-        privacy: firstName(hashed),
-        says: /customers: hide the stored values of first_name\b/,
-      },
-      { words: 'migrate', privacy: firstName(hashed), rows: 'h1 h1 h1 h1', ended: 'h1', requests: 0 },
-      { words: 'sync', code: 2, says: /hides customers\.first_name, and this.*migrate --loosen-privacy/s },
-      { words: 'sync', privacy: { customers: hashed }, code: 2, says: /privacy\.key: missing/ },
-      ...['sync', 'migrate', 'reconcile', 'snapshot', 'quarantine replay'].map((words) => ({
-        words,
-        privacy: wrong,
-        code: 2,
-        says: /another key of version 1.*keyVersion to 2/s,
-        requests: 0,
-      })),
-      ...['status', 'plan', 'runs', 'why customers 1'].map((words) => ({ words, privacy: wrong })),
-      // What no list shows any more loses its pseudonym when the list is through; ended versions keep that of their time.
-      { words: 'sync', privacy: { ...wrong, keyVersion: 2 }, rows: 'h2 h1 h2 h2' },
-      { words: 'sync', privacy: { ...wrong, keyVersion: 2 }, rows: 'h2 - h2 h2', ended: 'h1' },
-      { words: 'sync', privacy: firstName(hashed), code: 2, says: /keyVersion 2/ },
-      {
-        words: 'migrate --loosen-privacy',
-        says: /first_name may be stored again: the next sync reads customers whole; .*, \d+ deleted rows? among them/,
-        rows: 'h2 - h2 h2',
-      },
-      { words: 'status', says: /because privacy hides less/ },
-      { words: 'sync', rows: 'column - column column' },
-    ])
+      `
+              | sync      |   | column column column column | |
+      change 1
+      remove 2
+              | reconcile |   |             | column | |
+      hashed  | plan      |   |             |        | customers: hide the stored values of first_name
+      hashed  | migrate   |   | h1 h1 h1 h1 | h1     |
+              | sync      | 2 |             |        | hides customers.first_name, and this…migrate --loosen-privacy
+      keyless | sync      | 2 |             |        | privacy.key: missing
+      wrong   | sync, migrate, reconcile, snapshot, quarantine replay | 2 | | | another key of version 1…keyVersion to 2
+      wrong   | status, plan, runs, why customers 1 | | | |
+      second  | sync      |   | h2 h1 h2 h2 |        |
+      second  | sync      |   | h2 - h2 h2  | h1     |
+      hashed  | sync      | 2 |             |        | keyVersion 2
+              | migrate --loosen-privacy | | h2 - h2 h2 | | first_name may be stored again: the next sync reads customers whole;…deleted row…among them
+              | status    |   |             |        | because privacy hides less
+              | sync      |   | column - column column | |
+      `,
+    )
   })
 
   it('a promoted column that is taken out while it is hashed is dropped with _extra, or refused', () => {
-    const hashed = { key, customers: { nick: 'hash' } }
-    return play(kind, 'customers', 'nick', [
-      { words: 'sync', columns: nick, privacy: hashed, rows: 'h1 h1 h1 h1' },
-      { words: 'sync', privacy: hashed, code: 2, says: /privacy\.customers\.nick .*found the unknown key/ },
-      { words: 'sync', privacy: { key }, code: 2, says: /hides customers\.nick, and/ },
-      { words: 'sync', privacy: { key, customers: { _extra: 'drop' } }, rows: '- - - -' },
-      { words: 'sync --full', privacy: { key, customers: { _extra: 'drop' } }, rows: '- - - -' },
-    ])
+    const hash = { nick: 'hash' }
+    return play(
+      kind,
+      'customers',
+      'nick',
+      {
+        hashed: { columns: nick, privacy: { key, customers: hash } },
+        'taken out': { privacy: { key, customers: hash } },
+        kept: { privacy: { key } },
+        dropped: { privacy: { key, customers: { _extra: 'drop' } } },
+      },
+      `
+      hashed    | sync              |   | h1 h1 h1 h1 | |
+      taken out | sync              | 2 |             | | privacy.customers.nick …found the unknown key
+      kept      | sync              | 2 |             | | hides customers.nick, and
+      dropped   | sync, sync --full |   | - - - -     | |
+      `,
+    )
   })
 
   it('what the preset of an earlier version hid stays hidden until it is loosened, and the preset keeps it from then on', async () => {
     const columns = { make: 'text' } as const
-    const before = { ...pseudonymous, vehicles: { make: 'hash' } }
-    const kept = ['sync --full', 'reconcile', 'snapshot', 'verify', 'migrate', 'plan']
     const policy: Privacy = { preset: 'pseudonymous', columns: {}, key: Buffer.alloc(32, 3), keyVersion: 1 }
     const known = model(resources, { vehicles: { columns, history: true } }, policy)
     let stale: Awaited<ReturnType<typeof openWarehouse>> | undefined
-    await play(kind, 'vehicles', 'make', [
-      { words: 'sync', columns, privacy: before, rows: 'h1 h1 h1 h1' },
+    await play(
+      kind,
+      'vehicles',
+      'make',
       {
-        words: 'sync',
-        columns,
-        privacy: { ...pseudonymous, vehicles: { make: 'keep' } },
-        code: 2,
-        says: /hides vehicles\.make, and this configuration does not/,
+        before: { columns, privacy: { ...pseudonymous, vehicles: { make: 'hash' } } },
+        keeping: { columns, privacy: { ...pseudonymous, vehicles: { make: 'keep' } } },
+        now: { columns, privacy: pseudonymous },
       },
-      ...kept.map((words) => ({ words, columns, privacy: pseudonymous, rows: 'h1 h1 h1 h1' })),
+      `
+      before  | sync  |   | h1 h1 h1 h1 | |
+      keeping | sync  | 2 |             | | hides vehicles.make, and this configuration does not
+      now     | sync --full, reconcile, snapshot, verify, migrate, plan | | h1 h1 h1 h1 | |
+      now     | check |   |             | | vehicles.make stay hidden as before, although the preset no longer hides
+      another program opens it
+      now     | migrate --loosen-privacy | | | |
+      now     | sync  |   | column column column column | |
+      that program does not hide it again
+      before  | migrate | | h1 h1 h1 h1 | |
+      `,
       {
-        words: 'check',
-        columns,
-        privacy: pseudonymous,
-        says: /vehicles\.make stay hidden as before, although the preset no longer hides/,
-      },
-      {
-        first: async ({ address }) => {
+        'another program opens it': async (address) => {
           stale = await openWarehouse({ ...address, model: known, rowSettings: new RowSettings('{}') })
           await migrate(stale)
         },
-        words: 'migrate --loosen-privacy',
-        columns,
-        privacy: pseudonymous,
-      },
-      { words: 'sync', columns, privacy: pseudonymous, rows: 'column column column column' },
-      // A program that opened the warehouse before doesn't hide it again.
-      {
-        first: async () => {
+        'that program does not hide it again': async () => {
           await expect(openLease({ warehouse: stale!, clock: systemClock }, 'listen')).rejects.toMatchObject({
             name: 'Stop',
             names: [],
@@ -251,12 +238,8 @@ describe.each(warehouses())('$name', (kind) => {
           })
           await stale?.close()
         },
-        words: 'migrate',
-        columns,
-        privacy: before,
-        rows: 'h1 h1 h1 h1',
       },
-    ])
+    )
   })
 
   it('names follow the configuration, without a request', async () => {
@@ -281,7 +264,7 @@ describe.each(warehouses())('$name', (kind) => {
     const sandbox = await sandboxOfFile()
     sandbox.store.addTenant({ id: 1 })
     // What is within the overlap of the newest one is read, too.
-    for (const id of [1, 2, 20]) put({ sandbox }, 'vehicles', id, 1)
+    for (const id of [1, 2, 20]) put(sandbox, 'vehicles', id, 1)
     const address = await kind.migrated()
     const plain = await reopen(address)
     await sync(sandbox, plain, { resources: ['vehicles'] })
@@ -290,7 +273,7 @@ describe.each(warehouses())('$name', (kind) => {
     const known = model(resources, { vehicles: { columns: { nick: 'text' } } })
     const warehouse = await reopen(address, known)
     await migrate(warehouse)
-    put({ sandbox }, 'vehicles', 1, 2)
+    put(sandbox, 'vehicles', 1, 2)
     // What is new is fetched, and the whole list can't be read.
     const { cursors } = await sync(sandbox, warehouse, {
       resources: ['vehicles'],

@@ -7,10 +7,10 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { markDeleted } from '../../support/harness/runs.js'
 import { sized } from '../../support/harness/size.js'
-import { type Dialect, describeBothWays, open, rowsOf, Warehouse } from '../../support/harness/warehouse.js'
+import { describeBothWays, open, rowsOf, Warehouse } from '../../support/harness/warehouse.js'
 import { begun, inOrder, keeping, kept, Observer } from '../../support/oracle/versions.js'
 import { labor, type OrderRecord, order, stamp, storeOrders } from '../../support/world/orders.js'
-import { watched, wipe } from '../../support/world/through.js'
+import { Crash, crashingAt, wipe } from '../../support/world/through.js'
 
 const model = keeping
 const resource = 'repair_orders'
@@ -121,19 +121,14 @@ describeBothWays((kind) => {
     const page = [at(9, moving(4)), at(2, changing), at(1, order(3, [{ labors: [labor(2)] }]))]
     // On a server, only some of the moments in any case: its statements are the same, and each takes longer.
     for (let n = 1; ; n += sized(12, kind.name === 'sqlite' ? 1 : 6)) {
-      let count = 0
-      const moment = (): void => {
-        if (++count === n) throw new Error('cut short')
-      }
-      const transaction: Dialect['transaction'] = (work) =>
-        warehouse.dialect.transaction((session) => work(watched(session, moment)))
-      const cut = new Warehouse({ model, retryWaits: [0], dialect: { ...warehouse.dialect, transaction } })
-      const failed = await store(cut, page, stamp(200)).catch((error: Error) => error)
+      const { dialect } = crashingAt(warehouse.dialect, n)
+      const cut = new Warehouse({ model, retryWaits: [0], dialect })
+      const failed = await store(cut, page, stamp(200)).catch((error: unknown) => error)
       if (!(failed instanceof Error)) {
         expect(n).toBeGreaterThan(30)
         break
       }
-      expect(failed.message).toBe('cut short')
+      expect(failed).toBeInstanceOf(Crash)
       expect(await state()).toEqual(before)
     }
     expect(await rowsOf(warehouse, table)).toHaveLength(2)

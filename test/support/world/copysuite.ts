@@ -10,7 +10,7 @@ import { sync } from '../harness/runs.js'
 import { sandboxOfFile } from '../harness/sandbox.js'
 import { bothWarehouses, type Kind, migrate, reopen, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { copyInto, everything, opener, rich } from './copying.js'
-import { atEachMoment } from './through.js'
+import { atEachMoment, Crash } from './through.js'
 
 const time = (n: number): string => `2026-03-01T00:${String(n).padStart(2, '0')}:00.000000Z`
 const put = (sandbox: Sandbox, id: number, more: object = {}): void =>
@@ -49,8 +49,6 @@ export const look = async (address: Address): Promise<Awaited<ReturnType<typeof 
   await warehouse.close()
   return all
 }
-
-export class Crash extends Error {}
 
 /** A copy that dies when its rows are there, and nothing is compared yet. */
 export const cutShort = (from: Address, to: Address, model: Model = rich): Promise<void> =>

@@ -22,6 +22,22 @@ export const watched = (session: Session, moment: () => void): Session =>
       },
   })
 
+export class Crash extends Error {}
+
+/**
+ * A dialect whose transactions crash at the nth moment, and at all that come after it: before or after a statement.
+ * `moments`: how many there were.
+ */
+export function crashingAt(dialect: Dialect, at: number): { readonly dialect: Dialect; moments(): number } {
+  let n = 0
+  const moment = (): void => {
+    if (++n >= at) throw new Crash(`at moment ${at}`)
+  }
+  const transaction: Dialect['transaction'] = (work) =>
+    dialect.transaction((session) => work(watched(session, moment)))
+  return { dialect: { ...dialect, transaction }, moments: () => n }
+}
+
 /** The same warehouse with some of its dialect's methods replaced. */
 export function through(warehouse: Warehouse, instead: Partial<Dialect>, Kind = Warehouse): Warehouse {
   return new Kind({
