@@ -22,7 +22,6 @@ import {
   type Warehouse,
 } from '../support/harness/warehouse.js'
 import { expectOracle } from '../support/oracle/business/stored.js'
-import { through } from '../support/world/through.js'
 import { fillAsThen } from '../support/world/upgrades.js'
 
 interface ComputedTable {
@@ -77,19 +76,23 @@ async function filled(kind: Kind): Promise<Address> {
 
 /** Computes the lines of one tenant, and dies with those of the next. */
 async function killedInSecond(warehouse: Warehouse): Promise<unknown> {
-  let left = Number.POSITIVE_INFINITY
-  const dying = through(warehouse, {
-    transaction: (work) =>
-      warehouse.dialect.transaction(async (session) => {
+  await using held = await openLease({ warehouse, clock: systemClock }, 'test')
+  let transactions = 0
+  const dying = {
+    dialect: warehouse.dialect,
+    interfered: warehouse.interfered,
+    leaseName: warehouse.leaseName,
+    rules: warehouse.rules,
+    read: warehouse.read.bind(warehouse),
+    transaction: ((work) =>
+      held.warehouse.transaction(async (session) => {
         const result = await work(session)
-        if (--left === 0) throw new Error('killed')
+        if (++transactions === 2) throw new Error('killed')
         return result
-      }),
-  })
-  await using held = await openLease({ warehouse: dying, clock: systemClock }, 'test')
-  left = 2
+      })) as Warehouse['transaction'],
+  }
   const how = { signal: held.signal, at: () => '2026-11-01T00:00:00.000000Z' }
-  return recompute(held.warehouse, known, how).catch((error: Error) => error.message)
+  return recompute(dying, known, how).catch((error: Error) => error.message)
 }
 
 const rowsOfLines = async (warehouse: Warehouse): Promise<unknown> =>
