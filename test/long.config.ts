@@ -1,17 +1,23 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { shipped } from './support/harness/compiled.js'
 import { LongestFirst, LongReporter, playedParts } from './support/harness/long.js'
-import { filesIn, targetsOf } from './support/harness/tree.js'
+import { filesIn, root, targetsOf } from './support/harness/tree.js'
 
-/** Suites of which `npm test` plays a part (test/support/harness/size.ts): directly, or by a suite that several files share. */
+/**
+ * Suites of which `npm test` plays a part (test/support/harness/size.ts): directly, or by a suite that several files share, or
+ * with stories beside them (test/support/world/stories.ts).
+ */
 const sizes = 'test/support/harness/size.ts'
 const suites = new Set(filesIn('test/support', '.ts'))
 const sized = filesIn('test', '.test.ts').filter(
   (file) =>
     !file.startsWith('test/search/') &&
-    targetsOf(file).some(
-      (target) => target === sizes || (suites.has(target) && targetsOf(target).includes(sizes)),
-    ),
+    (existsSync(join(root, file.replace('.test.ts', '.txt'))) ||
+      targetsOf(file).some(
+        (target) => target === sizes || (suites.has(target) && targetsOf(target).includes(sizes)),
+      )),
 )
 
 /**

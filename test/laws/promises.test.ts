@@ -3,6 +3,7 @@
  * names exists. Those of the promises about losing, doubling, rolling back, false claims, and data that nobody may see fail
  * when a function is broken; test/long/promises.test.ts checks all of them.
  */
+import { dirname } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { filesIn, targetsOf, textOf } from '../support/harness/tree.js'
 import { postgresUrl } from '../support/harness/warehouse.js'
@@ -47,7 +48,8 @@ describe('every premise', () => {
 it.each(promises)('the test that notices a program that $broken exists', ({ test, name }) => {
   const suites = targetsOf(test).filter((file) => file.startsWith('test/support/'))
   const transcripts = filesIn('test/transcripts', '.txt')
-  expect([...[test, ...suites].map(textOf), ...transcripts].join('\n')).toContain(name)
+  const stories = filesIn(dirname(test), '.txt').filter((file) => file === test.replace('.test.ts', '.txt'))
+  expect([...[test, ...suites, ...stories].map(textOf), ...transcripts].join('\n')).toContain(name)
 })
 
 describe('the tests that promises name', () => {

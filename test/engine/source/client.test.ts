@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Bug, describeError, Retry, Skip, Stop } from '../../../src/engine/base/errors.js'
+import { Bug, describeError, Retry, Stop } from '../../../src/engine/base/errors.js'
 import { NumberToken } from '../../../src/engine/base/numbertoken.js'
 import type { Page, RequestInfo } from '../../support/harness/runs.js'
 import {
@@ -234,48 +234,6 @@ describe('stats', () => {
     expect(window).toMatchObject({ limit: 100, remaining: 60 })
     expect(Math.abs((window?.resetsAt ?? 0) - resets * 1000)).toBeLessThan(2000)
   })
-})
-
-describe('a refusal', () => {
-  it('of the credentials stops the run', async () => {
-    const { source, seen } = await serving((response) => response.writeHead(401).end(SECRET))
-    const error = await refusal(source.list(request()))
-    expect(error).toBeInstanceOf(Stop)
-    expect(error).toMatchObject({ exitCode: 3 })
-    expect(describeError(error)).toMatch(/api\.secret/)
-    expect(seen).toHaveLength(1)
-  })
-
-  it.each([
-    [400, 'refused'],
-    [403, 'refused'],
-    [404, 'absent'],
-    [422, 'refused'],
-    [418, 'refused'],
-    [304, 'refused'],
-  ])('with status %i skips the cursor (%s) without a second try', async (status, reason) => {
-    const { source, seen } = await serving((response) => response.writeHead(status).end())
-    const error = await refusal(source.list(request()))
-    expect(error).toBeInstanceOf(Skip)
-    expect(error).toMatchObject({ reason, details: { status, tenantId: 7, resource: 'customers' } })
-    expect(seen).toHaveLength(1)
-  })
-
-  it.each([301, 302, 303, 307, 308])(
-    'is what a %i redirect becomes, which is not followed',
-    async (status) => {
-      const elsewhere = await serving(envelope([]))
-      const { source } = await serving((response) => {
-        response.writeHead(status, { location: `${elsewhere.url}/${SECRET}` }).end()
-      })
-      const error = await refusal(source.list(request()))
-      expect(error).toMatchObject({ reason: 'refused' })
-      expect(error.message).toContain(String(status))
-      expect(describeError(error)).toMatch(/not followed/)
-      expect(describeError(error)).not.toContain(SECRET)
-      expect(elsewhere.seen).toHaveLength(0)
-    },
-  )
 })
 
 describe('an abort', () => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Skip } from '../../../src/engine/base/errors.js'
+import { describeError, Skip } from '../../../src/engine/base/errors.js'
 import type { RetryInfo } from '../../support/harness/runs.js'
 import {
   client,
@@ -173,22 +173,45 @@ describe('without an answer', () => {
   })
 })
 
-describe('a body larger than the cap', () => {
-  const large = JSON.stringify({ results: ['x'.repeat(5000)], total_count: 1 })
+const large = JSON.stringify({ results: ['x'.repeat(5000)], total_count: 1 })
+const elsewhere = { location: `http://127.0.0.1:9/${SECRET}` }
 
-  it.each([
-    ['announced', body(large, { 'content-length': String(large.length) })],
-    ['in chunks', body(large, { 'transfer-encoding': 'chunked' })],
-    ['once unpacked', body(gzipSync(large), { 'content-encoding': 'gzip' })],
-  ])('%s skips the cursor immediately', async (_how, fault) => {
+/** What is not retried: whose trouble it is, and a part of the message and of its hint. */
+type Refusal = readonly [what: string, fault: Fault, trouble: object, said: RegExp]
+const refused = { reason: 'refused' }
+const tooLarge = (content: string | Buffer, headers: Record<string, string>, how: string): Refusal => {
+  return [`a body that ${how}`, body(content, headers), { reason: 'failed' }, /larger than 2000 bytes/]
+}
+const refusals: readonly Refusal[] = [
+  ['status 401', status(401), { name: 'Stop', exitCode: 3 }, /credentials are refused.*api\.secret/s],
+  ['status 404', status(404), { reason: 'absent' }, /answered 404/],
+  ...[400, 403, 422, 418, 304].map(
+    (code): Refusal => [`status ${code}`, status(code), refused, RegExp(`answered ${code}`)],
+  ),
+  ...[301, 302, 303, 307, 308].map(
+    (code): Refusal => [
+      `status ${code}`,
+      status(code, elsewhere),
+      refused,
+      RegExp(`${code}.*not followed`, 's'),
+    ],
+  ),
+  tooLarge(large, { 'content-length': String(large.length) }, 'is announced as larger than the cap'),
+  tooLarge(large, { 'transfer-encoding': 'chunked' }, 'comes in chunks, larger than the cap'),
+  tooLarge(gzipSync(large), { 'content-encoding': 'gzip' }, 'is larger than the cap once unpacked'),
+]
+
+it.each(refusals)(
+  '%s ends the cursor or the run without a second try',
+  async (_what, fault, trouble, said) => {
     const { url, seen } = await fault(() => false)
-    const { source } = client(url, { maxBodyBytes: 2000 })
-    const error = await refusal(source.list(request()))
-    expect(error).toMatchObject({ name: 'Skip', reason: 'failed' })
-    expect(error.message).toMatch(/larger than 2000 bytes/)
+    const error = await refusal(client(url, { maxBodyBytes: 2000 }).source.list(request()))
+    expect(error).toMatchObject({ name: 'Skip', ...trouble })
+    expect(describeError(error)).toMatch(said)
+    expect(describeError(error)).not.toContain(SECRET)
     expect(seen).toHaveLength(1)
-  })
-})
+  },
+)
 
 describe('waiting', () => {
   it('grows exponentially with jitter up to its bound', async () => {

@@ -1,15 +1,13 @@
 /**
  * The register of live rows: whatever vanishes from the warehouse or is changed in it, and whatever is deleted at the
- * source, however the two cancel out in the counts, one reconcile makes both sides equal.
+ * source, however the two cancel out in the counts, one reconcile makes both sides equal. reconcile.txt has single cases.
  */
 import { describe, expect, it } from 'vitest'
-import { template } from '../../../src/sandbox/index.js'
-import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { isWhole, sample, sized } from '../../support/harness/size.js'
-import { bothWarehouses, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { bothWarehouses } from '../../support/harness/warehouse.js'
 import { registersAgree } from '../../support/oracle/registers.js'
-import { at, atSource, reconcile, timeOf } from '../../support/world/notes.js'
+import { at, atSource, timeOf } from '../../support/world/notes.js'
 import { OneList } from '../../support/world/onelist.js'
 import { randomFrom } from '../../support/world/random.js'
 
@@ -42,12 +40,7 @@ function draw(random: () => number, ids: readonly number[], most: number, late: 
   return { deleted, lost, outdated, neverStored }
 }
 
-/** As many as are compared by counting. */
-const many = sized(1000, 3000)
-
 describe.each(bothWarehouses())('$name', (kind) => {
-  /** For what is above the dialects. */
-  const test = it.runIf(warehouses().includes(kind))
   const list = new OneList(sandbox, kind)
   const kept = (least = 0): Promise<void> => registersAgree(list.warehouse, least)
 
@@ -93,7 +86,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   // What the counts miss, and what the register is for, doesn't depend on the database.
   const isOnce = kind.name === bothWarehouses()[0]?.name
 
-  // One such pair is in reconcile.test.ts.
+  // One such pair is in reconcile.txt.
   it.runIf(isOnce && isWhole())('without the register, pairs that cancel out are overlooked', async () => {
     expect(await trials(6000, 8, { blind: true })).toBeLessThan(8)
   })
@@ -101,70 +94,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it.runIf(isOnce)('what was never stored is found more often than not, and never called lost', async () => {
     const rounds = sized(5, 10)
     expect(await trials(sized(1000, 6000), rounds, { late: true })).toBeGreaterThan(rounds / 2)
-  })
-
-  test('a row lost next to a deletion costs one request; if its record is gone too, it is requested once', async () => {
-    await list.loaded(3000)
-    list.remove(500)
-    await list.lose(501)
-    await list.reconcile({ status: 'ok', reconciled: { method: 'counting', deleted: 1, stored: 1 } })
-    expect(list.notices.find(([message]) => message.startsWith('Rows have vanished'))?.[1]).toMatchObject({
-      vanished: 1,
-      changed: 0,
-    })
-    await kept()
-    list.remove(600)
-    await list.lose(600)
-    await list.reconcile({ status: 'ok', reconciled: { method: 'counting', deleted: 0, stored: 0 } })
-    await kept()
-    await list.reconcile({ requests: 8 })
-  })
-
-  test('a removed tombstone is put back, and a row that someone added is requested', async () => {
-    await list.loaded(many)
-    list.remove(300)
-    await list.reconcile({ rows_deleted: 1 })
-    await list.lose(700)
-    await list.write({ _deleted_at: null }, 300)
-    await list.reconcile({ status: 'ok' })
-    expect(await list.isEqual()).toBe(true)
-    await kept()
-  })
-
-  test("more lost rows than can be identified, or any if the source doesn't answer by id, are found by listing everything", async () => {
-    await list.loaded(many)
-    await list.lose(...Array.from({ length: 200 }, (_, i) => 100 + i * 4))
-    await list.reconcile({ status: 'ok', reconciled: { method: 'listing', stored: 200 } })
-    await kept()
-    list.remove(500)
-    await list.lose(501)
-    sandbox.script([{ when: { kind: 'item' }, fault: { kind: 'status', status: 404 } }])
-    await list.reconcile({ status: 'ok', reconciled: { method: 'listing', deleted: 1, stored: 1 } })
-    expect(await list.isEqual()).toBe(true)
-  })
-
-  test('a warehouse without one gets it when a reconcile has closed, and keeps it from then on', async () => {
-    await list.loaded(many)
-    const { warehouse } = list
-    await warehouse.write([warehouse.db.deleteFrom('sync_registers').compile()])
-    list.put(4000, at(100_000))
-    await list.sync({})
-    expect((await rowsOf(warehouse, 'sync_registers'))[0]?.live_rows).toBeNull()
-    await list.reconcile({})
-    await kept(1)
-    list.remove(500)
-    await list.lose(501)
-    await list.reconcile({})
-    expect(await list.isEqual()).toBe(true)
-  })
-
-  test('tags, which also come inside other records, have none', async () => {
-    await list.begin(0)
-    const { warehouse } = list
-    sandbox.store.put(1, 'integrator_tags', template('integrator_tags', 1, at(1)))
-    await sync(sandbox, warehouse, { resources: ['integrator_tags'] })
-    await reconcile(sandbox, warehouse, { resources: ['integrator_tags'] })
-    expect(await rowsOf(warehouse, 'sync_registers')).toEqual([])
   })
 
   it('pages applied twice, older versions, tombstones and restored records are entered once', async () => {

@@ -1,20 +1,10 @@
-/**
- * Services that two live orders show (docs/reconcile.md): the source is queried once, by id, for the order that was
- * shown earlier, and what is still double is counted. Two tenants have orders and services with the same ids.
- */
+/** The stories of shared.txt, and what they cost the warehouse. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { transfer } from '../../../src/sandbox/index.js'
+import { type Rule, transfer } from '../../../src/sandbox/index.js'
 import { why } from '../../support/harness/commands.js'
-import {
-  type CursorReport,
-  known,
-  markDeleted,
-  type RunOptions,
-  type RunReport,
-  sync,
-} from '../../support/harness/runs.js'
+import { known, markDeleted, type RunOptions, type RunReport, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusOf } from '../../support/harness/status.js'
 import {
@@ -30,7 +20,9 @@ import { expectOracle } from '../../support/oracle/business/stored.js'
 import { compare, expected } from '../../support/oracle/cells.js'
 import { keeping } from '../../support/oracle/versions.js'
 import { HandClock } from '../../support/world/clocks.js'
+import { fieldsOf, idsOf, plain, wordsOf } from '../../support/world/liststory.js'
 import { labor, order, part, type ServiceOfOrder, stamp, storeOrders } from '../../support/world/orders.js'
+import { Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
 
 const orders = 'repair_orders'
 const sandbox = await sandboxOfFile()
@@ -59,23 +51,117 @@ function move(from: number, to: number, at: number): void {
   sandbox.store.put(7, orders, { ...sandbox.store.get(7, orders, to), updated_at: stamp(at * hour) } as never)
 }
 
-const unanswered = (status: number, id?: number): void =>
-  sandbox.script([
-    { when: { kind: 'item', ...(id !== undefined && { id }) }, fault: { kind: 'status', status } },
-  ])
+function begin(): void {
+  sandbox.reset()
+  for (const tenant of [8, 7]) {
+    sandbox.store.addTenant({ id: tenant })
+    put(1, [10, 11], 0, tenant)
+    put(2, [12], 5, tenant)
+  }
+}
+
+const askedById = (): string[] =>
+  sandbox.requests
+    .filter(({ resource, id }) => resource === orders && id !== null)
+    .map(({ tenant, id }) => `${tenant}/${id}`)
+    .sort()
+
+async function expectEqual(warehouse: Warehouse): Promise<void> {
+  await compare(warehouse, expected(sandbox))
+  await expectOracle(warehouse)
+}
+
+interface Shared {
+  readonly warehouse: Warehouse
+  notices: NonNullable<RunOptions['notices']>
+}
+
+/** How it ended, the orders that it requested by id, and how many services are shared by then. */
+async function run({ warehouse, notices }: Shared, options: RunOptions): Promise<string> {
+  sandbox.resetRequests()
+  const { cursors } = await sync(sandbox, warehouse, {
+    resources: [orders],
+    concurrency: 1,
+    clock,
+    notices,
+    ...options,
+  })
+  const { status, reason, rows_deleted } = cursors.find(({ tenant_id }) => tenant_id === 7)!
+  const asked = askedById()
+  const whom = asked.length > 4 ? `${asked.length} orders` : asked.join(' ')
+  const now = { nowMicros: clock.nowMicros(), resources: [orders] }
+  const { tenants } = await statusOf(sandbox, warehouse, now)
+  const shared = tenants.map(({ tenant_id, shared_services }) => `${tenant_id} shares ${shared_services}`)
+  const ended = wordsOf(`${status} ${reason ?? ''}`).join(' ')
+  return `${ended}, asks for ${whom || 'none'}, ${rows_deleted} deleted, ${shared.sort().join(', ')}`
+}
+
+const each = (ids: string, does: (id: number) => void): void => idsOf(ids).forEach(does)
+
+const words: WordsOf<Shared> = {
+  'order N has IDS at N': (_, id, services, at) => put(Number(id), idsOf(services!), Number(at)),
+  'orders IDS each have one[ at N]': (_, ids, at = '0') =>
+    each(ids!, (id) => put(id, [1000 + id], Number(at))),
+  'orders IDS have N': (_, ids, one) => each(ids!, (id) => put(id, [Number(one)], id)),
+  'order N goes': (_, id) => void sandbox.store.remove(7, orders, Number(id)),
+  'move from N to N at N': (_, from, to, at) => move(Number(from), Number(to), Number(at)),
+  'IDS move to 2': (_, ids) => each(ids!, (id) => move(id, 2, 10 + id)),
+  'IDS move to 2 and go': (_, ids) =>
+    each(ids!, (id) => {
+      move(id, 2, 10 + id)
+      sandbox.store.remove(7, orders, id)
+    }),
+  'by id N[ for N]': (_, status, id) => {
+    const when: Rule['when'] = id === undefined ? { kind: 'item' } : { kind: 'item', id: Number(id) }
+    sandbox.script([{ when, fault: { kind: 'status', status: Number(status) } }])
+  },
+  'no rules': () => sandbox.script([]),
+  'run[ REST]': (shared, how = '') =>
+    run(shared, fieldsOf(wordsOf(how))).catch(({ message }: Error) => `stops: ${message}`),
+  'backfill from N to N': (shared, from, to) => {
+    const ranges = [{ from: stamp(Number(from) * hour), to: stamp(Number(to) * hour) }]
+    return run(shared, { mode: 'backfill', ranges })
+  },
+  equal: async ({ warehouse }) => {
+    await expectEqual(warehouse)
+    return 'equal'
+  },
+  deleted: async ({ warehouse }) => {
+    const gone = (await rowsOf(warehouse, 'repair_order_totals')).filter((row) => row._deleted_at !== null)
+    return `deleted: ${gone.map((row) => `${row.tenant_id}/${row.repair_order_id}`).join(' ') || 'none'}`
+  },
+  notices: ({ notices }) =>
+    notices
+      .splice(0)
+      .map(([text, fields]) => `${text} ${plain(fields)}`)
+      .join(' / '),
+  'reports of many': ({ notices }) =>
+    String(notices.filter(([text]) => text.startsWith('So many records share nested rows')).length),
+  'stored: order N has IDS at N': async ({ warehouse }, id, services, at) => {
+    const stored = order(Number(id), idsOf(services!).map(service), { updated_at: stamp(Number(at) * hour) })
+    await storeOrders(warehouse, [stored], fromMicros(systemClock.nowMicros()))
+  },
+  // Its request started after the one that fetched the row: stamps may be ahead of the test's clock.
+  'row of N marked deleted': async ({ warehouse }, id) => {
+    const stamps = (await rowsOf(warehouse, orders)).map((row) => String(row._synced_at)).toSorted()
+    const gone = { id: Number(id), updatedAt: stamp(0), askedAt: stamps.at(-1) ?? '' }
+    await markDeleted(warehouse, { tenantId: 7, resource: known.byName.get(orders)! }, [gone])
+  },
+}
+
+storyTests('test/features/reconcile/shared.txt', new Steps(words), (kind) => {
+  const place = kept(kind)
+  return async () => {
+    begin()
+    return { warehouse: await place.open(), notices: [] }
+  }
+})
 
 describe.each(bothWarehouses())('$name', (kind) => {
   const own = kept(kind)
   let warehouse: Warehouse
-  let notices: [string, Record<string, unknown>][]
   beforeEach(async () => {
-    sandbox.reset()
-    notices = []
-    for (const tenant of [8, 7]) {
-      sandbox.store.addTenant({ id: tenant })
-      put(1, [10, 11], 0, tenant)
-      put(2, [12], 5, tenant)
-    }
+    begin()
     warehouse = await own.open()
   })
   afterEach(() => vi.restoreAllMocks())
@@ -84,84 +170,22 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   const run = (options: RunOptions = {}): Promise<RunReport> => {
     sandbox.resetRequests()
-    return sync(sandbox, warehouse, { resources: [orders], concurrency: 1, clock, notices, ...options })
-  }
-  /** A run, the orders that it requests by id, and how many services are shared by then. */
-  async function runAsking(
-    /** Which orders; or how many, where Postgres may choose others first. */
-    asked: readonly string[] | number,
-    shared: number,
-    options: RunOptions = {},
-  ): Promise<CursorReport> {
-    const { cursors } = await run(options)
-    const ids = sandbox.requests.filter(({ resource, id }) => resource === orders && id !== null)
-    const names = ids.map(({ tenant, id }) => `${tenant}/${id}`)
-    expect(typeof asked === 'number' ? names.length : names.sort()).toEqual(asked)
-    const { tenants } = await statusOf(sandbox, warehouse, {
-      nowMicros: clock.nowMicros(),
-      resources: [orders],
-    })
-    const counts = tenants.map(({ tenant_id, shared_services }) => [tenant_id, shared_services])
-    expect(Object.fromEntries(counts)).toEqual({ 7: shared, 8: 0 })
-    return cursors.find(({ resource, tenant_id }) => resource === orders && tenant_id === 7)!
-  }
-  async function expectEqual(): Promise<void> {
-    await compare(warehouse, expected(sandbox))
-    await expectOracle(warehouse)
+    return sync(sandbox, warehouse, { resources: [orders], concurrency: 1, clock, ...options })
   }
   /** What was stored before a service moved without a new stamp of its order. */
   async function moved(): Promise<void> {
     await run()
     move(1, 2, 10)
   }
-  const noneDeleted = async (): Promise<void> =>
-    expect((await rowsOf(warehouse, orders)).filter((row) => row._deleted_at !== null)).toEqual([])
 
   it('requests the order that lost a service without a new stamp', async () => {
     await moved()
+    const { cursors } = await run()
+    expect(askedById()).toEqual(['7/1'])
     // The list of each tenant, and the order. A service, with its labor and part, moved from one order to the other.
-    const found = { status: 'ok', completeness: 'proven', requests: 2 }
-    const cursor = await runAsking(['7/1'], 0)
-    expect(cursor).toMatchObject({ ...found, rows_deleted: 3, records: 2, records_changed: 1 })
-    await expectEqual()
-  })
-
-  test('marks the missing order deleted in the same run', async () => {
-    await moved()
-    move(1, 2, 11)
-    sandbox.store.remove(7, orders, 1)
-    // One of the existing orders is requested, too: the source answers by id.
-    expect(await runAsking(['7/1', '7/2'], 0)).toMatchObject({ status: 'ok' })
-    const [gone] = await rowsOf(warehouse, 'repair_order_totals')
-    expect(gone).toMatchObject({ repair_order_id: 1, _deleted_at: expect.any(String) })
-    await expectEqual()
-    await runAsking([], 0)
-  })
-
-  test('asks once about a service that two orders have, and again when one of them changes', async () => {
-    put(3, [10], 5)
-    await runAsking(['7/1'], 1)
-    await runAsking([], 1)
-    put(3, [10, 13], 10)
-    await runAsking(['7/1'], 1)
-    await runAsking([], 1)
-    await runAsking([], 1, { mode: 'reconcile' })
-    put(3, [10], 20)
-    await runAsking(['7/1'], 1)
-    await expectEqual()
-    put(3, [13], 30)
-    await runAsking([], 0)
-    await expectEqual()
-  })
-
-  test('leaves the check to the next run if the current one ends before it', async () => {
-    await moved()
-    unanswered(401)
-    await expect(run()).rejects.toThrow()
-    sandbox.script([])
-    // Nothing has changed since.
-    expect((await runAsking(['7/1'], 0)).rows_deleted).toBe(3)
-    await expectEqual()
+    const found = { status: 'ok', completeness: 'proven', requests: 2, rows_deleted: 3, records: 2 }
+    expect(cursors.find(({ tenant_id }) => tenant_id === 7)).toMatchObject({ ...found, records_changed: 1 })
+    await expectEqual(warehouse)
   })
 
   test('an idle run queries neither source nor warehouse', async () => {
@@ -170,7 +194,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const has = vi.spyOn(SharedRows.prototype, 'has')
     const look = vi.spyOn(SharedRows.prototype, 'look')
     const writes = vi.spyOn(warehouse, 'write')
-    await runAsking([], 0)
+    await run()
     const statements = writes.mock.calls.flatMap(([all]) => all.map(({ sql: text }) => text))
     expect([has.mock.calls, look.mock.calls]).toEqual([[], []])
     expect(statements.filter((text) => text.includes('shared_services'))).toEqual([])
@@ -223,125 +247,5 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ])
     await compare(warehouse, expected(sandbox))
     await warehouse.close()
-  })
-
-  test("only counts if the source doesn't answer by id", async () => {
-    await moved()
-    unanswered(404)
-    expect((await runAsking(['7/1', '7/2'], 1)).status).toBe('ok')
-    expect(notices.map(([text]) => text)).toContain(
-      'The source does not answer by id; rows that two records share are counted and stay',
-    )
-    await noneDeleted()
-    await runAsking([], 1)
-  })
-
-  test("one order whose answer breaks doesn't keep others from being requested", async () => {
-    put(3, [14], 0)
-    await moved()
-    move(3, 2, 11)
-    unanswered(500, 1)
-    await run()
-    expect(notices).toContainEqual([
-      'Records that share rows with others could not be fetched by id; the next run tries again',
-      { tenant_id: 7, resource: orders, records: 1 },
-    ])
-    sandbox.script([])
-    await runAsking(['7/1'], 0)
-    await expectEqual()
-  })
-
-  test('keeps a newer version than the source has by id; reconcile follows the source', async () => {
-    put(1, [10, 11], 9)
-    await run()
-    // Once stamped an hour ahead: its next version is older, and was changed before the other order.
-    put(1, [11], 4)
-    put(2, [12, 10], 10)
-    await runAsking(['7/1'], 1)
-    await runAsking([], 1)
-    const { cursors } = await run({ mode: 'reconcile', full: true })
-    expect(cursors).toContainEqual(
-      expect.objectContaining({ tenant_id: 7, status: 'ok', reason: 'source_went_back' }),
-    )
-    await runAsking([], 0)
-    await expectEqual()
-  })
-
-  test('believes no more deletions than reconcile would', async () => {
-    for (let id = 3; id <= 60; id++) put(id, [100 + id], 0)
-    await run()
-    for (let id = 3; id <= 20; id++) {
-      move(id, 2, 10 + id)
-      sandbox.store.remove(7, orders, id)
-    }
-    const of7 = ({ cursors }: RunReport): unknown => cursors.find(({ tenant_id }) => tenant_id === 7)
-    expect(of7(await run())).toMatchObject({ status: 'failed', reason: 'breaker' })
-    await noneDeleted()
-    const accepted = await run({ mode: 'reconcile', acceptDeletes: true })
-    expect(of7(accepted)).toMatchObject({ status: 'ok', rows_deleted: 18 })
-    await expectEqual()
-  })
-
-  test('requests a hundred orders per run, and continues with the rest', async () => {
-    const all = Array.from({ length: 130 }, (_, i) => i + 3)
-    for (const id of all) put(id, [1000 + id], 0)
-    await run()
-    for (const id of all) move(id, 2, 10)
-    const { rows_deleted } = await runAsking(100, 30)
-    expect(rows_deleted).toBe(300)
-    await runAsking(30, 0)
-    await expectEqual()
-  })
-
-  test('requests nothing if ids are clearly not unique, and reports that once', async () => {
-    for (let id = 3; id <= 60; id++) put(id, [10], id)
-    await runAsking([], 1)
-    for (let i = 1; i <= 3; i++) {
-      put(2, [10], 100 + i)
-      await runAsking([], 1, i === 3 ? { mode: 'reconcile' } : {})
-    }
-    expect(notices.filter(([text]) => text.startsWith('So many records share nested rows'))).toHaveLength(1)
-    const many = vi.spyOn(SharedRows.prototype, 'look')
-    await run()
-    expect(many).not.toHaveBeenCalled()
-    // Few share it by now.
-    for (let id = 6; id <= 60; id++) put(id, [100 + id], 200)
-    await run()
-    expect(sandbox.requests.filter(({ id }) => id !== null).length).toBeGreaterThan(0)
-    await expectEqual()
-  })
-
-  test('reconcile checks all services', async () => {
-    // So many newer orders that neither a sync nor a comparison reads the second one again.
-    for (let id = 3; id <= 152; id++) put(id, [1000 + id], 9)
-    await run()
-    // An older program stored it, and recorded nothing about it.
-    const stored = order(2, [service(12), service(10)], { updated_at: stamp(5 * hour) })
-    await storeOrders(warehouse, [stored], fromMicros(systemClock.nowMicros()))
-    await run()
-    expect(sandbox.requests.filter(({ id }) => id !== null)).toEqual([])
-    await run({ mode: 'reconcile' })
-    expect(sandbox.requests).toContainEqual(expect.objectContaining({ tenant: 7, id: 1 }))
-  })
-
-  test('a deleted order shares nothing, and shares again when it comes back', async () => {
-    await run()
-    // Its request started after the one that fetched the row: stamps may be ahead of the test's clock.
-    const stamps = (await rowsOf(warehouse, orders)).map((row) => String(row._synced_at)).toSorted()
-    const gone = { id: 1, updatedAt: stamp(0), askedAt: stamps.at(-1) ?? '' }
-    await markDeleted(warehouse, { tenantId: 7, resource: known.byName.get(orders)! }, [gone])
-    put(2, [12, 10], 10)
-    await runAsking([], 0)
-    put(3, [13], 15)
-    await run()
-    put(1, [10], 20)
-    await runAsking(['7/2'], 1)
-  })
-
-  test('a backfill asks, too', async () => {
-    await moved()
-    const ranges = [{ from: stamp(9 * hour), to: stamp(11 * hour) }]
-    await runAsking(['7/1'], 0, { mode: 'backfill', ranges })
-    await expectEqual()
   })
 })

@@ -1,62 +1,16 @@
-/** What a list shows is live here, whatever a deletion mark says about the future. */
+/** What a list shows is live here, whatever stamps say about the future. reconcile.txt has marks of deletion. */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { addMicros, fromMicros } from '../../../src/engine/base/timestamp.js'
-import { known, type Source, sync } from '../../support/harness/runs.js'
+import { known, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { contents, kept, rowsOf, warehouses } from '../../support/harness/warehouse.js'
-import { Between } from '../../support/world/between.js'
 import { EventBench } from '../../support/world/events.js'
 import { timeOf } from '../../support/world/notes.js'
 import { OneList, repaired } from '../../support/world/onelist.js'
 
 const sandbox = await sandboxOfFile()
-const yearsAhead = '2099-03-01T13:00:00.000000Z'
-
-describe.each(warehouses())('$name', (kind) => {
-  const list = new OneList(sandbox, kind)
-
-  /** Somebody whose clock is ahead, or who is about to read, marks a row as deleted. */
-  const mark = (id: number, at: string) => list.write({ _deleted_at: at, _synced_at: at }, id)
-
-  it.each([
-    // The walk at its beginning reads the newest again, and stores them.
-    [80, 75, false, 0],
-    [80, 20, true, 1],
-    [900, 300, false, 1],
-    [900, 300, true, 1],
-    [900, 899, true, 0],
-  ])(
-    'of %i, a row that is marked deleted ahead of the clocks (%i) is one again (full: %s)',
-    async (count, id, full, stored) => {
-      await list.loaded(count)
-      await mark(id, yearsAhead)
-      await list.verify({ status: 'differs', missing: 1 }, { full })
-      const reconciled = { stored, source: count, warehouse: count }
-      await list.reconcile({ status: 'ok', reconciled }, { full })
-      await list.verify({ status: 'equal' }, { full: true })
-    },
-  )
-
-  it.each([
-    ['on the page that is read twice', 899],
-    ['on a page that is read once', 750],
-  ])(
-    'a row %s that is marked while the list is read is one again, if the source has it',
-    async (_name, id) => {
-      await list.loaded(900)
-      const around = (source: Source): Source =>
-        new Between(source, async ({ page }, ask) => {
-          const answer = await ask()
-          if (page === 9) await mark(id, fromMicros(list.clock.nowMicros()))
-          return answer
-        })
-      await list.reconcile({ status: 'ok' }, { full: true, around, readAhead: 0 })
-    },
-  )
-})
-
 describe.each(warehouses())('rows stamped an hour ahead on $name', (kind) => {
   // Leases go by the clock of this machine.
   const list = new OneList(sandbox, kind, { clock: systemClock }, 'customers')

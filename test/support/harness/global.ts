@@ -11,6 +11,8 @@ declare module 'vitest' {
     size: 'some' | 'all'
     /** By runs before this one: only in `npm run test:long`. */
     played: readonly string[]
+    /** Whether it was called with -u, so that what was expected is written anew. */
+    rewrites: boolean
     /** Of the properties (test/support/world/searched.ts). */
     seed: number
     /** Only in `npm run test:search`. */
@@ -27,6 +29,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   expectCompiled()
   const templates = await startTemplates()
+  project.provide('rewrites', project.config.snapshotOptions.updateSnapshot === 'all')
   project.provide('templates', templates.url)
   project.provide('sqlite', templates.sqlite)
   project.provide('postgres', templates.postgres)

@@ -5,7 +5,7 @@
 import { expect } from 'vitest'
 import { type Fault, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { type VerifyOptions, verify } from '../harness/commands.js'
-import { type CursorReport, type RunOptions, sync } from '../harness/runs.js'
+import { type CursorReport, type RunOptions, type RunReport, sync } from '../harness/runs.js'
 import { type Kept, type Kind, kept, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { HandClock } from './clocks.js'
 import { atSource, fill, listed, live, lose } from './notes.js'
@@ -130,22 +130,26 @@ export class OneList {
     return { resources: [resource], clock, notices, random: randomFrom(1), ...usual, ...options }
   }
 
+  /** A run, and what it reports of the list. */
+  async run(options: RunOptions): Promise<{ report: RunReport; cursor: CursorReport }> {
+    this.sandbox.resetRequests()
+    const report = await sync(this.sandbox, this.warehouse, this.#options(options))
+    const cursor = report.cursors.find((one) => one.tenant_id === 1 && one.resource === this.resource)!
+    return { report, cursor }
+  }
+
   async sync(expected: Reported, { lacks = [], ...options }: Ran = {}): Promise<CursorReport> {
-    const { sandbox, warehouse, resource } = this
-    sandbox.resetRequests()
-    const report = await sync(sandbox, warehouse, this.#options(options))
-    const cursor = report.cursors.find((one) => one.tenant_id === 1 && one.resource === resource)!
+    const { report, cursor } = await this.run(options)
     expect(cursor).toMatchObject(expected)
     expect(report.status).toBe(cursor.status === 'ok' ? 'ok' : 'failed')
-    expect(cursor.requests).toBe(listed(sandbox, resource))
+    expect(cursor.requests).toBe(listed(this.sandbox, this.resource))
     await this.expectLacks(lacks)
     return cursor
   }
 
   /** A sync that is interrupted on its way. */
   async cut(options: RunOptions): Promise<CursorReport | undefined> {
-    const report = await sync(this.sandbox, this.warehouse, this.#options(options)).catch(() => undefined)
-    return report?.cursors.find((one) => one.tenant_id === 1 && one.resource === this.resource)
+    return (await this.run(options).catch(() => undefined))?.cursor
   }
 
   full(expected: Reported, options: Ran = {}): Promise<CursorReport> {
@@ -156,8 +160,13 @@ export class OneList {
     return this.sync(expected, { ...options, mode: 'reconcile' })
   }
 
+  compared(options: VerifyOptions = {}): ReturnType<typeof verify> {
+    this.sandbox.resetRequests()
+    return verify(this.sandbox, this.warehouse, this.#options(options))
+  }
+
   async verify(expected: Reported, options: VerifyOptions = {}): ReturnType<typeof verify> {
-    const report = await verify(this.sandbox, this.warehouse, this.#options(options))
+    const report = await this.compared(options)
     expect(report.cursors[0]).toMatchObject(expected)
     const { status } = report.cursors[0]!
     expect(report.status).toBe(status === 'skipped' ? 'failed' : status)

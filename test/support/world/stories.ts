@@ -1,0 +1,105 @@
+/**
+ * Tests that are stories, in a text file beside their test: titles (`# …`), steps in lines (`350 notes; hide 120; sync`), and
+ * below each line, indented, what its steps reported. `npx vitest run FILE -u` writes that; read it. A line with `//` is a
+ * comment. `(long)` begins the title of a story that only `npm run test:long` plays.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, inject, it } from 'vitest'
+import { isWhole } from '../harness/size.js'
+import { root } from '../harness/tree.js'
+import { type Kind, warehouses } from '../harness/warehouse.js'
+
+/**
+ * The words of a step, and what they do with what was found in them; a text is what the step reports. N is a number, IDS are
+ * some (`1 2 5..9 100..900/9`), WORD is one, TEXT and REST are some; what is in brackets may be missing.
+ */
+export type WordsOf<S> = Readonly<Record<string, (story: S, ...found: string[]) => unknown>>
+
+const patternOf = (words: string): RegExp =>
+  new RegExp(
+    `^${words
+      .replaceAll(/\[ ([^\]]*)\]/g, '(?: $1)?')
+      .replaceAll(/\bN\b/g, '(\\d+)')
+      .replaceAll(/\bIDS\b/g, '([\\d ./]*\\d)')
+      .replaceAll(/\bWORD\b/g, '([^\\s@]+)')
+      .replaceAll(/\bTEXT\b/g, '([^@]+?)')
+      .replaceAll(/\bREST\b/g, '(.*)')}$`,
+  )
+
+export class Steps<S> {
+  readonly #known: readonly (readonly [RegExp, WordsOf<S>[string]])[]
+
+  constructor(words: WordsOf<S>) {
+    this.#known = Object.entries(words).map(([text, act]) => [patternOf(text), act])
+  }
+
+  async one(story: S, text: string): Promise<unknown> {
+    for (const [pattern, act] of this.#known) {
+      const found = pattern.exec(text)
+      if (found) return await act(story, ...(found.slice(1) as string[]))
+    }
+    throw new Error(`No words for the step: ${text}`)
+  }
+
+  /** The lines as they would be if they were written now. */
+  async play(story: S, lines: readonly string[]): Promise<string[]> {
+    const played: string[] = []
+    for (const line of lines) {
+      if (line.startsWith('  ')) continue
+      played.push(line)
+      if (line.startsWith('//')) continue
+      for (const step of line.split('; ')) {
+        const told = await this.one(story, step)
+        if (typeof told === 'string') played.push(`  ${told}`)
+      }
+    }
+    return played
+  }
+}
+
+interface Story {
+  readonly title: string
+  /** Steps, and what they reported. */
+  readonly lines: readonly string[]
+}
+
+const isLong = ({ title }: Story): boolean => title.startsWith('(long)')
+
+/** The file's introduction, and its stories. */
+function storiesOf(text: string): { readonly about: string; readonly all: readonly Story[] } {
+  const [about = '', ...rest] = text.split(/^# /m)
+  const all = rest.map((story) => {
+    const [title = '', ...lines] = story.trimEnd().split('\n')
+    return { title, lines: lines.filter((line) => line !== '') }
+  })
+  return { about, all }
+}
+
+/** Each story is a test, on every kind of warehouse that is asked for. `on` makes what all of them share. */
+export function storyTests<S>(
+  file: string,
+  steps: Steps<S>,
+  on: (kind: Kind) => () => S | Promise<S>,
+  kinds = warehouses(),
+): void {
+  const path = join(root, file)
+  const { about, all } = storiesOf(readFileSync(path, 'utf8'))
+  const written = new Map<Story, readonly string[]>()
+  describe.each(kinds)('$name', (kind) => {
+    const begin = on(kind)
+    it.each(all.filter((story) => isWhole() || !isLong(story)))('$title', async (story) => {
+      const played = await steps.play(await begin(), story.lines)
+      written.set(story, played)
+      if (!inject('rewrites')) expect(played).toEqual(story.lines)
+    })
+  })
+  afterAll(() => {
+    if (!inject('rewrites')) return
+    const now = all.map((story) => {
+      const lines = [`# ${story.title}`, ...(written.get(story) ?? story.lines)]
+      return `${lines.join('\n')}\n`
+    })
+    writeFileSync(path, `${about}${now.join('\n')}`)
+  })
+}
