@@ -131,9 +131,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
       table: 'sync_events',
       creates: false,
     }))!
-    const config = configure({ url: 'http://127.0.0.1:9', partnerId: '42', secret: rightSecret }, address, [
-      'notes',
-    ])
+    const listed = { url: 'http://127.0.0.1:9', partnerId: '42', secret: rightSecret }
+    // The stored inbox has an event that was settled in November 2026: for ten years, it isn't too old.
+    const config = configure(listed, address, ['notes'], { events: { keep: 'P3650D' } })
     const source = { base_url: 'http://127.0.0.1:9', partner_id: '42' }
     await warehouse.write([warehouse.db.updateTable('sync_source').set(source).compile()])
     const port = await freePort()
