@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
+import { refreshCalendar } from '../../../src/features/analytics/calendar.js'
 import { databaseAt, onServer, type PostgresTemplate, postgresUrlOf, templateSchema } from './databases.js'
 import { freePort, startPostgres, type TestPostgres } from './postgres.js'
 import { known } from './runs.js'
@@ -38,6 +39,9 @@ async function fill(url: string): Promise<void> {
   await warehouse.close()
 }
 
+/** Where the shops of a sandbox are. A first sync would store the clocks of each zone that isn't known yet. */
+const zones = ['America/Chicago', 'America/Denver', 'America/New_York', 'America/Phoenix']
+
 /** With the views and their calendar, as the program makes them. */
 async function fillWithViews(url: string, folder: string): Promise<void> {
   const config = join(folder, `${url.split(':', 1)[0]}.json`)
@@ -47,6 +51,9 @@ async function fillWithViews(url: string, folder: string): Promise<void> {
   const { shopsync } = await import('./call.js')
   const { code, stderr } = await shopsync(['migrate', '--config', config])
   if (code !== 0) throw new Error(stderr)
+  const filled = await openWarehouse({ url, schema: templateSchema, model: known })
+  await refreshCalendar(filled, zones, 'UTC', BigInt(Date.now()) * 1000n)
+  await filled.close()
 }
 
 function answer(response: ServerResponse, made: Promise<unknown>): void {

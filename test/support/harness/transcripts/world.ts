@@ -194,7 +194,7 @@ export class World {
       [relative(this.folder, root), '<program>'],
       [this.folder, '<folder>'],
       [root, '<program>'],
-      [`User=${userInfo().username}`, 'User=<user>'],
+      [`User=${username}`, 'User=<user>'],
       [url, '<source>'],
       [elsewhere, '<other source>'],
       [new URL(url).host, '<source host>'],
@@ -219,6 +219,9 @@ export class World {
     await this.sandbox.close()
   }
 }
+
+// It is asked for with every line, and by a call of the system.
+const { username } = userInfo()
 
 /** The same database as another role; every role that a transcript makes has no password. */
 function as(url: string, role: string): string {
