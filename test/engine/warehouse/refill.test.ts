@@ -57,6 +57,8 @@ const loses = async (warehouse: Warehouse, what = 'drop table customer_phones') 
 }
 
 describe.each(bothWarehouses())('$name', (kind) => {
+  /** For what is above the dialects. */
+  const test = it.runIf(warehouses().includes(kind))
   const run = (warehouse: Warehouse, options = {}): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: chosen, pageSizes, ...options })
   let synced: Address
@@ -151,71 +153,87 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  interface Walk {
-    /** Nothing was read before. */
-    readonly isFresh?: boolean
-    readonly how?: object
-    /** At which of its requests for customers the table is dropped: 0 is before the first, Infinity after the run. */
-    readonly drops: readonly number[]
-    /** The request that is refused. */
-    readonly cut?: number
-    /** What the next run is asked to do. */
-    readonly next?: object
-    readonly resumes?: boolean
-    /** What `status` says before it. */
-    readonly told?: RegExp
-  }
-  const walks: [what: string, walk: Walk][] = [
-    [
-      'an interrupted refill walk continues in the next run, whatever that is asked to do',
-      {
-        drops: [0],
-        cut: 3,
-        next: { mode: 'reconcile' },
-        resumes: true,
-        told: /! tenant 1: customers: the whole list is being read, because the table customer_phones was created .*: 10 of 13 records so far/,
-      },
-    ],
-    [
-      'a walk that was interrupted before the table was dropped is not resumed',
-      { isFresh: true, cut: 2, drops: [Number.POSITIVE_INFINITY] },
-    ],
-    // After what is new, when the first page is requested again to close the books, some pages are stored.
-    ['a refill that is requested during a walk outlives the walk', { drops: [0, 5] }],
-    // The first pages are stored before the table is dropped, the next two after it, and the sixth never arrives.
-    [
-      'a walk that continues despite a refill requested meanwhile, and is then interrupted, is not resumed',
-      { isFresh: true, how: { mode: 'full', pageSizes: [2] }, drops: [4], cut: 6 },
-    ],
-  ]
-  it.runIf(warehouses().includes(kind)).each(walks)('%s', async (_what, walk) => {
-    const { isFresh = false, how, drops, cut, next, resumes = false, told } = walk
-    const address = isFresh ? await kind.migrated() : await copied(synced)
-    const other = await reopen(address)
-    if (drops.includes(0)) await loses(other)
-    const warehouse = await reopen(address)
-    let asked = 0
-    const around = (source: Source): Source =>
-      new Between(source, async (request, ask) => {
-        if (request.path !== 'customers') return ask()
-        asked++
-        if (drops.includes(asked)) await loses(other)
-        if (asked === cut) throw new Skip('cut short', { reason: 'refused' })
-        return ask()
-      })
-    const first = await run(warehouse, { around, concurrency: 1, readAhead: 0, ...how })
-    if (drops.includes(Number.POSITIVE_INFINITY)) await loses(other)
-    expect(first.status).toBe(cut === undefined ? 'ok' : 'partial')
-    expect((await rowsOf(warehouse, 'customer_phones')).length).toBeLessThan(2 * records)
-    expect(await demands(warehouse)).not.toEqual([])
+  test('an interrupted refill walk continues in the next run, whatever that is asked to do', async () => {
+    const { warehouse } = await begin()
+    await loses(warehouse)
+    sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
+    expect(of(await run(warehouse), 'customers').map(({ status }) => status)).toEqual(['failed', 'failed'])
+    sandbox.script([])
+    expect((await demands(warehouse)).map(({ resource }) => resource)).toEqual(['customers', 'customers'])
     const nowMicros = BigInt(Date.now()) * 1000n
     const lines = statusLines(await statusOf(sandbox, warehouse, { resources: chosen, nowMicros }))
-    if (told) expect(lines.join('\n')).toMatch(told)
+    expect(lines.join('\n')).toMatch(
+      /! tenants 1, 2: customers: the whole list is being read, because the table customer_phones was created .*: 10 of 13 records so far/,
+    )
     const notices: [string, Record<string, unknown>][] = []
-    expect(await run(warehouse, { ...next, notices })).toMatchObject({ status: 'ok' })
-    expect(notices.some(([message]) => message === 'Resuming a walk')).toBe(resumes)
+    const report = await run(warehouse, { mode: 'reconcile', notices })
+    expect(notices.map(([message]) => message)).toContain('Resuming a walk')
+    expect(report.status).toBe('ok')
     expect(await contents(warehouse)).toEqual(wanted)
     expect(await demands(warehouse)).toEqual([])
+    await warehouse.close()
+  })
+
+  test('a walk that was interrupted before the table was dropped is not resumed', async () => {
+    const warehouse = await reopen(await kind.migrated())
+    sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
+    await run(warehouse)
+    sandbox.script([])
+    await loses(warehouse)
+    expect((await run(warehouse)).status).toBe('ok')
+    expect(await rowsOf(warehouse, 'customer_phones')).toHaveLength(2 * records)
+    await warehouse.close()
+  })
+
+  test('a refill that is requested during a walk outlives the walk', async () => {
+    const { address, warehouse } = await begin()
+    await loses(warehouse)
+    const other = await reopen(address)
+    let asked = 0
+    /** After what is new in both: when the first page is requested again to close the books, some pages are stored. */
+    const dropInTheMiddle = async (): Promise<void> => {
+      if (++asked !== 5) return
+      await loses(other)
+    }
+    const around = (source: Source): Source =>
+      new Between(source, async (request, ask) => {
+        if (request.path === 'customers') await dropInTheMiddle()
+        return ask()
+      })
+    expect((await run(warehouse, { around, concurrency: 1 })).status).toBe('ok')
+    // Pages stored before have lost their rows, and the refill request is newer than the walks of both tenants.
+    expect((await rowsOf(warehouse, 'customer_phones')).length).toBeLessThan(2 * records)
+    expect(await demands(warehouse)).toHaveLength(2)
+    await run(warehouse)
+    expect(await demands(warehouse)).toEqual([])
+    await other.close()
+    expect(await contents(warehouse)).toEqual(wanted)
+    await warehouse.close()
+  })
+
+  test('a walk that continues despite a refill requested meanwhile, and is then interrupted, is not resumed', async () => {
+    const address = await kind.migrated()
+    const warehouse = await reopen(address)
+    const other = await reopen(address)
+    // The first pages are stored before the table is dropped, the next two after it, and the sixth never arrives.
+    const around = (source: Source): Source =>
+      new Between(source, async (request, ask) => {
+        if (request.path !== 'customers' || request.tenantId !== 1) return ask()
+        if (request.page === 4) {
+          await loses(other)
+        }
+        if (request.page === 6) throw new Skip('cut short', { reason: 'refused' })
+        return ask()
+      })
+    const sizes = { pageSizes: [2], readAhead: 0, concurrency: 1 }
+    const cut = of(await run(warehouse, { around, mode: 'full', ...sizes }), 'customers')
+    expect(cut[0]).toMatchObject({ tenant_id: 1, status: 'failed' })
+    const [stored] = (await rowsOf(warehouse, 'sync_cursors')).filter(
+      ({ tenant_id, resource }) => tenant_id === 1 && resource === 'customers',
+    )
+    expect(stored).toMatchObject({ refill: expect.any(String), walk: { mode: 'full', refill: null } })
+    expect((await run(warehouse, sizes)).status).toBe('ok')
+    expect(await rowsOf(warehouse, 'customer_phones')).toHaveLength(2 * records)
     await other.close()
     await warehouse.close()
   })
