@@ -3,6 +3,7 @@
  * need the whole warehouse get their turn beside them, and what a round does once is done once.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,7 +13,7 @@ import { type Address, type Place, place } from '../support/harness/place.js'
 import { startPostgres, type TestPostgres } from '../support/harness/postgres.js'
 import { Program, program } from '../support/harness/process.js'
 import { writeJob } from '../support/harness/scheduler.js'
-import { bothWarehouses, contents, reopen, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
+import { bothWarehouses, reopen, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
 
 const resources = ['notes', 'shops', 'customers']
 const tenants = 6
@@ -141,31 +142,6 @@ it.skipIf(!canBeElsewhere)(
   },
 )
 
-it('one that was stopped for longer than its lease lasts wakes to find its shard done, and works on', async () => {
-  await enqueue(2)
-  const asked = stall()
-  const sleeper = startWorker()
-  await asked
-  sleeper.kill('SIGSTOP')
-  here.sandbox.script([])
-  const other = startWorker()
-  await roundIsDone()
-  const before = await contents(warehouse)
-  sleeper.kill('SIGCONT')
-  await sleep(10_000)
-  expect(await contents(warehouse)).toEqual(before)
-  other.kill('SIGTERM')
-  expect((await other.ended).code).toBe(0)
-  await here.run('run', 'mine', '--enqueue', '2')
-  await expect
-    .poll(async () => (await runs()).filter((run) => run === 'whole ok').length, { timeout: 120_000 })
-    .toBe(2)
-  sleeper.kill('SIGTERM')
-  const { code, stderr } = await sleeper.ended
-  expect(code, stderr).toBe(0)
-  await isEqual()
-})
-
 it('one that may not change tables waits until somebody has', async () => {
   configure({ warehouse: { autoMigrate: false } })
   await onServer(address.url, `alter table ${address.schema}.notes drop column _extra`)
@@ -261,6 +237,7 @@ it('a round takes its snapshot after all shards, and calls its heartbeat once', 
     beats.push(request.url ?? '')
     response.end()
   }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
   configure({ api: { allowInsecure: true } })
   const { port } = server.address() as AddressInfo
   const steps = [{ command: 'sync' }, { command: 'snapshot' }]

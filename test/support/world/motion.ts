@@ -4,9 +4,9 @@ import type { Address } from '../harness/place.js'
 import {
   type CursorReport,
   Killed,
+  type Page,
   type RunOptions,
   type RunReport,
-  type Source,
   syncInOrder,
 } from '../harness/runs.js'
 import type { Warehouse } from '../harness/warehouse.js'
@@ -125,9 +125,7 @@ export class Play {
       // A request that an interrupted run left on its way may arrive before this run has asked for anything.
       if (death?.how === 'signal' && n >= death.at && isWalking) stop.abort()
     }
-    const walks = (): void => {
-      isWalking = true
-    }
+    const ends = death ? dying(death) : (_request: unknown, ask: () => Promise<Page>) => ask()
     let report: RunReport | undefined
     try {
       report = await syncInOrder(this.parts.world.sandbox, this.parts.warehouse, {
@@ -143,7 +141,10 @@ export class Play {
         readAhead: this.script.readAhead,
         signal: stop.signal,
         around: (source) =>
-          new Between(this.#watched(source, walks), death ? dying(death) : (_request, ask) => ask()),
+          new Between(source, (request, ask) => {
+            isWalking ||= request.tenantId === moving
+            return ends(request, ask)
+          }),
       })
     } catch (error) {
       if (!(error instanceof Killed)) throw error
@@ -155,25 +156,6 @@ export class Play {
     if (beside) await this.#hearOn()
     if (report && !stop.signal.aborted) this.#isolated(report)
     return report
-  }
-
-  /** Counts the walk's windows: from the request for a second page until all have arrived. */
-  #watched(source: Source, walks: () => void): Source {
-    let [under, isWindow] = [0, false]
-    return new Between(source, async ({ tenantId, perPage }, ask) => {
-      if (tenantId !== moving) return ask()
-      walks()
-      if (perPage === 1) return ask()
-      if (++under > 1 && !isWindow) {
-        isWindow = true
-        this.parts.tally.add('windows')
-      }
-      try {
-        return await ask()
-      } finally {
-        if (--under === 0) isWindow = false
-      }
-    })
   }
 
   /** Whatever happens to one tenant, the other's cursor is fine. */

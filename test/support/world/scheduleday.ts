@@ -5,25 +5,30 @@
  * The engine compiles code that runs often, and keeps the result: over a day the heap grows by a tenth, although the
  * program leaves nothing behind. Nothing is compiled here, so that a leak of a few kilobytes per run shows.
  */
-import { writeSync } from 'node:fs'
+
+import { Writable } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type Clock, systemClock } from '../../../src/engine/base/clock.js'
+import { runJobs } from '../../../src/features/schedule/work.js'
+import { features } from '../../../src/main.js'
+import { withConfig } from '../../../src/shell/commandcontext.js'
+import { loadConfiguration } from '../../../src/shell/configuration.js'
+import type { Io } from '../../../src/shell/io.js'
+import { Output } from '../../../src/shell/output.js'
+import { Signals } from '../../../src/shell/signals.js'
+import { Opening } from '../../../src/shell/stayup.js'
 import { SkippingClock } from './clocks.js'
 
 for (const flag of ['--expose-gc', '--no-opt', '--no-sparkplug']) setFlagsFromString(flag)
 const collect = runInNewContext('gc') as () => void
 
 const [file = '', hours = '24'] = process.argv.slice(2)
-const clock: SkippingClock = new SkippingClock({ ...systemClock })
-const skipping: Clock = {
-  nowMicros: () => clock.nowMicros(),
-  sleep: (milliseconds, signal) => clock.sleep(milliseconds, signal),
-}
-Object.assign(systemClock, skipping)
+const clock = new SkippingClock()
 const until = clock.nowMicros() + BigInt(Number(hours) * 3600) * 1_000_000n
 const memory: { at: number; heap: number; resident: number }[] = []
 let isStopping = false
+
+const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
 
 // When the log reports that a job has ended, the heap is measured.
 process.stderr.write = ((text: string | Uint8Array): boolean => {
@@ -39,10 +44,34 @@ process.stderr.write = ((text: string | Uint8Array): boolean => {
       isStopping = true
       process.kill(process.pid, 'SIGTERM')
     }
-  } else if (!line.startsWith('{')) writeSync(1, line)
+  } else if (!line.startsWith('{')) process.stdout.write(line)
   return true
 }) as typeof process.stderr.write
-process.once('exit', () => writeSync(1, JSON.stringify({ memory })))
 
-process.argv.splice(2, Number.POSITIVE_INFINITY, 'schedule', '--config', file)
-await import('../../../src/entry.js')
+const globals = { config: file, envFile: undefined, json: false, quiet: false, logLevel: undefined }
+const io: Io = {
+  environment: process.env,
+  workingDirectory: process.cwd(),
+  stdin: process.stdin,
+  stdout: nowhere,
+  stderr: process.stderr,
+  onSignal: (listener) => {
+    process.once('SIGTERM', listener)
+    return () => {}
+  },
+  interrupt: () => {},
+  exit: (exitCode) => process.exit(exitCode),
+  started: { node: process.execPath, program: '' },
+  collectAt: () => {},
+}
+const { config } = await loadConfiguration({ features, globals, io })
+const out = new Output({ json: false, quiet: false, stdout: nowhere, stderr: nowhere })
+const signals = new Signals(io, () => {})
+const rest = { features, command: 'schedule', argument: undefined, second: undefined, options: {} }
+const code = await withConfig(
+  { ...rest, globals, out, signals, io },
+  config,
+  (context) => runJobs(context, new Opening(context, true, new Map())),
+  clock,
+)
+process.stdout.write(JSON.stringify({ code, memory }), () => process.exit(code))

@@ -175,11 +175,7 @@ export class Motion implements Law<MotionScript> {
   async close(): Promise<void> {
     await this.warehouse.close()
     for (const { sandbox } of this.sources.values()) await sandbox.close()
-    const [windows, scenarios] = [this.tally.of('windows'), this.tally.of('scenarios')]
-    if (scenarios > 1) console.log(`motion: ${this.tally}`)
-    // Otherwise they would show nothing about several pages that are requested at once.
-    if (scenarios >= 200 && windows <= scenarios / 100)
-      throw new Error(`Only ${windows} had a window of several pages`)
+    if (this.tally.of('scenarios') > 1) console.log(`motion: ${this.tally}`)
   }
 }
 
