@@ -6,13 +6,13 @@
  * requests every ten seconds: what all of them use of it together. --size: the peak memory of each of four workers over
  * so many tenants' idle lists. 0 leaves a part out.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Program, program } from '../test/support/harness/process.js'
 import { fillIdle } from './idlelists.js'
 import { Installed, inFolder, options, percent, print, say, withOpen } from './kit.js'
-import { processorSeconds } from './processes.js'
+import { processorSeconds, residentMegabytes } from './processes.js'
 import { BenchSource } from './source/source.js'
 import { empty, serverPid, withWarehouses } from './warehouse.js'
 
@@ -43,16 +43,6 @@ const installed = <T>(url: string, source: BenchSource, use: (made: Installed) =
     return use(made)
   })
 
-/** In megabytes; undefined once it has ended. */
-function peakOf(pid: number): number | undefined {
-  try {
-    const kilobytes = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-    return kilobytes === undefined ? undefined : Number(kilobytes) / 1024
-  } catch {
-    return undefined
-  }
-}
-
 interface Used {
   readonly cpu: number
   readonly peak: number
@@ -64,8 +54,7 @@ async function worked(folder: string): Promise<Used> {
   const pid = worker.child.pid ?? 0
   let used: Used = { cpu: 0, peak: 0 }
   const timer = setInterval(() => {
-    const [cpu, peak] = [processorSeconds(pid), peakOf(pid)]
-    if (cpu !== undefined && peak !== undefined) used = { cpu, peak }
+    used = { cpu: processorSeconds(pid) ?? used.cpu, peak: Math.max(used.peak, residentMegabytes(pid)) }
   }, 200)
   const { code, stderr } = await worker.ended
   clearInterval(timer)

@@ -1,6 +1,6 @@
 """
 The load of dlt: its `rest_api` source as its documentation's first example shows it (merge by key, incremental by
-`updated_at`), one pipeline a tenant. Argument: the task of bench/measure.ts with two members more, `folder` for dlt's
+`updated_at`), one pipeline a tenant. Argument: the task of bench/load.ts with two members more, `folder` for dlt's
 own state and `destination`. Prints one line of JSON; bench/peers/dlt.ts starts it.
 """
 

@@ -1,6 +1,6 @@
 """Compares two folders of Parquet files, one for each view, and prints what is in one only, as one JSON document.
 
-Called by parquet.test.ts with the two folders.
+Called by views.test.ts with the two folders.
 """
 import json
 import sys
@@ -12,7 +12,14 @@ con = duckdb.connect()
 con.execute("set timezone = 'UTC'")
 
 # Minutes that go on between one file and the other, and the instants of two syncs.
-moving = {"minutes_open", "complete_through", "deletes_checked_at", "last_success_at"}
+moving = {
+    "minutes_open",
+    "complete_through",
+    "deletes_checked_at",
+    "last_success_at",
+    "deleted_at",
+    "deleted_at_local",
+}
 
 
 def relation(folder, name):

@@ -235,14 +235,8 @@ print(json.dumps(tasks, default=str))
     const found = tasks().slice(-2)
     const folder = join(here.folder, 'told')
     mkdirSync(folder)
-    for (const [code, ended] of [
-      [0, 0],
-      [1, 0],
-      [2, 99],
-      [3, 3],
-      [4, 4],
-      [143, 143],
-    ]) {
+    const ends = { 0: 0, 1: 0, 2: 99, 3: 3, 4: 4, 143: 143 }
+    for (const [code, ended] of Object.entries(ends)) {
       writeFileSync(join(folder, 'shopsync'), `#!/bin/sh\nexit ${code}\n`, { mode: 0o755 })
       for (const { bash_command: command } of found)
         expect([code, await bash(command, folder)]).toEqual([code, ended])
@@ -297,14 +291,10 @@ describe('the lines for Postgres', () => {
     url.pathname = own('/warehouse')
     return url.href
   }
-  const asked = async (url: string, text: string): Promise<unknown[]> => {
-    const client = new pg.Client({ connectionString: url })
+  const asked = async (connectionString: string, text: string): Promise<unknown[]> => {
+    const client = new pg.Client({ connectionString })
     await client.connect()
-    try {
-      return (await client.query(text)).rows
-    } finally {
-      await client.end()
-    }
+    return (await client.query(text).finally(() => client.end())).rows
   }
   const run = async (role: string, command: string): Promise<void> => {
     here.configure({
@@ -325,24 +315,20 @@ describe('the lines for Postgres', () => {
     for (const command of sized(['sync', 'status'], ['sync', 'reconcile', 'verify', 'report', 'status']))
       await run('shopsync_run', command)
     await asked(owner, own(reading!.text))
-    const rows = await asked(
-      address(own('bi')),
-      own('select count(*)::int as n from shopsync_analytics.orders'),
-    )
-    expect(rows).toEqual([
-      {
-        n: here.sandbox.tenantIds.reduce((sum, id) => sum + here.sandbox.store.count(id, 'repair_orders'), 0),
-      },
-    ])
+    const count = own('select count(*)::int as n from shopsync_analytics.orders')
+    const { tenantIds, store } = here.sandbox
+    const all = tenantIds.reduce((sum, id) => sum + store.count(id, 'repair_orders'), 0)
+    expect(await asked(address(own('bi')), count)).toEqual([{ n: all }])
   })
 
   it('dump the schema, if pg_dump knows the server', async (context) => {
     const versions = spawnSync('sh', ['-c', 'pg_dump --version']).stdout.toString()
-    const [{ server_version_num: server }] = (await asked(
-      address('postgres'),
-      'show server_version_num',
-    )) as [{ server_version_num: string }]
-    const isOld = !(Number(/\d+/.exec(versions)?.[0] ?? 0) >= Math.floor(Number(server) / 10_000))
+    const [version] = (await asked(address('postgres'), 'show server_version_num')) as Record<
+      string,
+      string
+    >[]
+    const server = Math.floor(Number(version?.['server_version_num']) / 10_000)
+    const isOld = !(Number(/\d+/.exec(versions)?.[0] ?? 0) >= server)
     context.skip(isOld, 'this machine has no pg_dump as new as the server')
     const line = lines.find((words) => words.startsWith('pg_dump')) ?? ''
     const { port, hostname } = new URL(address('postgres'))

@@ -44,12 +44,9 @@ test('a configuration means its own folder, as it was named, in all that it name
     const config = { api, warehouse: { url: 'sqlite:${DATA}/warehouse.db' }, ...more }
     writeFileSync(join(linked, 'config.json'), JSON.stringify(config))
   }
-  write({
-    metrics: { textfile: 'data/shop.prom' },
-    alerts: { rules: [{ on: ['stale'], command: ['./bin/tell', 'alert'] }] },
-    then: [{ command: ['sh', 'bin/tell', 'sync'], on: 'finished' }],
-    status: { staleAfter: 'PT1H' },
-  })
+  const alerts = { rules: [{ on: ['stale'], command: ['./bin/tell', 'alert'] }] }
+  const then = [{ command: ['sh', 'bin/tell', 'sync'], on: 'finished' }]
+  write({ metrics: { textfile: 'data/shop.prom' }, alerts, then, status: { staleAfter: 'PT1H' } })
   const run = (...words: string[]) => shopsync([...words, '--config', file], { cwd: here })
   expect((await run('check', '--alerts')).stdout).toMatch(/alerts\.rules\[0\] \(command\) +accepted the test/)
   expect(await run('sync', '--resource', 'notes')).toMatchObject({ code: 0 })

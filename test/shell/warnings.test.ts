@@ -10,10 +10,7 @@ interface Line {
   readonly path?: string
 }
 const linesOf = (stderr: string): Line[] =>
-  stderr
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Line)
+  stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []))
 
 test('unknown fields, deletions on the way and repeated requests cause no warning; anything about a tenant names it', async () => {
   const here = await viewedPlace({ tenants: 1, repairOrders: 120 })
