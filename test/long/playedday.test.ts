@@ -81,7 +81,7 @@ describe.each(bothWarehouses())('$name', ({ name: kindName, ...kind }) => {
     try {
       day.work(measured)
       await day.listen(way.forged)
-      const codes = new Set<number>()
+      const codes = new Set<number | null>()
       for (const hours of [Math.min(3, measured), Math.max(0, measured - 3)]) {
         await day.repeat('hourly', 60, hours, ({ code }) => void codes.add(code))
         codes.add((await day.run('nightly')).code)

@@ -12,7 +12,7 @@ import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { template } from '../../src/sandbox/index.js'
 import { scratch } from '../support/harness/scratch.js'
 import { root } from '../support/harness/tree.js'
-import { openInbox, putEvents } from '../support/world/inboxrows.js'
+import { EventBench } from '../support/world/events.js'
 import { type Firing, Watch } from '../support/world/watch.js'
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
@@ -147,9 +147,10 @@ const stories: [rule: string, story: Story][] = [
     'ShopsyncEvents',
     async (day) => {
       await day.hours(2)
-      const inbox = await openInbox(day.warehouse)
+      const events = await EventBench.open(day.sandbox, day.warehouse)
       const at = fromMicros(day.clock.micros)
-      await putEvents(inbox, [{ received_at: at, due_at: at }])
+      await events.putRows([{ received_at: at, due_at: at }])
+      const { inbox } = events
       await day.hours(4)
       const settled = { state: 'settled', settled_at: fromMicros(day.clock.micros), due_at: null } as const
       await inbox.write([inbox.db.updateTable('sync_events').set(settled).compile()])

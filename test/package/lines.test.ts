@@ -50,8 +50,8 @@ shopsync forget --tenant 101 --customer 5 → test/transcripts/terminal.txt
 shopsync copy --to 'postgres://shopsync:\${PGPASSWORD}@db.example.com/warehouse' → copycommand.test.ts
 shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new → copycommand.test.ts
 shopsync check --webhook-url https://hooks.example.com/webhooks → test/features/check/webhook.test.ts
-shopsync listen --host 0.0.0.0 --port 8443 --tls-cert fullchain.pem --tls-key privkey.pem → listenprocess.test.ts
-shopsync listen --no-ring → test/features/listen/listenprocess.test.ts
+shopsync listen --host 0.0.0.0 --port 8443 --tls-cert fullchain.pem --tls-key privkey.pem → test/features/listen/listen.test.ts
+shopsync listen --no-ring → test/features/listen/listen.test.ts
 shopsync completion zsh > "\${fpath[1]}/_shopsync" → test/features/completion/completion.test.ts
 shopsync completion fish > ~/.config/fish/completions/shopsync.fish → completion.test.ts
 curl --fail http://127.0.0.1:8788/ready → test/features/schedule/scheduleprocess.test.ts

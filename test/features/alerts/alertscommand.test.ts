@@ -1,12 +1,11 @@
 /**
  * Alerts and heartbeats of the program as cron calls it: what is reported, what is called, and what must never be
- * shown. test/transcripts/check.txt has the test that `check --alerts` sends.
+ * shown. test/transcripts/check.txt has the test that `check --alerts` sends; scheduledjobs.test.ts a job's own heartbeat.
  */
 import { hostname } from 'node:os'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type CallOptions, shopsync } from '../../support/harness/call.js'
 import { type Place, viewedPlace } from '../../support/harness/place.js'
-import { writeJob } from '../../support/harness/scheduler.js'
 import { closeAll, httpServer, type Stand } from '../../support/harness/server.js'
 import { lineOf, type Receiver, receiver, signingKey } from '../../support/world/alerting.js'
 
@@ -78,18 +77,6 @@ test("a job reports under its name, so does a run that can't start, and every fi
   expect(told()).toEqual([`resolved: failed ${tenant}/notes, failed run`])
   expect(await run('sync --resource nonsense')).toBe(2)
   expect([told(), beaten()]).toEqual([[], [`${ping}0`]])
-  // A job calls its own heartbeat and the configured one, once each.
-  const heartbeat = `${beats.url}/job/hidden-token`
-  writeJob(here.folder, 'beating', { heartbeat, steps: [{ command: 'sync', resources: ['notes'] }] })
-  for (const [change, code] of [
-    [fail, 1],
-    [() => here.sandbox.script([]), 0],
-  ] as const) {
-    change()
-    expect(await run('run beating')).toBe(code)
-    expect(beaten()).toEqual([`/job/hidden-token?exit=${code}`, `${ping}${code}`])
-  }
-  expect(told()).toEqual([`opened: failed ${tenant}/notes`, `resolved: failed ${tenant}/notes`])
 })
 
 test('SIGTERM is no incident, and at once ends a run that is waiting for a silent receiver; the next run reports', async () => {

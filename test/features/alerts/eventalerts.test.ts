@@ -2,59 +2,53 @@
  * Incidents of events: who receives them, what waits, what no list shows; and what the listener's check reports and
  * leaves to runs.
  */
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { closeAll } from '../../support/harness/server.js'
-import { open, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { AlertingWorld, lineOf } from '../../support/world/alerting.js'
-import { openInbox, putEvents, putListener } from '../../support/world/inboxrows.js'
+import { EventBench } from '../../support/world/events.js'
 
 const sandbox = await sandboxOfFile()
-afterEach(closeAll)
 
 describe.each(warehouses())('on $name', (kind) => {
-  async function listening() {
-    const warehouse = await open(kind)
-    const world = await AlertingWorld.of(sandbox, warehouse, [101])
+  let warehouse: Warehouse
+  let world: Awaited<ReturnType<typeof AlertingWorld.of>>
+  let events: EventBench
+  beforeEach(async () => {
+    warehouse = await open(kind)
+    world = await AlertingWorld.of(sandbox, warehouse, [101])
     await world.run()
-    const inbox = await openInbox(warehouse)
-    onTestFinished(async () => {
-      await inbox.close()
-      await warehouse.close()
-    })
-    /** A number of seconds before now. */
-    const ago = (seconds: number): string =>
-      fromMicros(world.clock.nowMicros() - BigInt(seconds) * 1_000_000n)
-    const told = (): string[] => world.hook.take().map(lineOf)
-    return {
-      world,
-      warehouse,
-      inbox,
-      ago,
-      /** What the listener's check reports. */
-      look: () => world.look().then(told),
-      /** What a run reports. */
-      run: () => world.run().then(told),
-      open: async () =>
-        (await rowsOf(warehouse, 'sync_alerts')).filter(({ resolved_at }) => resolved_at === null),
-      /** From now on, the notes end like this. */
-      notes: (status: string, reason: string | null) =>
-        warehouse.db
-          .updateTable('sync_cursors')
-          .set({ status, reason, last_error: 'no answer' })
-          .where('resource', '=', 'notes')
-          .execute(),
-    }
-  }
+    events = await EventBench.open(sandbox, warehouse)
+  })
+  afterEach(async () => {
+    await events.inbox.close()
+    await warehouse.close()
+    await closeAll()
+  })
 
-  it('reports a receiver that accepts nothing, for as long as that lasts', async () => {
-    const { inbox, ago, look, run, open: incidents } = await listening()
+  /** A number of seconds before now. */
+  const ago = (seconds: number): string => fromMicros(world.clock.nowMicros() - BigInt(seconds) * 1_000_000n)
+  const told = (): string[] => world.hook.take().map(lineOf)
+  /** What the listener's check reports. */
+  const look = () => world.look().then(told)
+  const incidents = async () =>
+    (await rowsOf(warehouse, 'sync_alerts')).filter(({ resolved_at }) => resolved_at === null)
+  /** From now on, the notes end like this. */
+  const notes = (status: string, reason: string | null) =>
+    warehouse.db
+      .updateTable('sync_cursors')
+      .set({ status, reason, last_error: 'no answer' })
+      .where('resource', '=', 'notes')
+      .execute()
+
+  it('reports a receiver that accepts nothing, for as long as that lasts, and one that ended silently', async () => {
     const well = { up_at: ago(100), seen_at: ago(1), trouble: null }
-    await putListener(inbox, well)
+    await events.listens(well)
     expect(await look()).toEqual([])
-    await putListener(inbox, { ...well, trouble: 'disk_full' })
+    await events.listens({ ...well, trouble: 'disk_full' })
     expect([await look(), await look()]).toEqual([['opened: events run'], []])
     expect(await incidents()).toMatchObject([
       {
@@ -64,67 +58,54 @@ describe.each(warehouses())('on $name', (kind) => {
         message: expect.stringContaining('accepts no events: the disk is nearly full'),
       },
     ])
-    await putListener(inbox, { ...well, seen_at: ago(0), trouble: 'wrong_secret' })
+    await events.listens({ ...well, seen_at: ago(0), trouble: 'wrong_secret' })
     expect(await look()).toEqual(['opened: events run', 'resolved: events run'])
-    await putListener(inbox, well)
-    expect(await run()).toEqual(['resolved: events run'])
-  })
+    await events.listens(well)
+    expect(await world.run().then(told)).toEqual(['resolved: events run'])
 
-  it('reports a listener that ended silently, until another one starts', async () => {
-    const { inbox, ago, look, run, open: incidents } = await listening()
-    await putListener(inbox, { up_at: ago(100), seen_at: ago(61) })
-    expect(await run()).toEqual(['opened: events run'])
+    await events.listens({ up_at: ago(100), seen_at: ago(61) })
+    expect(await world.run().then(told)).toEqual(['opened: events run'])
     expect((await incidents())[0]?.message).toContain('died without reporting')
-    await putListener(inbox, { listener_id: 'l2', up_at: ago(2), seen_at: ago(1) })
+    await events.listens({ listener_id: 'l2', up_at: ago(2), seen_at: ago(1) })
     expect(await look()).toEqual(['resolved: events run'])
-    await putListener(inbox, { listener_id: 'l2', seen_at: ago(500), ended_at: ago(500) })
+    await events.listens({ listener_id: 'l2', seen_at: ago(500), ended_at: ago(500) })
     expect(await look()).toEqual([])
   })
 
   it('reports overdue events once for all lists, but not those that wait for their time, for a run or are being read', async () => {
-    const { world, warehouse, inbox, ago, look, open: incidents } = await listening()
-    const wait = (due: number | null, resource: string, event_id: string) =>
-      ({ event_id, resource, received_at: ago(90_000), due_at: due === null ? null : ago(due) }) as const
-    await putEvents(inbox, [wait(-60, 'notes', 'a'), wait(880, 'notes', 'b'), wait(null, 'notes', 'c')])
+    const wait = (due: number | null, resource: string) =>
+      ({ resource, received_at: ago(90_000), due_at: due === null ? null : ago(due) }) as const
+    const nothingIsDue = async (): Promise<void> => {
+      const { inbox } = events
+      await inbox.write([inbox.db.deleteFrom('sync_events').where('due_at', 'is not', null).compile()])
+      expect(await look()).toEqual(['resolved: events run'])
+    }
+    await events.putRows([wait(-60, 'notes'), wait(880, 'notes'), wait(null, 'notes')])
     expect(await look()).toEqual([])
-    const oldest = wait(1000, 'repair_orders', 'e')
-    await putEvents(inbox, [wait(905, 'payments', 'd'), oldest])
+    const oldest = wait(1000, 'repair_orders')
+    await events.putRows([wait(905, 'payments'), oldest])
     expect(await look()).toEqual(['opened: events run'])
     const [late] = await incidents()
     expect(late?.message).toBe('Events wait too long for 2 lists: tenant 101, repair_orders, and 1 more')
     const overdueAt = new Date(Date.parse(oldest.due_at ?? '') + 900_000).toISOString()
     expect(String(late?.since).slice(0, 19)).toBe(overdueAt.slice(0, 19))
-    await inbox.write([inbox.db.deleteFrom('sync_events').where('due_at', 'is not', null).compile()])
-    expect(await look()).toEqual(['resolved: events run'])
+    await nothingIsDue()
 
     // A run is working on the list.
-    const lease = {
-      owner: 'run-1',
-      command: 'sync',
-      host: 'elsewhere',
-      pid: 1,
-      token: 99,
-      claimed_at: ago(3000),
-      expires_at: ago(-30),
-    }
-    const request = {
-      tenant_id: 101,
-      resource: 'notes',
-      run_id: 'run-1',
-      way: 'walk',
-      page: 1,
-      rows_written: 1,
-      synced_at: ago(30),
-    }
+    const run = { owner: 'run-1', command: 'sync', host: 'elsewhere', pid: 1, token: 99 }
+    const lease = { ...run, claimed_at: ago(3000), expires_at: ago(-30) }
+    const page = { run_id: run.owner, way: 'walk', page: 1, rows_written: 1, synced_at: ago(30) }
     const { db } = warehouse
     await db.updateTable('sync_lease').set(lease).where('name', '=', 'run').execute()
-    await db.insertInto('sync_requests').values(request).execute()
-    await putEvents(inbox, [wait(2000, 'notes', 'f')])
+    await db
+      .insertInto('sync_requests')
+      .values({ tenant_id: 101, resource: 'notes', ...page })
+      .execute()
+    await events.putRows([wait(2000, 'notes')])
     expect(await look()).toEqual([])
-    await db.deleteFrom('sync_requests').where('run_id', '=', 'run-1').execute()
+    await db.deleteFrom('sync_requests').where('run_id', '=', run.owner).execute()
     expect(await look()).toEqual(['opened: events run'])
-    await inbox.write([inbox.db.deleteFrom('sync_events').where('due_at', 'is not', null).compile()])
-    expect(await look()).toEqual(['resolved: events run'])
+    await nothingIsDue()
     // No run has come for longer than status.staleAfter: what waits for one is late.
     await db.updateTable('sync_lease').set({ owner: null }).execute()
     await world.pass(1.1)
@@ -132,15 +113,15 @@ describe.each(warehouses())('on $name', (kind) => {
   })
 
   it('reports what was announced but not listed, and what was left alone, by list and for a day', async () => {
-    const { world, inbox, ago, look, open: incidents } = await listening()
     const row = { resource: 'notes', received_at: ago(2000), settled_at: ago(1000), due_at: null }
-    const left = { ...row, state: 'left', reason: 'breaker' }
-    await putEvents(inbox, [
-      { ...row, event_id: 'a', state: 'settled', reason: 'not_listed' },
-      { ...row, event_id: 'b', state: 'settled', reason: 'not_listed' },
-      { ...row, event_id: 'c', state: 'unseen', reason: 'not_listed' },
-      { ...left, event_id: 'd', resource: 'payments' },
-      { ...left, event_id: 'e', tenant_id: 999 },
+    const unlisted = { ...row, state: 'settled', reason: 'not_listed' }
+    const left = { ...row, resource: 'payments', state: 'left', reason: 'breaker' }
+    await events.putRows([
+      unlisted,
+      unlisted,
+      { ...unlisted, state: 'unseen' },
+      left,
+      { ...left, resource: 'notes', tenant_id: 999 },
     ])
     expect(await look()).toEqual(['opened: events 101/notes, events 101/payments'])
     expect((await incidents()).map(({ message, advice }) => `${message}. ${advice}`).sort()).toEqual([
@@ -154,21 +135,20 @@ describe.each(warehouses())('on $name', (kind) => {
   })
 
   it("the listener's check reports cursors, and leaves whole runs to runs", async () => {
-    const { world, inbox, ago, look, run, notes } = await listening()
     await notes('failed', 'unreachable')
     expect(await look()).toEqual(['opened: failed 101/notes'])
     await notes('ok', null)
     expect(await look()).toEqual(['resolved: failed 101/notes'])
     const error = new Stop('Something broke', { exitCode: 1 })
     await world.tell({ runId: null, job: null, startedAt: ago(0), reports: [], error })
-    expect(world.hook.take().map(lineOf)).toEqual(['opened: failed run'])
+    expect(told()).toEqual(['opened: failed run'])
     // It follows from the last run's problem, which isn't over until a run reports that.
     await notes('failed', 'unreachable')
-    await putListener(inbox, { up_at: ago(100), seen_at: ago(80) })
+    await events.listens({ up_at: ago(100), seen_at: ago(80) })
     expect(await look()).toEqual(['opened: events run'])
-    await putListener(inbox, { ended_at: ago(0) })
+    await events.listens({ ended_at: ago(0) })
     await notes('ok', null)
     expect(await look()).toEqual(['resolved: events run'])
-    expect(await run()).toEqual(['resolved: failed run'])
+    expect(await world.run().then(told)).toEqual(['resolved: failed run'])
   })
 })

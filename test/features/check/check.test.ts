@@ -57,7 +57,7 @@ test("queries each tenant once, each resource of one once, with at most 15 more 
   db.close()
 })
 
-describe('--webhook-url finds what would keep events away; listen/listenprocess.test.ts: the listener', () => {
+describe('--webhook-url finds what would keep events away; listen/listen.test.ts: the listener', () => {
   const fixture = (name: string): string => readFileSync(join(root, 'test/fixtures/tls', name), 'utf8')
   const found = async (url: string) =>
     faultsOf((await here.run('check', '--json', '--webhook-url', `${url}/webhooks`)).json<Checked>())

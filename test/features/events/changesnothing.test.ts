@@ -2,7 +2,7 @@
  * An event changes no row: whatever events say, verdicts, watermarks, registers, tombstones and rows are the same as
  * without any. And if none was ever received, nothing is queried, made or read for them.
  */
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { type RunOptions, syncInOrder } from '../../support/harness/runs.js'
@@ -24,16 +24,9 @@ const resources = [list, 'payments', 'customers', 'notes', 'statuses']
 
 /** Everything that a run has written, without what distinguishes runs. */
 async function standing(warehouse: Warehouse): Promise<unknown> {
-  const all = await Promise.all(
-    ['sync_cursors', 'sync_registers', 'sync_quarantine', 'sync_lateness', 'sync_run_cursors'].map((table) =>
-      rowsOf(warehouse, table),
-    ),
-  )
-  const [run, own] = [
-    ['last_run_id', 'run_id'],
-    ['started_at', 'finished_at', 'requests'],
-  ]
-  const without = [...run, ...own]
+  const tables = ['sync_cursors', 'sync_registers', 'sync_quarantine', 'sync_lateness', 'sync_run_cursors']
+  const all = await Promise.all(tables.map((table) => rowsOf(warehouse, table)))
+  const without = ['last_run_id', 'run_id', 'started_at', 'finished_at', 'requests']
   return [
     await contents(warehouse),
     ...all.map((rows) =>
@@ -52,78 +45,59 @@ const forged = (sandbox: Sandbox, now: string): TestEvent[] =>
     return [...events, ...others, { tenant, resource: list, id: 777_777, action: 'deleted' as const }]
   })
 
-class World {
-  private constructor(
-    readonly clock: HandClock,
-    readonly sandbox: Sandbox,
-    readonly warehouse: Warehouse,
-    readonly events: EventBench | undefined,
-  ) {}
+/** Shops, a warehouse of their own, and an inbox if somebody has listened. */
+async function opened(kind: Kind, hears: boolean) {
+  const clock = new HandClock('2026-11-20T10:00:00Z')
+  const shops = { tenants: 2, repairOrders: isWhole() ? 40 : 14, seed: 5, until: '2026-11-20T09:00:00Z' }
+  const sandbox = await createSandbox({ ...shops, clock })
+  const warehouse = await open(kind)
+  const events = hears ? await EventBench.open(sandbox, warehouse, clock.still) : undefined
+  onTestFinished(async () => {
+    await events?.inbox.close()
+    await warehouse.close()
+    await sandbox.close()
+  })
+  const usual: RunOptions = { clock: clock.still, resources, random: () => 0.5 }
+  const run = (options: RunOptions) =>
+    syncInOrder(sandbox, warehouse, { ...usual, beside: events?.settling, ...options })
+  return { clock, sandbox, warehouse, events, run }
+}
+type World = Awaited<ReturnType<typeof opened>>
 
-  static async open(kind: Kind, hears: boolean): Promise<World> {
-    const clock = new HandClock('2026-11-20T10:00:00Z')
-    const shops = { tenants: 2, repairOrders: isWhole() ? 40 : 14, seed: 5, until: '2026-11-20T09:00:00Z' }
-    const sandbox = await createSandbox({ ...shops, clock })
-    const warehouse = await open(kind)
-    const events = hears ? await EventBench.open(sandbox, warehouse, clock.still) : undefined
-    return new World(clock, sandbox, warehouse, events)
-  }
-
-  async close(): Promise<void> {
-    await this.events?.inbox.close()
-    await this.warehouse.close()
-    await this.sandbox.close()
-  }
-
-  run(options: RunOptions, beside = this.events?.settling) {
-    const own = { clock: this.clock.still, resources, random: () => 0.5, beside }
-    return syncInOrder(this.sandbox, this.warehouse, { ...own, ...options })
-  }
-
-  /** A few hours of changes and runs; the events before each run say anything. What was claimed, and asked for. */
-  async live(): Promise<unknown[]> {
-    const told: unknown[] = []
-    const ranges = [{ from: '2026-11-01T00:00:00.000000Z', to: '2026-11-21T00:00:00.000000Z' }]
-    const modes = ['sync', 'sync', 'full', 'reconcile', 'backfill', 'sync'] as const
-    for (const [round, mode] of modes.entries()) {
-      this.clock.pass(3_600_000)
-      for (const tenant of this.sandbox.tenantIds) {
-        const ids = this.sandbox.store.ids(tenant, list)
-        for (const id of ids.slice(round, round + 3))
-          this.sandbox.store.change(tenant, list, id, { detail: `round ${round}` })
-        this.sandbox.store.remove(tenant, list, ids.at(-1 - round) ?? 0)
-      }
-      await this.events?.putAll(forged(this.sandbox, fromMicros(this.clock.micros)))
-      this.sandbox.resetRequests()
-      const { cursors } = await this.run(mode === 'backfill' ? { mode, ranges } : { mode })
-      // A record known only from events is requested by id in the end (became.test.ts).
-      const lists = this.sandbox.requests.filter(({ path }) => !/\/-?\d+$/.test(path))
-      told.push(
-        cursors.map(({ completeness, reason, watermark }) => [completeness, reason, watermark]),
-        lists.map(({ path, updated_after }) => [path, updated_after]),
-      )
+/** A few hours of changes and runs; the events before each run say anything. What was claimed, and asked for. */
+async function live({ clock, sandbox, events, run }: World): Promise<unknown[]> {
+  const told: unknown[] = []
+  const ranges = [{ from: '2026-11-01T00:00:00.000000Z', to: '2026-11-21T00:00:00.000000Z' }]
+  const modes = ['sync', 'sync', 'full', 'reconcile', 'backfill', 'sync'] as const
+  for (const [round, mode] of modes.entries()) {
+    clock.pass(3_600_000)
+    for (const tenant of sandbox.tenantIds) {
+      const ids = sandbox.store.ids(tenant, list)
+      for (const id of ids.slice(round, round + 3))
+        sandbox.store.change(tenant, list, id, { detail: `round ${round}` })
+      sandbox.store.remove(tenant, list, ids.at(-1 - round) ?? 0)
     }
-    return told
+    await events?.putAll(forged(sandbox, fromMicros(clock.micros)))
+    sandbox.resetRequests()
+    const { cursors } = await run({ mode, ranges: mode === 'backfill' ? ranges : undefined })
+    // A record known only from events is requested by id in the end (became.test.ts).
+    const lists = sandbox.requests.filter(({ path }) => !/\/-?\d+$/.test(path))
+    told.push(
+      cursors.map(({ completeness, reason, watermark }) => [completeness, reason, watermark]),
+      lists.map(({ path, updated_after }) => [path, updated_after]),
+    )
   }
+  return told
 }
 
 describe.each(bothWarehouses())('on $name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
-  const worlds: World[] = []
-  afterEach(async () => {
-    for (const world of worlds.splice(0)) await world.close()
-  })
-  const opened = async (hears: boolean): Promise<World> => {
-    const world = await World.open(kind, hears)
-    worlds.push(world)
-    return world
-  }
 
   test('runs do and claim the same, whatever events say', async () => {
-    const [deaf, hearing] = [await opened(false), await opened(true)]
-    const without = await deaf.live()
-    expect(await hearing.live()).toEqual(without)
+    const [deaf, hearing] = [await opened(kind, false), await opened(kind, true)]
+    const without = await live(deaf)
+    expect(await live(hearing)).toEqual(without)
     expect(await standing(hearing.warehouse)).toEqual(await standing(deaf.warehouse))
     // They were read: otherwise this would prove nothing.
     const states = new Set((await hearing.events?.states())?.map((state) => state.split(' ')[0]))
@@ -131,14 +105,14 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   })
 
   it('nothing waiting: a run sends the same requests as without an inbox, and none is made', async () => {
-    const [deaf, hearing] = [await opened(false), await opened(true)]
-    for (const world of [deaf, hearing]) {
-      await world.run({})
-      world.sandbox.resetRequests()
+    const [deaf, hearing] = [await opened(kind, false), await opened(kind, true)]
+    for (const { run, sandbox } of [deaf, hearing]) {
+      await run({})
+      sandbox.resetRequests()
     }
     expect((await deaf.run({})).requests).toBe(1 + 2 * resources.length)
-    await hearing.run({}, hearing.events?.beside)
-    const paths = (world: World) => world.sandbox.requests.map(({ path }) => path)
+    await hearing.run({ beside: hearing.events?.beside })
+    const paths = ({ sandbox }: World) => sandbox.requests.map(({ path }) => path)
     expect(paths(hearing)).toEqual(paths(deaf))
     expect(await hearing.events?.turn()).toEqual({ by: 'done' })
     expect(paths(hearing)).toEqual(paths(deaf))

@@ -1,5 +1,5 @@
 /** The listener between its turns: beside runs, jobs and shards that hold the warehouse, and when a turn fails. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { shardIndex } from '../../../src/engine/base/shard.js'
 import type { RunReport } from '../../support/harness/runs.js'
@@ -17,12 +17,15 @@ const leaseOf = (runId: string, more: object = {}): Promise<Lease> =>
 
 describe.each(bothWarehouses())('on $name', (kind) => {
   let id = 0
-  beforeEach(async () => {
+  beforeAll(async () => {
     w = await EventWorld.open(kind)
+    return () => w.close()
+  })
+  beforeEach(async () => {
+    await w.begin()
     id = w.unused()
     w.change(id)
   })
-  afterEach(() => w.close())
 
   /** The same warehouse, whose transactions are begun by the function. */
   const watched = (begun: () => void) =>
@@ -125,13 +128,14 @@ describe.each(bothWarehouses())('on $name', (kind) => {
 describe('beside shards, on postgres', () => {
   const held: Lease[] = []
   let [first, second] = [0, 0]
-  beforeEach(async () => {
+  beforeAll(async () => {
     w = await EventWorld.open(bothWarehouses().find(({ name }) => name === 'postgres')!)
     ;[first = 0, second = 0] = w.sandbox.tenantIds
+    return () => w.close()
   })
+  beforeEach(() => w.begin())
   afterEach(async () => {
     for (const lease of held.splice(0)) await lease.release()
-    await w.close()
   })
 
   /** The two tenants are in different shards of this many. */
@@ -151,8 +155,9 @@ describe('beside shards, on postgres', () => {
     await work(first)
     await put(second)
     const names: unknown[] = []
-    w.sandbox.onRequest(async () => void names.push(...(await holders())))
+    const off = w.sandbox.onRequest(async () => void names.push(...(await holders())))
     expect(await w.turn()).toBe('1 list: settled')
+    off()
     expect(new Set(names)).toEqual(new Set([nameOf(first), nameOf(second)]))
     expect(await holders()).toEqual([nameOf(first)])
   })
@@ -166,7 +171,7 @@ describe('beside shards, on postgres', () => {
     await put(second)
     await held.pop()?.release()
     let isReleased = false
-    w.sandbox.onRequest(async ({ tenant, resource }) => {
+    const off = w.sandbox.onRequest(async ({ tenant, resource }) => {
       // The planned work lasts until the ring has settled what is due.
       if (resource !== 'customers' || tenant !== first || isReleased) return
       isReleased = true
@@ -174,6 +179,7 @@ describe('beside shards, on postgres', () => {
     })
     const { beside } = w.events
     await w.sync({ beside, shard: shardOf(first), tenants: [first], resources: ['customers'] })
+    off()
     expect(await w.events.states()).toEqual(['settled', 'settled', 'waiting'])
     expect(await w.turn()).toBe('1 list: 3 settled')
   })

@@ -1,7 +1,5 @@
 /** One job on several machines: each shard does its tenants, and one run after them what concerns the whole warehouse. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -10,6 +8,7 @@ import { wantedLists } from '../../support/harness/decided.js'
 import { type Place, place } from '../../support/harness/place.js'
 import { known, type RunReport } from '../../support/harness/runs.js'
 import { until, writeJob } from '../../support/harness/scheduler.js'
+import { closeAll, httpServer, type Stand } from '../../support/harness/server.js'
 import {
   bothWarehouses,
   hasRunSince,
@@ -31,14 +30,13 @@ const ofShard = (index: number, of: number): number[] => tenants.filter((id) => 
 let here: Place
 let warehouse: Warehouse
 let schema = ''
-let server: Server
-const beats: string[] = []
+let beats: Stand
+/** The exit codes that heartbeats have told. */
+const beaten = (): (string | null)[] =>
+  beats.seen.map(({ url }) => new URL(url ?? '', 'http://here').searchParams.get('exit'))
 
 beforeAll(async () => {
-  server = createServer((request, response) => {
-    beats.push(new URL(request.url ?? '', 'http://here').searchParams.get('exit') ?? '')
-    response.end()
-  }).listen(0, '127.0.0.1')
+  beats = await httpServer((_request, response) => response.end())
   const [, postgres] = bothWarehouses()
   const address = await postgres!.viewed()
   schema = address.schema
@@ -51,16 +49,15 @@ beforeAll(async () => {
     alerts: { rules: [{ on: ['drift'], command: ['sh', '-c', 'cat >> drift; echo >> drift'] }] },
   })
   warehouse = await reopen(address)
-  const { port } = server.address() as AddressInfo
   writeJob(here.folder, 'mine', {
     steps: [{ command: 'sync' }, { command: 'snapshot' }],
-    heartbeat: `http://127.0.0.1:${port}/`,
+    heartbeat: `${beats.url}/`,
   })
 })
 afterAll(async () => {
   await warehouse.close()
   await here.remove()
-  server.close()
+  await closeAll()
 })
 
 const tenantsIn = ({ cursors }: Pick<RunReport, 'cursors'>): number[] =>
@@ -70,14 +67,9 @@ const jsonOf = async <T>(...words: string[]): Promise<T> => (await here.run(...w
 
 const snapshots = async (): Promise<number> => (await rowsOf(warehouse, 'daily_snapshots')).length
 
-const kill = (runId: string): Promise<unknown> =>
-  warehouse.write([
-    warehouse.db
-      .updateTable('sync_runs')
-      .set({ status: 'running', finished_at: null })
-      .where('run_id', '=', runId)
-      .compile(),
-  ])
+/** What is on record of a run; without more, that it was killed. */
+const recorded = (runId: string, as: object = { status: 'running', finished_at: null }): Promise<unknown> =>
+  warehouse.db.updateTable('sync_runs').set(as).where('run_id', '=', runId).execute()
 
 test('a shard does what a run does, for its own tenants', async () => {
   for (const index of [0, 1]) {
@@ -102,7 +94,7 @@ test('a round polls what is due among its own lists, with its share of the rate 
   const polled = async (...words: string[]): Promise<number[]> =>
     tenantsIn(await jsonOf<RunReport>('sync', '--due', ...words))
   const old = '2026-01-01T00:00:00.000000Z'
-  await warehouse.write([warehouse.db.updateTable('sync_cursors').set({ polled_at: old }).compile()])
+  await warehouse.db.updateTable('sync_cursors').set({ polled_at: old }).execute()
   expect(await polled('--shard', '1/2')).toEqual(ofShard(1, 2))
   expect(await polled()).toEqual(ofShard(0, 2))
 })
@@ -110,45 +102,43 @@ test('a round polls what is due among its own lists, with its share of the rate 
 test('a shard leaves out what concerns the whole warehouse, and the run after all shards does that', async () => {
   const first = await here.run('run', 'mine', '--shard', '0/2')
   expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('step 2 (snapshot)')])
-  expect([beats, await snapshots()]).toEqual([[], 0])
+  expect([beaten(), await snapshots()]).toEqual([[], 0])
 
   // The other one never ran.
   const early = await here.run('run', 'mine', '--whole')
   expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('shard 1/2 has not run since')])
-  expect([beats, await snapshots()]).toEqual([[], expect.toSatisfy((n: number) => n > 0)])
+  expect([beaten(), await snapshots()]).toEqual([[], expect.toSatisfy((n: number) => n > 0)])
 
   here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
   expect((await here.run('run', 'mine', '--shard', '1/2')).code).toBe(1)
   here.sandbox.script([])
   const whole = await here.run('run', 'mine', '--whole', '--json')
   expect([whole.code, whole.json<RunReport>().mode]).toEqual([0, 'whole'])
-  expect(beats).toEqual(['1'])
+  expect(beaten()).toEqual(['1'])
   expect((await here.run('run', 'mine', '--shard', '1/2')).code).toBe(0)
   await here.run('run', 'mine', '--whole')
-  expect(beats).toEqual(['1', '0'])
+  expect(beaten()).toEqual(['1', '0'])
 
   const { run_id } = await jsonOf<RunReport>('run', 'mine', '--shard', '0/2')
-  await kill(run_id)
+  await recorded(run_id)
   const late = await here.run('run', 'mine', '--whole', '--quiet')
   expect([late.code, late.stderr]).toEqual([
     1,
     expect.stringMatching(/shard 0\/2 began at .* and has not ended/),
   ])
-  expect(beats).toEqual(['1', '0'])
+  expect(beaten()).toEqual(['1', '0'])
 
   // One that an error of ours has ended is told apart from one that failed, and calls for nothing.
   const ended = await jsonOf<RunReport>('run', 'mine', '--shard', '0/2')
-  const bug = { status: 'partial', reason: 'bug' } as const
-  const { db } = warehouse
-  await warehouse.write([db.updateTable('sync_runs').set(bug).where('run_id', '=', ended.run_id).compile()])
+  await recorded(ended.run_id, { status: 'partial', reason: 'bug' })
   const broken = await here.run('run', 'mine', '--whole', '--quiet')
   expect(broken.stderr).toMatch(/shard 0\/2 began at .* and ended by an error of shopsync/)
-  expect(beats).toEqual(['1', '0'])
+  expect(beaten()).toEqual(['1', '0'])
 })
 
 test("one shard's success doesn't hide another's failure", async () => {
   const { run_id } = await jsonOf<RunReport>('run', 'mine', '--shard', '0/2')
-  await kill(run_id)
+  await recorded(run_id)
   expect((await here.run('run', 'mine', '--shard', '1/2')).code).toBe(0)
   const status = await here.run('status', '--json')
   const report = status.json<Status>()
@@ -169,7 +159,7 @@ test("one shard's success doesn't hide another's failure", async () => {
 
 test('the run after all shards tells which of them died; the shard itself makes it good', async () => {
   const { run_id } = await jsonOf<RunReport>('run', 'mine', '--shard', '1/2')
-  await kill(run_id)
+  await recorded(run_id)
   await here.run('run', 'mine', '--whole')
   const open = async () => (await jsonOf<Status>('status')).incidents
   expect(await open()).toEqual([
@@ -202,17 +192,14 @@ test('a shard judges the incidents of its own tenants only', async () => {
 })
 
 test('status names the shard whose increments stand still, and why', async () => {
-  const write = (row: object) =>
-    warehouse.write([
-      warehouse.db
-        .insertInto('sync_lease')
-        .values({ name: '1/2', ...row })
-        .onConflict((c) => c.column('name').doUpdateSet(row))
-        .compile(),
-    ])
   const past = '2026-01-01T00:00:00.000000Z'
   const dead = { owner: 'gone', command: 'sync', host: 'elsewhere', claimed_at: past, stamps_from: past }
-  await write({ ...dead, expires_at: past })
+  const lease = { ...dead, expires_at: past }
+  await warehouse.db
+    .insertInto('sync_lease')
+    .values({ name: '1/2', ...lease })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet(lease))
+    .execute()
   const { stdout } = await here.run('status')
   expect(stdout).toMatch(
     /Increments of the tenants of shard 1\/2 stand still: sync on elsewhere, .* died.*--shard 1\/2/,
@@ -293,21 +280,13 @@ test('a round has a slot for each shard and one for what they leave out', async 
     { ...row, run_id: 'slot-1', shard: '1/2', status: 'failed', error: 'the source was away' },
     { ...row, run_id: 'slot-2', shard: '0/3', status: 'partial', reason: 'time_limit' },
   ]
-  await warehouse.write([warehouse.db.insertInto('sync_runs').values(rows).compile()])
-  const isDone = (mode: string, index?: number, of = 2): Promise<boolean> => {
-    const shard = index === undefined ? undefined : { index, of }
-    return hasRunSince(
-      warehouse,
-      { job: 'slots', mode, shard },
-      { since: at, now: '2026-11-01T09:00:00.000000Z' },
-    )
-  }
-  expect([await isDone('job', 0), await isDone('job', 1), await isDone('job', 0, 3)]).toEqual([
-    true,
-    false,
-    false,
-  ])
-  expect([await isDone('job'), await isDone('whole')]).toEqual([false, false])
+  await warehouse.db.insertInto('sync_runs').values(rows).execute()
+  const when = { since: at, now: '2026-11-01T09:00:00.000000Z' }
+  const done: unknown[] = []
+  for (const shard of [{ index: 0, of: 2 }, { index: 1, of: 2 }, { index: 0, of: 3 }, undefined])
+    done.push(await hasRunSince(warehouse, { job: 'slots', mode: 'job', shard }, when))
+  expect(done).toEqual([true, false, false, false])
+  expect(await hasRunSince(warehouse, { job: 'slots', mode: 'whole', shard: undefined }, when)).toBe(false)
   // Begun later than another instant, by a clock that may be wrong, they still aren't of its round.
   const other = { plannedAt: '2026-11-01T09:00:00.000000Z', since: at }
   expect(await shardsOfRound(warehouse, 'slots', other)).toEqual([])

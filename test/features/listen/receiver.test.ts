@@ -1,4 +1,4 @@
-/** What the receiver answers, and what it stores first. */
+/** What the receiver answers, and what it stores first; and that nobody who lacks the secret keeps it from others. */
 import { rmSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { sql } from 'kysely'
@@ -26,6 +26,7 @@ describe.each(warehouses())('on $name', (kind) => {
     receiver = await TestReceiver.open(address, warehouse)
   }
   const close = async (): Promise<void> => {
+    for (const { socket } of clients.splice(0)) socket.destroy()
     await receiver.close()
     await warehouse.close()
   }
@@ -36,24 +37,14 @@ describe.each(warehouses())('on $name', (kind) => {
     const place = await kind.migrated()
     const own = await reopen(place)
     const patient = await TestReceiver.open(place, own)
-    const slow = createConnection(Number(new URL(patient.origin).port), '127.0.0.1', () =>
-      slow.write('POST /webhooks HTTP/1.1\r\nhost: a'),
-    )
-    let text = ''
-    slow.on('data', (chunk: Buffer) => {
-      text += chunk.toString()
-    })
-    closed = new Promise((resolve) => slow.on('close', () => resolve(text)))
+    const slow = new Client(patient)
+    void slow.write('POST /webhooks HTTP/1.1\r\nhost: a')
+    closed = slow.ended.then(() => slow.text)
     return async () => {
       await patient.close()
       await own.close()
     }
   })
-
-  const reopenWith = async (more: Parameters<typeof TestReceiver.open>[2]): Promise<void> => {
-    await receiver.close()
-    receiver = await TestReceiver.open(address, warehouse, more)
-  }
 
   /** The status of an event that is sent now. */
   const sent = (id: string) => async (): Promise<number> => (await receiver.send(eventBody({ id }))).status
@@ -88,6 +79,30 @@ describe.each(warehouses())('on $name', (kind) => {
       })
       expect(also).toMatchObject({ resource: 'payments', state: 'waiting' })
       expect(JSON.stringify(await receiver.rows())).not.toContain('"data"')
+    })
+
+    it("answers 200 to what isn't synced, and keeps nothing secret of it", async () => {
+      const before = [receiver.unknownTenants, receiver.received] as const
+      const asked = [
+        [eventBody({ id: 'kind', type: 'Note', event: 'note.created' }), true],
+        [eventBody({ id: 'action', event: 'repair_order.merged' }), true],
+        [eventBody({ id: 'list', type: 'Vehicle', event: 'vehicle.updated' }), true],
+        [eventBody({ id: 'tenant', tenant: 500 }), true],
+        [eventBody({ id: 'stranger', tenant: 700 }), false],
+        [eventBody({ id: 'forgotten', tenant: 600 }), false],
+      ] as const
+      for (const [body, stored] of asked)
+        expect((await receiver.send(body)).text).toBe(JSON.stringify({ stored }))
+      const states = (await receiver.rows()).map(({ event_id, state, reason }) => [event_id, state, reason])
+      expect(states).toEqual([
+        ['action', 'unknown', null],
+        ['kind', 'unknown', null],
+        ['list', 'ignored', 'resource_not_synced'],
+        ['tenant', 'ignored', 'tenant_not_synced'],
+      ])
+      await receiver.send(eventBody({ id: 'stranger 2', tenant: 701 }))
+      // Asked once in ten minutes, and never for a forgotten tenant.
+      expect([receiver.unknownTenants - before[0], receiver.received - before[1]]).toEqual([1, 0])
     })
 
     it('learns what is synced while it runs', async () => {
@@ -128,7 +143,7 @@ describe.each(warehouses())('on $name', (kind) => {
       expect(await receiver.ask('/other')).toMatchObject({ status: 404, text: 'Expected POST /webhooks\n' })
       const { status, headers } = await receiver.ask('/webhooks')
       expect([status, headers['x-shopsync'], headers.allow]).toEqual([405, 'listening', 'POST'])
-      expect(await announced(receiver, 4 * 1024 * 1024 + 1)).toContain(' 413 ')
+      expect(await new Client(receiver).answer(headOf(4 * 1024 * 1024 + 1))).toContain(' 413 ')
       expect((await receiver.ask('/health')).status).toBe(200)
     })
 
@@ -163,13 +178,59 @@ describe.each(warehouses())('on $name', (kind) => {
       ])
     })
 
+    it('accepts both secrets while one replaces the other', async () => {
+      const other = await TestReceiver.open(address, warehouse, {
+        secretDigests: [digest('new'), digest('old')],
+      })
+      const statuses = ['new', 'old', rightSecret].map(
+        async (secret) => (await other.send(eventBody(), { 'x-api-secret': secret })).status,
+      )
+      expect(await Promise.all(statuses)).toEqual([200, 200, 401])
+      await other.close()
+    })
+
+    it('runs next to another one, but not on its port', async () => {
+      const other = await TestReceiver.open(address, warehouse)
+      await Promise.all([receiver.send(eventBody()), other.send(eventBody())])
+      expect((await receiver.rows()).map(({ deliveries }) => deliveries)).toEqual([2, 2])
+      await other.close()
+      const port = Number(new URL(receiver.origin).port)
+      const taken = await TestReceiver.open(address, warehouse, { port }).catch((error: unknown) => error)
+      expect(taken).toBeInstanceOf(Stop)
+      expect(taken).toMatchObject({
+        exitCode: 3,
+        message: expect.stringContaining('in use by another program'),
+      })
+    })
+
+    it('gives signs of life, and records its end', async () => {
+      const other = await TestReceiver.open(address, warehouse)
+      const own = async () => (await receiver.listeners()).find((one) => one.address === other.running.url)
+      const source = 'http://127.0.0.1:1 42'
+      expect(await own()).toMatchObject({ source, ended_at: null, trouble: null })
+      await other.close()
+      expect((await own())?.ended_at).not.toBeNull()
+    })
+
+    it('reports that the lists which events make due cannot be read', async () => {
+      receiver.running.turnsFail(true)
+      const troubled = async (): Promise<unknown> => JSON.parse((await receiver.ask('/ready')).text)
+      expect(await troubled()).toEqual({ ready: true, trouble: 'turns' })
+      const own = (await receiver.listeners()).find(({ address: at }) => at === receiver.running.url)
+      expect(own).toMatchObject({ trouble: 'turns' })
+      receiver.running.turnsFail(false)
+      expect((await receiver.send(eventBody())).status).toBe(200)
+    })
+
     it('holds 64 MB of bodies at once, and tells others to come back', async () => {
       const bytes = 4 * 1024 * 1024
-      const held = await Promise.all(Array.from({ length: 16 }, () => begun(receiver, bytes)))
+      const held = Array.from({ length: 16 }, () => new Client(receiver))
+      await Promise.all(held.map((client) => client.write(`${headOf(bytes)}{`)))
       await receiver.ask('/health')
-      const answer = await announced(receiver, bytes)
-      expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n/)
-      for (const socket of held) socket.destroy()
+      expect(await new Client(receiver).answer(headOf(bytes))).toMatch(
+        /^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n/,
+      )
+      for (const { socket } of held) socket.destroy()
       await expect.poll(sent('e1'), { timeout: 30_000 }).toBe(200)
     })
   })
@@ -186,38 +247,6 @@ describe.each(warehouses())('on $name', (kind) => {
       expect((await receiver.rows()).map(({ deliveries }) => deliveries)).toEqual([6, 6])
       await receiver.ask('/ready')
       expect(await receiver.counted()).toMatchObject({ stored: 1, double: 5 })
-    })
-
-    it("answers 200 to what isn't synced, and keeps nothing secret of it", async () => {
-      const asked = [
-        [eventBody({ id: 'kind', type: 'Note', event: 'note.created' }), true],
-        [eventBody({ id: 'action', event: 'repair_order.merged' }), true],
-        [eventBody({ id: 'list', type: 'Vehicle', event: 'vehicle.updated' }), true],
-        [eventBody({ id: 'tenant', tenant: 500 }), true],
-        [eventBody({ id: 'stranger', tenant: 700 }), false],
-        [eventBody({ id: 'forgotten', tenant: 600 }), false],
-      ] as const
-      for (const [body, stored] of asked)
-        expect((await receiver.send(body)).text).toBe(JSON.stringify({ stored }))
-      const states = (await receiver.rows()).map(({ event_id, state, reason }) => [event_id, state, reason])
-      expect(states).toEqual([
-        ['action', 'unknown', null],
-        ['kind', 'unknown', null],
-        ['list', 'ignored', 'resource_not_synced'],
-        ['tenant', 'ignored', 'tenant_not_synced'],
-      ])
-      await receiver.send(eventBody({ id: 'stranger 2', tenant: 701 }))
-      // Asked once in ten minutes, and never for a forgotten tenant.
-      expect([receiver.unknownTenants, receiver.received]).toEqual([1, 0])
-    })
-
-    it('reports that the lists which events make due cannot be read', async () => {
-      receiver.running.turnsFail(true)
-      const troubled = async (): Promise<unknown> => JSON.parse((await receiver.ask('/ready')).text)
-      expect(await troubled()).toEqual({ ready: true, trouble: 'turns' })
-      expect((await receiver.listeners()).map(({ trouble }) => trouble)).toEqual(['turns'])
-      receiver.running.turnsFail(false)
-      expect((await receiver.send(eventBody())).status).toBe(200)
     })
 
     it('refuses any number of wrong secrets with one line in the log, and reports that something is wrong', async () => {
@@ -237,28 +266,6 @@ describe.each(warehouses())('on $name', (kind) => {
       expect(JSON.parse((await receiver.ask('/ready')).text)).toMatchObject({ ready: true })
     })
 
-    it('accepts both secrets while one replaces the other', async () => {
-      await reopenWith({ secretDigests: [digest('new'), digest('old')] })
-      const statuses = ['new', 'old', 'sandbox-secret'].map(
-        async (secret) => (await receiver.send(eventBody(), { 'x-api-secret': secret })).status,
-      )
-      expect(await Promise.all(statuses)).toEqual([200, 200, 401])
-    })
-
-    it('runs next to another one, but not on its port', async () => {
-      const other = await TestReceiver.open(address, warehouse)
-      await Promise.all([receiver.send(eventBody()), other.send(eventBody())])
-      expect((await receiver.rows()).map(({ deliveries }) => deliveries)).toEqual([2, 2])
-      await other.close()
-      const port = Number(new URL(receiver.origin).port)
-      const taken = await TestReceiver.open(address, warehouse, { port }).catch((error: unknown) => error)
-      expect(taken).toBeInstanceOf(Stop)
-      expect(taken).toMatchObject({
-        exitCode: 3,
-        message: expect.stringContaining('in use by another program'),
-      })
-    })
-
     it.skipIf(kind.name !== 'sqlite')('makes its file again if someone has removed it', async () => {
       const file = `${address.url.slice('sqlite:'.length)}.events`
       await receiver.send(eventBody())
@@ -267,16 +274,6 @@ describe.each(warehouses())('on $name', (kind) => {
       const other = await TestReceiver.open(address, warehouse)
       expect((await other.rows()).map(({ event_id }) => event_id)).toEqual(['e2', 'e2'])
       await other.close()
-    })
-
-    it('gives signs of life, and records its end', async () => {
-      expect(await receiver.listeners()).toMatchObject([
-        { address: receiver.running.url, source: 'http://127.0.0.1:1 42', ended_at: null, trouble: null },
-      ])
-      const { inbox } = receiver
-      await receiver.running.close()
-      const [row] = await inbox.read((db) => db.selectFrom('sync_listeners').selectAll().execute())
-      expect(row?.ended_at).not.toBeNull()
     })
 
     it("refuses while the inbox can't be written, and accepts events again afterwards", async () => {
@@ -291,6 +288,30 @@ describe.each(warehouses())('on $name', (kind) => {
       await expect.poll(sent('e4'), { timeout: 30_000 }).toBe(200)
       expect((await receiver.rows()).some(({ event_id }) => event_id === 'e4')).toBe(true)
     }, 60_000)
+
+    it('answers everyone while one address holds every connection without the secret', async () => {
+      const from = (address: string): Client => new Client(receiver, address)
+      const source = from('127.0.0.3')
+      expect(await source.status(posted(rightSecret))).toBe(200)
+      const flood = Array.from({ length: 512 }, () => from('127.0.0.2'))
+      await Promise.all(flood.map((client) => client.status(posted('wrong'))))
+      expect(await from('127.0.0.1').status('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')).toBe(200)
+      expect(await from('127.0.0.4').status(posted(rightSecret, 'e2'))).toBe(200)
+      expect(await from('127.0.0.2').status(posted(rightSecret, 'e3'))).toBe(200)
+      // None of them stays, and none of those that have shown the secret goes.
+      await Promise.all(flood.map(({ ended }) => ended))
+      expect(await source.status(posted(rightSecret, 'e4'))).toBe(200)
+      const ids = new Set((await receiver.rows()).map(({ event_id }) => event_id))
+      expect(ids).toEqual(new Set(['e1', 'e2', 'e3', 'e4']))
+    }, 30_000)
+
+    it('takes a crowd of connections of its source', async () => {
+      const crowd = Array.from({ length: 400 }, () => new Client(receiver, '127.0.0.3'))
+      const statuses = await Promise.all(
+        crowd.map((client, i) => client.status(posted(rightSecret, `e${i}`))),
+      )
+      expect(statuses.filter((status) => status === 200)).toHaveLength(400)
+    }, 30_000)
   })
 
   it('closes connections that send no request', async () => {
@@ -298,28 +319,55 @@ describe.each(warehouses())('on $name', (kind) => {
   }, 30_000)
 })
 
-const headOf = (bytes: number): string =>
-  `POST /webhooks HTTP/1.1\r\nhost: a\r\nx-api-secret: ${rightSecret}\r\ncontent-length: ${bytes}\r\n\r\n`
+const headOf = (bytes: number, secret = rightSecret): string =>
+  `POST /webhooks HTTP/1.1\r\nhost: a\r\nx-api-secret: ${secret}\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`
 
-/** A request that has started to send its body. */
-const begun = async ({ origin }: TestReceiver, bytes: number): Promise<Socket> => {
-  const socket = createConnection(Number(new URL(origin).port), '127.0.0.1')
-  await new Promise((resolve) => socket.once('connect', resolve))
-  await new Promise((resolve) => socket.write(`${headOf(bytes)}{`, resolve))
-  return socket
+const posted = (secret: string, id = 'e1'): string => {
+  const body = eventBody({ id })
+  return headOf(body.length, secret) + body
 }
 
-/** The response to a body of this many bytes, before any of it is sent. */
-const announced = ({ origin }: TestReceiver, bytes: number): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const socket = createConnection(Number(new URL(origin).port), '127.0.0.1', () =>
-      socket.write(headOf(bytes)),
-    )
-    socket.once('error', reject).once('data', (chunk: Buffer) => {
-      socket.destroy()
-      resolve(chunk.toString())
+/** Of the present test. */
+const clients: Client[] = []
+
+/** One connection, from an address of its own. */
+class Client {
+  text = ''
+  #heard: () => void = () => {}
+  readonly socket: Socket
+  readonly ended: Promise<void>
+
+  constructor({ origin }: TestReceiver, localAddress = '127.0.0.1') {
+    this.socket = createConnection({ port: Number(new URL(origin).port), host: '127.0.0.1', localAddress })
+    this.socket.on('data', (chunk: Buffer) => {
+      this.text += chunk.toString()
+      this.#heard()
     })
-  })
+    this.socket.on('error', () => {})
+    this.ended = new Promise((resolve) => this.socket.once('close', () => resolve(this.#heard())))
+    clients.push(this)
+  }
+
+  write(text: string): Promise<void> {
+    return new Promise((resolve) => this.socket.write(text, () => resolve()))
+  }
+
+  /** The head of the next answer; less if the connection was closed instead. */
+  async answer(request: string): Promise<string> {
+    this.text = ''
+    this.socket.write(request)
+    while (!this.text.includes('\r\n\r\n') && !this.socket.closed)
+      await new Promise<void>((resolve) => {
+        this.#heard = resolve
+      })
+    return this.text
+  }
+
+  async status(request: string): Promise<number | undefined> {
+    const [, status] = /^HTTP\/1\.1 (\d+) /.exec(await this.answer(request)) ?? []
+    return status === undefined ? undefined : Number(status)
+  }
+}
 
 /** Holds the inbox, like a program that writes into it for a long time. */
 async function lockInbox(warehouse: Warehouse, schema: string): Promise<() => Promise<void>> {

@@ -1,15 +1,16 @@
 /** What waiting events weigh when due rounds and rings rank lists. */
-import { beforeAll, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { addMicros } from '../../../src/engine/base/timestamp.js'
-import { reopen, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { kept, warehouses } from '../../support/harness/warehouse.js'
 import { HandClock } from '../../support/world/clocks.js'
-import { Weighing } from '../../support/world/weighing.js'
+import { EventBench } from '../../support/world/events.js'
 
 const now = '2026-03-04T12:00:00.000000Z'
 const clock = new HandClock(now)
 const ago = (hours: number): string => addMicros(now, BigInt(Math.round(hours * -3600)) * 1_000_000n)
 
-type Events = Parameters<Weighing['of']>[0]
+type Events = Parameters<EventBench['putRows']>[0]
 /** Of rounds: `count` records, and the `hours` that they have waited. Of rings: how many were `announced`, and since when. */
 const cases: [what: string, events: Events, rounds: object, rings: object[]][] = [
   [
@@ -62,20 +63,15 @@ const cases: [what: string, events: Events, rounds: object, rings: object[]][] =
   ],
 ]
 
-for (const kind of warehouses()) {
-  let warehouse: Warehouse
-  let weighing: Weighing
-  beforeAll(async () => {
-    warehouse = await reopen(await kind.migrated())
-    weighing = await Weighing.open(warehouse, clock)
-    return async () => {
-      await weighing.close()
-      await warehouse.close()
-    }
-  })
-  it.each(cases)(`${kind.name}: %s`, async (_, events, rounds, rings) => {
-    const { inRounds, inRings } = await weighing.of(events)
+describe.each(warehouses())('$name', (kind) => {
+  const stock = kept(kind)
+  it.each(cases)('%s', async (_, events, rounds, rings) => {
+    const bench = await EventBench.open(await sandboxOfFile(), await stock.open(), clock)
+    await bench.empty()
+    await bench.putRows(events)
+    const { inRounds, inRings } = await bench.weighed()
     expect(inRounds).toEqual(rounds)
     expect(inRings).toMatchObject(rings)
+    await bench.inbox.close()
   })
-}
+})

@@ -2,17 +2,23 @@
  * Which lists a round reads, and of which it checks the deletions, by what the source was asked for: the job `due` over many
  * tenants of which each is in another state, and rounds within a rate limit.
  */
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type SandboxOptions, template } from '../../../src/sandbox/index.js'
+import { dirname } from 'node:path'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
-import { configure, type Place, viewedPlace } from '../../support/harness/place.js'
+import { type Address, configure } from '../../support/harness/place.js'
 import type { RunReport } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { writeJob } from '../../support/harness/scheduler.js'
 import { isWhole } from '../../support/harness/size.js'
-import { bothWarehouses, openAt, reopen, type Warehouse } from '../../support/harness/warehouse.js'
-import { waitingEvent } from '../../support/world/inboxrows.js'
+import {
+  bothWarehouses,
+  reopen,
+  rowsOf,
+  type Warehouse,
+  warehouses,
+} from '../../support/harness/warehouse.js'
+import { EventBench } from '../../support/world/events.js'
 
 const ago = (hours: number): string =>
   new Date(Date.now() - hours * 3_600_000).toISOString().replace('Z', '000Z')
@@ -88,8 +94,9 @@ const idsOf = (wanted: State['tenant']): number[] =>
   tenants.flatMap(({ id, tenant }) => (tenant === wanted ? id : []))
 
 /** Brings each tenant's cursors into its state. */
-async function arrange(warehouse: Warehouse): Promise<void> {
+async function arrange(sandbox: Sandbox, warehouse: Warehouse): Promise<void> {
   const { db } = warehouse
+  const events = await EventBench.open(sandbox, warehouse)
   await db
     .updateTable('sync_cursors')
     .set({ polled_at: ago(1) })
@@ -104,8 +111,10 @@ async function arrange(warehouse: Warehouse): Promise<void> {
         .set({ finished_at: asked })
         .where('tenant_id', '=', id)
         .execute()
-    if (event) await waitingEvent(warehouse, { tenant_id: id, resource: event, received_at: ago(0.1) })
+    if (event)
+      await events.putRows([{ tenant_id: id, resource: event, received_at: ago(0.1), due_at: ago(0.1) }])
   }
+  await events.inbox.close()
 }
 
 const listsOf = ({ cursors }: RunReport, step: number, tenant: number): string[] =>
@@ -143,8 +152,8 @@ describe.each(bothWarehouses())('the job due on $name', (kind) => {
       if (tenant === 'forgotten') await run('forget', '--tenant', String(id), '--yes')
       if (checked) sandbox.store.remove(id, 'notes', 1)
     }
-    const warehouse = await openAt(address)
-    await arrange(warehouse)
+    const warehouse = await reopen(address)
+    await arrange(sandbox, warehouse)
     sandbox.store.switchOn('vendors')
     first = await run('run', 'due')
     second = await run('run', 'due')
@@ -175,58 +184,83 @@ describe.each(bothWarehouses())('the job due on $name', (kind) => {
   })
 })
 
-let here: Place
-const place = async (options: SandboxOptions, more: Record<string, object> = {}): Promise<void> => {
-  here = await viewedPlace({ tenants: 3, repairOrders: 4, ...options })
-  settings(more)
+const [kind] = warehouses()
+const rate = { limit: 1_000_000, window: 60 }
+const shops = await sandboxOfFile({ tenants: 3, repairOrders: 4, rate })
+let address: Address
+let warehouse: Warehouse
+let config: string
+
+const settings = ({ sync, ...more }: Record<string, object> = {}, of: Sandbox = shops): void => {
+  const some = ['notes', 'shops', 'customers', 'vehicles', 'repair_orders']
+  config = configure(of, address, some, { targets: { '*': 'PT6H' }, sync, ...more })
 }
-const settings = (more: Record<string, object>): void =>
-  here.configure({
-    targets: { '*': 'PT6H' },
-    ...more,
-    sync: { resources: ['notes', 'shops', 'customers', 'vehicles', 'repair_orders'], ...more.sync },
-  })
 const run = async (...words: string[]): Promise<RunReport> => {
-  const ended = await here.run(...words, '--json')
+  const ended = await shopsync([...words, '--json', '--config', config])
   expect(ended).toMatchObject({ code: 0 })
   return ended.json<RunReport>()
 }
-function change(sql: string): void {
-  const db = new Database(join(here.folder, 'data/warehouse.db'))
-  db.exec(sql)
-  db.close()
+/** Sets columns of all cursors, or of a tenant's, or of one. */
+async function set(columns: object, tenant_id?: number, resource?: string): Promise<void> {
+  let its = warehouse.db.updateTable('sync_cursors').set(columns)
+  if (tenant_id) its = its.where('tenant_id', '=', tenant_id)
+  if (resource) its = its.where('resource', '=', resource)
+  await its.execute()
+}
+/**
+ * A window of about so many seconds that began within the last minute. Near its end, a round may wait for the next. None is
+ * longer than 25 hours: the program takes a reset further ahead for a mistake.
+ */
+function allows(limit: number, least: number): void {
+  const now = Math.floor(Date.now() / 1000)
+  while (now % least > 60) least += 1
+  Object.assign(rate, { limit, window: least })
+}
+/** What is left of the window. */
+async function left(): Promise<number> {
+  const { url, partnerId, secret } = shops
+  const headers = { 'X-Api-Partner-Id': partnerId, 'X-Api-Secret': secret }
+  const answer = await fetch(`${url}/api/v1/partners/${partnerId}/authorizations`, { headers })
+  return Number(answer.headers.get('x-ratelimit-remaining'))
 }
 
 describe('a round', () => {
-  afterEach(() => here.remove())
+  beforeEach(async () => {
+    Object.assign(rate, { limit: 1_000_000, window: 60 })
+    address = await kind!.viewed()
+    warehouse = await reopen(address)
+    settings()
+    return () => warehouse.close()
+  })
 
   it('first polls what has waited for longest, then what announced changes and rates say, in targets', async () => {
-    await place({}, { sync: { concurrency: 1 }, polling: { atLeast: 'PT25H' } })
+    settings({ sync: { concurrency: 1 }, polling: { atLeast: 'PT25H' } })
     await run('sync')
-    const of = (tenant: number, resource: string) => `tenant_id = ${tenant} and resource = '${resource}'`
-    change(`update sync_cursors set polled_at = '${ago(24)}', news = 1, news_unannounced = 1, news_hours = 100;
-      update sync_cursors set polled_at = '${ago(26)}' where ${of(103, 'shops')};
-      update sync_cursors set news = 500 where ${of(102, 'notes')};
-      update sync_cursors set news = 300, news_unannounced = 0 where ${of(101, 'customers')}`)
+    const dull = { polled_at: ago(24), news: 1, news_unannounced: 1, news_hours: 100 }
     const order = async (): Promise<string[]> =>
       (await run('sync', '--due')).cursors.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`)
+    await set(dull)
+    await set({ polled_at: ago(26) }, 103, 'shops')
+    await set({ news: 500 }, 102, 'notes')
+    await set({ news: 300, news_unannounced: 0 }, 101, 'customers')
     expect((await order()).slice(0, 3)).toEqual(['103 shops', '102 notes', '101 customers'])
     // While a listener runs, only news that no event announced counts, of resources that have events.
-    change(`update sync_cursors set polled_at = '${ago(24)}', news = 1, news_unannounced = 1, news_hours = 100;
-      update sync_cursors set news = 500 where ${of(102, 'notes')};
-      update sync_cursors set news = 400 where ${of(102, 'vehicles')};
-      update sync_cursors set news = 900, news_unannounced = 0 where ${of(101, 'customers')}`)
-    const warehouse = await reopen({ url: `sqlite:${join(here.folder, 'data/warehouse.db')}`, schema: '' })
-    const event = { tenant_id: 103, resource: 'customers', type: 'Customer', received_at: ago(24) }
-    await waitingEvent(warehouse, event, ago(200))
-    await warehouse.close()
+    await set(dull)
+    await set({ news: 500 }, 102, 'notes')
+    await set({ news: 400 }, 102, 'vehicles')
+    await set({ news: 900, news_unannounced: 0 }, 101, 'customers')
+    const events = await EventBench.open(shops, warehouse)
+    const came = { received_at: ago(24), due_at: ago(24) }
+    await events.putRows([{ tenant_id: 103, resource: 'customers', type: 'Customer', ...came }])
+    await events.listens({ up_at: ago(200), seen_at: ago(0) })
+    await events.inbox.close()
     const [a, b, ...rest] = await order()
     expect([a, b]).toEqual(['102 notes', '103 customers'])
     expect(rest.at(-1)).toBe('101 customers')
   })
 
   it('leaves out what its budget has no room for, which is neither listed nor a failure', async () => {
-    await place({ rate: { limit: 12, window: youngWindow(3600) } })
+    allows(12, 3600)
     const report = await run('sync', '--due')
     expect(report).toMatchObject({ status: 'ok', reason: null, rate_limited: 0 })
     expect(report.cursors.length).toBeLessThan(12)
@@ -234,41 +268,40 @@ describe('a round', () => {
   })
 
   it('that ends before its work is done ends with 0', async () => {
-    await place({})
     const steps = ['sync', 'reconcile'].map((command) => ({ command, due: true }))
-    writeJob(here.folder, 'short', { timeLimit: 'PT0.05S', steps })
+    writeJob(dirname(config), 'short', { timeLimit: 'PT0.05S', steps })
     expect(await run('run', 'short')).toMatchObject({ status: 'ok', reason: null })
   })
 
   it.runIf(isWhole())('gives checks of deletions time, even if polls have work for all of it', async () => {
-    await place({}, { sync: { concurrency: 1 } })
+    settings({ sync: { concurrency: 1 } })
     await run('sync')
-    change(`update sync_cursors set polled_at = '${ago(24)}';
-      update sync_cursors set deletes_checked_at = '${long}' where tenant_id = 101`)
+    await set({ polled_at: ago(24) })
+    await set({ deletes_checked_at: long }, 101)
     // Polls of these lists alone take longer than there is.
     const stall = { kind: 'stall' as const, ms: 400 }
-    here.sandbox.script([102, 103].map((tenant) => ({ when: { tenant }, fault: stall })))
+    shops.script([102, 103].map((tenant) => ({ when: { tenant }, fault: stall })))
     const { cursors } = await run('run', 'due', '--time-limit', 'PT4S')
+    shops.script([])
     expect(new Set(cursors.map(({ step }) => step))).toEqual(new Set([1, 2]))
   })
 
   it('with a spent window has nothing to do, which is no failure', async () => {
-    await place({ rate: { limit: 1, window: youngWindow(72_000) } })
+    allows(1, 72_000)
     await run('sync', '--due')
     expect(await run('sync', '--due')).toMatchObject({ status: 'ok', cursors: [], requests: 1 })
-    expect((await here.run('sync', '--json')).code).toBe(3)
+    expect((await shopsync(['sync', '--json', '--config', config])).code).toBe(3)
   })
 
   it('gives first loads no more requests than it has, and the next one goes on', async () => {
-    const rate = { limit: 10_000, window: youngWindow(3600) }
-    await place({ rate }, { api: { pageSize: 5 } })
+    settings({ api: { pageSize: 5 } })
+    allows(10_000, 3600)
     await run('sync', '--due', '--tenant', '101', '--tenant', '102')
-    change(`update sync_cursors set polled_at = '${ago(24)}'`)
+    await set({ polled_at: ago(24) })
     for (let id = 1; id <= 500; id++)
-      here.sandbox.store.put(103, 'notes', template('notes', 10_000 + id, '2026-01-01T00:00:00Z'))
+      shops.store.put(103, 'notes', template('notes', 10_000 + id, '2026-01-01T00:00:00Z'))
     // So much that the whole list of 101 pages would fit in, but not into nine tenths of it.
-    const { remaining } = await leftOf(rate)
-    rate.limit -= remaining - 112
+    rate.limit -= (await left()) - 112
     const lists = ['--resource', 'notes', '--resource', 'shops']
     const first = await run('sync', '--due', ...lists)
     expect(first.cursors.map(({ tenant_id }) => tenant_id).sort()).toEqual([101, 101, 102, 102, 103])
@@ -280,50 +313,26 @@ describe('a round', () => {
   })
 
   it('asks for no authorizations because of a forgotten tenant that is still granted', async () => {
-    await place({ data: 'none', tenants: 0 })
-    for (let id = 1; id <= 103; id++) here.sandbox.store.addTenant({ id })
+    const tenants = Array.from({ length: 103 }, (_, i) => ({ id: i + 1 }))
+    settings({}, await sandboxOfFile({ data: 'none', tenants }))
     await run('sync', '--resource', 'shops')
-    await here.run('forget', '--tenant', '7', '--yes')
+    await run('forget', '--tenant', '7', '--yes')
     await run('sync', '--due', '--resource', 'shops')
     expect((await run('sync', '--due', '--resource', 'shops')).requests).toBe(1)
   })
 
   it('is what counts delays: a sync without targets sends the same requests and counts none', async () => {
-    await place({ data: 'none', tenants: 2 })
-    const asked = async (targets: object): Promise<number> => {
-      settings({ targets })
-      here.sandbox.store.put(101, 'notes', template('notes', 900 + here.sandbox.requests.length, ago(0)))
+    const empty = await sandboxOfFile({ data: 'none', tenants: [{ id: 101 }, { id: 102 }] })
+    const asked = async (targets: object): Promise<unknown[]> => {
+      settings({ targets }, empty)
+      empty.store.put(101, 'notes', template('notes', 900 + empty.requests.length, ago(0)))
       const { requests } = await run('sync')
-      return requests
+      return [requests, (await rowsOf(warehouse, 'sync_delays')).length]
     }
     await asked({})
-    const counts = [await asked({}), delays(), await asked({ '*': 'PT6H' }), delays()]
-    expect(counts).toEqual([11, 0, 11, 1])
+    expect([await asked({}), await asked({ '*': 'PT6H' })]).toEqual([
+      [11, 0],
+      [11, 1],
+    ])
   })
 })
-
-const delays = (): number => {
-  const db = new Database(join(here.folder, 'data/warehouse.db'))
-  const { n } = db.prepare('select count(*) n from sync_delays').get() as { n: number }
-  db.close()
-  return n
-}
-
-/**
- * Seconds: a window of about this length that began within the last minute. Near its end, a round may wait for the next.
- * None is longer than 25 hours: the program takes a reset further ahead for a mistake.
- */
-function youngWindow(least: number): number {
-  const now = Math.floor(Date.now() / 1000)
-  let window = least
-  while (now % window > 60) window += 1
-  return window
-}
-
-/** What is left of the window. */
-async function leftOf({ limit }: { readonly limit: number }): Promise<{ readonly remaining: number }> {
-  const { url, partnerId, secret } = here.sandbox
-  const headers = { 'X-Api-Partner-Id': partnerId, 'X-Api-Secret': secret }
-  const answer = await fetch(`${url}/api/v1/partners/${partnerId}/authorizations`, { headers })
-  return { remaining: Number(answer.headers.get('x-ratelimit-remaining') ?? limit) }
-}

@@ -158,25 +158,6 @@ describe('the bound', () => {
     )
   })
 
-  it('holds for lists that were all read in the same hour: they are polled in the hours before it', () => {
-    const all = Array.from({ length: 260 }, (_, id) => ({
-      ...list(id, { resource: id < 60 ? 'a' : 'c', waited: 0 }),
-      rate: id < 60 ? 4 : 0,
-    }))
-    let longest = 0
-    for (let hour = 0; hour < 72; hour++) {
-      for (const one of all) Object.assign(one, { waited: one.waited + 1 })
-      longest = Math.max(longest, ...all.map(({ waited }) => waited))
-      for (const one of chooseLists(all, [], { ...rules, windowAnHour: 40, budget: 40 }).polled)
-        Object.assign(one, {
-          news: one.news + one.rate * one.waited,
-          hours: one.hours + one.waited,
-          waited: 0,
-        })
-    }
-    expect(longest).toBeLessThanOrEqual(24)
-  })
-
   it('is as configured while that takes half of the window, and longer for all if it takes more', () => {
     const bounds = [
       [1200, 100],

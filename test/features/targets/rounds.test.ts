@@ -2,30 +2,31 @@
  * Rounds of `due` on a simulated clock: polls and checks of deletions share their requests; while the machine's clock jumps,
  * and while the source allows less than it did, nothing is lost and no list starves.
  */
-import { afterEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { isWhole, sample } from '../../support/harness/size.js'
 import { warehouses } from '../../support/harness/warehouse.js'
 import { PlayedDay } from '../../support/world/playedday.js'
-import { catchUp, playedTargets } from '../../support/world/playedfigures.js'
+import { catchUp } from '../../support/world/playedfigures.js'
 
 const hour = 3_600_000
 const [kind] = warehouses()
 let day: PlayedDay
 
-const begin = async (): Promise<void> => {
-  if (!kind) throw new Error('There is no warehouse')
+beforeAll(async () => {
   const shops = { tenants: 2, repairOrders: 4, begin: '2026-03-02T15:00:00Z', seed: 7 }
   const targets = { repair_orders: 'PT15M', '*': 'PT1H' }
-  day = await PlayedDay.open(kind, { ...shops, targets, polling: { atLeast: 'PT2H' } })
+  day = await PlayedDay.open(kind!, { ...shops, targets, polling: { atLeast: 'PT2H' } })
+})
+afterAll(() => day.close())
+beforeEach(async () => {
   day.work(5)
   day.rate.limit = 100
   await day.passTo(day.clock.now + hour)
-}
-afterEach(() => day.close())
+})
 
 /** Plays so many hours; the exit codes of the rounds, and how many lists each worked on. */
-async function rounds(hours: number): Promise<{ codes: number[]; lists: number[] }> {
-  const [codes, lists]: [number[], number[]] = [[], []]
+async function rounds(hours: number): Promise<{ codes: (number | null)[]; lists: number[] }> {
+  const [codes, lists]: [(number | null)[], number[]] = [[], []]
   await day.repeat('due', 5, hours, ({ code, report }) => {
     codes.push(code)
     lists.push(report.cursors.length)
@@ -34,7 +35,7 @@ async function rounds(hours: number): Promise<{ codes: number[]; lists: number[]
 }
 
 /** The longest wait of any list, in hours. All were read at one time at first, so they reach `atLeast` together. */
-const longestWait = (from: number): number => day.watch.longestWait(from, day.clock.now).milliseconds / hour
+const longestWait = (from: number): number => day.watch.longestWait(from, day.clock.now) / hour
 const bound = 3
 /** In a sample, each part of a day is shorter. */
 const part = isWhole() ? 1 : 1 / 3
@@ -44,7 +45,6 @@ const jumps = [
   ['back by an hour', -1n],
 ] as const
 it.each(sample(jumps))('a clock that jumps %s in the middle, and back again', async (_name, hours) => {
-  await begin()
   const from = day.clock.now
   const before = await rounds(part)
   day.clock.skew = hours * 3_600_000_000n
@@ -60,7 +60,6 @@ it.each(sample(jumps))('a clock that jumps %s in the middle, and back again', as
 })
 
 it('a limit that falls to a tenth in the middle of a round, and in the rounds after it', async () => {
-  await begin()
   const before = await rounds(part)
   let left = 5
   const stop = day.sandbox.onRequest(() => {
@@ -78,9 +77,6 @@ it('a limit that falls to a tenth in the middle of a round, and in the rounds af
 })
 
 it('checks of deletions take what polls leave, and as much as makes them in time', async () => {
-  if (!kind) throw new Error('There is no warehouse')
-  const shops = { tenants: 4, repairOrders: 4, begin: '2026-03-02T00:00:00Z', seed: 3 }
-  day = await PlayedDay.open(kind, { ...shops, targets: playedTargets })
   // Everything is due, deletions too.
   await day.passTo((Math.floor(day.clock.now / hour) + 60) * hour)
   // Four minutes of an hour: 40 requests, of which a tenth is set aside for more pages.

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { type Address, type Place, place } from '../../support/harness/place.js'
 import { reopen, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
@@ -15,7 +15,7 @@ const ago = (minutes: number): string =>
 let here: Place
 let address: Address
 let warehouse: Warehouse
-let rate = { limit: 0, window: 3600 }
+const rate = { limit: 1000, window: 3600 }
 
 const configure = (more: Record<string, object> = {}): void => {
   const { url, schema } = address
@@ -56,19 +56,21 @@ async function statesAfter(minutes: number): Promise<string> {
 
 describe.each(warehouses())('$name', (kind) => {
   /** 42 lists a minute are 2,520 requests an hour, and half of the limit gives 500: lists wait 5 minutes. */
-  beforeEach(async () => {
-    rate = { limit: 1000, window: 3600 }
+  beforeAll(async () => {
     here = await place({ tenants: 2, repairOrders: 4, rate })
     address = await kind.viewed()
-    configure()
-    expect(await here.run('migrate')).toMatchObject({ code: 0 })
     warehouse = await reopen(address)
+    return async () => {
+      await warehouse.close()
+      await here.remove()
+    }
+  })
+  beforeEach(async () => {
+    rate.limit = 1000
+    configure()
+    await set({ polled_at: ago(30) })
     await seen({ limit: 1000, seconds: 3600 })
     await due()
-  })
-  afterEach(async () => {
-    await warehouse.close()
-    await here.remove()
   })
 
   it('stale means beyond the stretched bound, for status, the alert, the metrics and the operator’s page', async () => {

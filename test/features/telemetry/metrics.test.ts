@@ -18,7 +18,7 @@ import {
   startRun,
   warehouses,
 } from '../../support/harness/warehouse.js'
-import { openInbox } from '../../support/world/inboxrows.js'
+import { EventBench } from '../../support/world/events.js'
 import { through } from '../../support/world/through.js'
 
 const sandbox = await sandboxOfFile()
@@ -198,7 +198,7 @@ describe.each(warehouses())('$name', (kind) => {
       )
     expect(all.length).toBeGreaterThan(25)
     expect(await shown()).toEqual(all.filter(([metric]) => !metric.startsWith('shopsync_events_')))
-    await (await openInbox(warehouse)).close()
+    await (await EventBench.open(sandbox, warehouse)).inbox.close()
     expect(await shown()).toEqual(all)
     await warehouse.close()
   })

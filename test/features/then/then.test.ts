@@ -1,17 +1,21 @@
 /**
- * What runs after a run: real programs and a real webhook, where runs fail, are killed, and end at once. What it is told
- * of: test/transcripts/then.txt.
+ * What runs after a run: real programs and a real webhook, where runs fail, are killed, and end at once; and rings, which are
+ * told gathered. What it is told of: test/transcripts/then.txt.
  */
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { shopsync } from '../../support/harness/call.js'
+import { features } from '../../../src/main.js'
+import { type CallOptions, shopsync } from '../../support/harness/call.js'
+import { sendEvent } from '../../support/harness/listening.js'
 import { type Place, place } from '../../support/harness/place.js'
 import { Program, program } from '../../support/harness/process.js'
+import { eventBody } from '../../support/harness/receiver.js'
 import { until, writeJob } from '../../support/harness/scheduler.js'
 import { closeAll } from '../../support/harness/server.js'
 import { restoreTimeOfDay, setTimeOfDay } from '../../support/harness/shiftedclock.js'
+import { type Up, upHere } from '../../support/harness/uphere.js'
 import { reopen, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { type Receiver, receiver, signingKey } from '../../support/world/alerting.js'
 
@@ -22,6 +26,8 @@ interface Told {
   readonly changes_from: string | null
   readonly changes_through: string
 }
+/** What a listener gives those who look while it listens. */
+type Context = Parameters<NonNullable<(typeof features)[number]['whileListening']>>[0]
 interface Status {
   readonly healthy: boolean
   readonly failed_works: readonly { what: string; message: string; since: string }[]
@@ -64,7 +70,7 @@ describe.each(warehouses())('$name', (kind) => {
   const set = (then: readonly object[], more: Record<string, unknown> = {}): void =>
     here.configure({
       warehouse: address,
-      sync: { resources: ['notes', 'customers'] },
+      sync: { resources: ['notes', 'customers', 'shops'] },
       api: { allowInsecure: true, retry: { attempts: 1 } },
       then,
       ...more,
@@ -88,10 +94,17 @@ describe.each(warehouses())('$name', (kind) => {
     await sync()
     return [...told(), ...(hook.take() as unknown as Told[])][0]!
   }
-  const change = (detail: string, of = tenant): void => {
-    const [id = 0] = here.sandbox.store.ids(of, 'notes')
-    here.sandbox.store.change(of, 'notes', id, { description: detail })
+  const change = (detail: string, of = tenant, resource = 'notes', field = 'description'): number => {
+    const [id = 0] = here.sandbox.store.ids(of, resource)
+    here.sandbox.store.change(of, resource, id, { [field]: detail })
+    return id
   }
+  /** What is kept of what entries were told. */
+  const accepted = async (): Promise<unknown> =>
+    (await rowsOf(warehouse, 'sync_meta')).find(({ name }) => name === 'then')?.['value']
+  /** When the row was stored in which something became this. */
+  const stampOf = async (table: string, field: string, is: string): Promise<string> =>
+    String((await rowsOf(warehouse, table)).find((row) => row[field] === is)?.['_synced_at'])
   const status = async (): Promise<Status> => (await here.run('status', '--json')).json<Status>()
   const file = (name: string): string => join(here.folder, name)
   const isThere = (name: string) => () => existsSync(file(name))
@@ -280,6 +293,99 @@ describe.each(warehouses())('$name', (kind) => {
     ])
   })
 
+  const listening = (more: Pick<CallOptions, 'env' | 'more'> = {}): Promise<Up> =>
+    upHere(['listen', '--port', '0'], {
+      cwd: here.folder,
+      ...more,
+      env: { API_SECRET: here.sandbox.secret, ...more.env },
+    })
+  const end = async (up: Up): Promise<void> => expect((await up.end()).code).toBe(0)
+
+  it('what a listener told before its range covered it is told again', async () => {
+    await begin([keeping])
+    // It rings customers, while its turn waits for a list that brings nothing. Other requests wait for the first response.
+    let isHeld = true
+    const unhook = here.sandbox.onRequest(async ({ resource }) => {
+      while (isHeld && resource === 'shops') await new Promise((resolve) => setTimeout(resolve, 20))
+    })
+    const ringing = await listening({ env: { SHOPSYNC_THEN: '1' } })
+    const send = async (type: string, record: number, of = tenant): Promise<void> => {
+      const event = `${type.toLowerCase()}.updated`
+      const body = eventBody({ id: `${type} of ${of}`, type, event, record, tenant: of })
+      expect(await sendEvent(ringing.url, here.sandbox.secret, body)).toBe(200)
+    }
+    const isRung = (resource: string, times: number) =>
+      until(async () => {
+        const rows = await rowsOf(warehouse, 'sync_run_cursors')
+        return rows.filter((row) => row['mode'] === 'events' && row['resource'] === resource).length >= times
+      })
+    await send('Customer', here.sandbox.store.ids(other, 'customers')[0]!, other)
+    await isRung('customers', 1)
+    await send('Shop', here.sandbox.store.ids(tenant, 'shops')[0]!)
+    await send('Customer', change('rung', tenant, 'customers', 'first_name'))
+    await isRung('customers', 2)
+    // It looks when it starts, and then once a minute.
+    const before = await accepted()
+    const telling = await listening()
+    await until(async () => (await accepted()) !== before)
+    await end(telling)
+    const [first] = told()
+    isHeld = false
+    unhook()
+    await isRung('shops', 1)
+    await end(ringing)
+    await sync()
+    const [second] = told()
+    const one = { tenants: [tenant], tables: [{ name: 'customers' }] }
+    expect([first, second]).toMatchObject([one, { ...one, changes_from: first!.changes_through }])
+    const stamp = await stampOf('customers', 'first_name', 'rung')
+    expect(stamp >= first!.changes_through && stamp < second!.changes_through, stamp).toBe(true)
+    await sync()
+    expect(told()).toEqual([])
+  })
+
+  it('what is rung is told once in `thenEvery`, all together, and a clock that is set back delays nothing', async () => {
+    await begin([keeping])
+    let context: Context | undefined
+    const peek = async (given: Context): Promise<void> => {
+      context ??= given
+    }
+    const up = await listening({ more: [{ whileListening: peek }] })
+    await until(() => context !== undefined)
+    const { clock } = context!
+    let ahead = 0
+    Object.assign(context!, {
+      clock: { ...clock, nowMicros: () => clock.nowMicros() + BigInt(ahead) * 1_000_000n },
+    })
+    const ring = async (of: number, resource: string, field: string): Promise<void> => {
+      change(`rung at ${ahead}`, of, resource, field)
+      const flags = ['--tenant', String(of), '--resource', resource]
+      expect((await here.run('events', 'ring', ...flags)).code).toBe(0)
+    }
+    /** As the listener looks once a minute; what it tells then, if anything. */
+    const lookAt = async (seconds: number, tells: boolean): Promise<Told | undefined> => {
+      const before = await accepted()
+      ahead = seconds
+      for (const { whileListening } of features) await whileListening?.(context!)
+      if (tells) await until(async () => (await accepted()) !== before)
+      return told()[0]
+    }
+    expect(await lookAt(0, false)).toBeUndefined()
+    await ring(tenant, 'customers', 'first_name')
+    const first = await lookAt(1, true)
+    expect(first).toMatchObject({ tenants: [tenant], tables: [{ name: 'customers' }] })
+    await ring(other, 'customers', 'last_name')
+    expect(await lookAt(290, false)).toBeUndefined()
+    await ring(other, 'shops', 'name')
+    const second = await lookAt(302, true)
+    expect(second).toMatchObject({ tenants: [other], changes_from: first!.changes_through })
+    expect(second!.tables.map(({ name }) => name)).toEqual(['customers', 'shops'])
+    expect(await lookAt(900, false)).toBeUndefined()
+    await ring(tenant, 'customers', 'last_name')
+    expect(await lookAt(-3600, true)).toMatchObject({ tenants: [tenant], tables: first!.tables })
+    await end(up)
+  })
+
   // The last one: later stamps of this warehouse are an hour ahead.
   it('ranges join, and hold what they tell, whatever the clock does between two runs', async () => {
     let last = (await begin([keeping])).changes_through
@@ -290,8 +396,7 @@ describe.each(warehouses())('$name', (kind) => {
       await sync().finally(restoreTimeOfDay)
       const [document, ...more] = told()
       expect([document, more]).toMatchObject([{ changes_from: last, tenants: [tenant] }, []])
-      const row = (await rowsOf(warehouse, 'notes')).find(({ description }) => description === detail)
-      const stamp = String(row?.['_synced_at'])
+      const stamp = await stampOf('notes', 'description', detail)
       expect(stamp >= last && stamp < document!.changes_through, `${stamp} of ${detail}`).toBe(true)
       last = document!.changes_through
     }

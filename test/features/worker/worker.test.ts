@@ -8,7 +8,13 @@ import { becomes } from '../../support/harness/decided.js'
 import { type Address, type Place, place } from '../../support/harness/place.js'
 import { onlyJob, until, writeJob } from '../../support/harness/scheduler.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
-import { bothWarehouses, deliveriesOf, reopen, type Warehouse } from '../../support/harness/warehouse.js'
+import {
+  bothWarehouses,
+  deliveriesOf,
+  reopen,
+  rowsOf,
+  type Warehouse,
+} from '../../support/harness/warehouse.js'
 
 interface StatusReport {
   readonly healthy: boolean
@@ -43,15 +49,9 @@ afterAll(async () => {
 
 /** How the runs of a job have ended. */
 const runs = async (job = 'mine') => {
-  const rows = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_runs')
-      .select(['shard', 'mode', 'status'])
-      .where('job', '=', job)
-      .orderBy('seq')
-      .execute(),
-  )
-  return rows.map(({ shard, mode, status }) => `${shard ?? mode} ${status}`)
+  const rows = (await rowsOf(warehouse, 'sync_runs')).filter((run) => run.job === job)
+  const inOrder = rows.toSorted((a, b) => Number(a.seq) - Number(b.seq))
+  return inOrder.map(({ shard, mode, status }) => `${shard ?? mode} ${status}`)
 }
 
 const start = (...words: string[]): Promise<Up> =>
@@ -105,7 +105,7 @@ test('a round is taken shard by shard, then what concerns the whole warehouse, a
   const done = await runs()
   expect(done.toSorted()).toEqual(['0/3 ok', '1/3 ok', '2/3 ok', 'whole ok'])
   expect(done.at(-1)).toBe('whole ok')
-  expect(await warehouse.read((db) => db.selectFrom('tenants').select('tenant_id').execute())).toHaveLength(5)
+  expect(await rowsOf(warehouse, 'tenants')).toHaveLength(5)
   const told = (): { readonly changes_through: string }[] => {
     const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
     rmSync(file, { force: true })
@@ -166,8 +166,7 @@ test('SIGTERM puts the shard and its lease back, and the next worker continues',
   expect(ended.code, ended.stderr).toBe(0)
   expect(ended.json()).toMatchObject({ parallel: 1, url: expect.stringMatching(/^http:/) })
   expect(await seen('ended')).toEqual(['0/1 waiting'])
-  const owners = await warehouse.read((db) => db.selectFrom('sync_lease').select('owner').execute())
-  expect(owners.filter(({ owner }) => owner !== null)).toEqual([])
+  expect((await rowsOf(warehouse, 'sync_lease')).filter(({ owner }) => owner !== null)).toEqual([])
   here.sandbox.script([])
   await hurry()
   expect((await here.run('worker', '--once')).code).toBe(0)
@@ -219,28 +218,22 @@ test('what no worker takes, and what workers die of, is told, and when it is ove
   await here.run(...words)
   expect(await incidents()).toEqual([expect.stringMatching(/^No worker has taken .* the oldest for 3 m/)])
   // Three workers in a row have died of the first shard, while its run was on a list.
-  const [shard = '0/2'] = await warehouse.read(async (db) => {
-    const { run_id } = await db
-      .selectFrom('sync_requests')
-      .select('run_id')
-      .where('tenant_id', '=', 101)
-      .where('resource', '=', 'notes')
-      .orderBy('synced_at', 'desc')
-      .executeTakeFirstOrThrow()
-    const killed = { run_id: `${run_id}-killed`, job: 'alone', shard: '0/2', status: 'interrupted', seq: 900 }
-    await db.insertInto('sync_runs').values(killed).execute()
-    await db
-      .updateTable('sync_requests')
-      .set({ run_id: killed.run_id })
-      .where('run_id', '=', run_id)
-      .where('tenant_id', '=', 101)
-      .where('resource', '=', 'notes')
-      .execute()
-    return [killed.shard]
-  })
+  const { db } = warehouse
+  const killed = { run_id: 'killed', job: 'alone', shard: '0/2', status: 'interrupted', seq: 900 }
+  await db.insertInto('sync_runs').values(killed).execute()
+  const page = {
+    way: 'walk',
+    page: 1,
+    rows_written: 1,
+    synced_at: new Date().toISOString().replace('Z', '000Z'),
+  }
+  await db
+    .insertInto('sync_requests')
+    .values({ tenant_id: 101, resource: 'notes', run_id: killed.run_id, ...page })
+    .execute()
   await onServer(
     address.url,
-    `update shopsync_queue.job set data = data || '{"deaths": 3, "died": "far (pid 7)"}' where data ->> 'job' = 'alone' and data ->> 'part' = '${shard}'`,
+    `update shopsync_queue.job set data = data || '{"deaths": 3, "died": "far (pid 7)"}' where data ->> 'job' = 'alone' and data ->> 'part' = '0/2'`,
   )
   await here.run(...words)
   expect(await incidents()).toContainEqual(

@@ -1,16 +1,24 @@
-/** An inbox into which the tests put events as a receiver would, and a listener's turns. */
+/** An inbox into which the tests put events and listeners as a receiver would, and a listener's turns. Doesn't use vitest. */
+import type { Insertable } from 'kysely'
 import { type Clock, systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import type { RowsOf } from '../../../src/engine/model/statetable.js'
 import type { BesideWork } from '../../../src/engine/run/runcontext.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { besideRuns } from '../../../src/features/events/beside.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { Listener } from '../../../src/features/events/listener.js'
 import { RingMemory, type RingSettings } from '../../../src/features/events/ringmemory.js'
+import type { eventTables } from '../../../src/features/events/tables.js'
 import { type TurnEnd, takeTurn } from '../../../src/features/events/turn.js'
 import { judgeUnannounced } from '../../../src/features/events/unannounced.js'
-import { settleEvents, waitingOf } from '../../../src/features/events/waiting.js'
+import { dueCursors, settleEvents, waitingOf } from '../../../src/features/events/waiting.js'
+import { Announcements, type InboxNeeds } from '../../../src/features/targets/announced.js'
 import { depsOf, type RunOptions, type Target } from '../harness/runs.js'
+
+type Rows = RowsOf<typeof eventTables>
+type EventRow = Insertable<Rows['sync_events']>
+type ListenerRow = Insertable<Rows['sync_listeners']>
 
 const ringSettings: RingSettings = { settle: 0, requestShare: 0.5 }
 
@@ -54,40 +62,59 @@ export class EventBench {
     await this.putAll([event])
   }
 
-  async putAll(events: readonly TestEvent[]): Promise<void> {
+  putAll(events: readonly TestEvent[]): Promise<void> {
     const at = fromMicros(this.clock.nowMicros())
-    const rows = events.map(
-      ({ tenant, resource, id, action = 'updated', type = 'RepairOrder', version = null }) => ({
+    return this.putRows(
+      events.map(({ tenant, resource, id, action = 'updated', type = 'RepairOrder', version = null }) => ({
         tenant_id: tenant,
-        event_id: `e${++this.#number}`,
         resource,
         type,
         action,
         record_id: id,
         version,
         received_at: at,
+        due_at: at,
+      })),
+    )
+  }
+
+  /** Rows as whoever received or settled them left them. */
+  async putRows(rows: readonly Partial<EventRow>[]): Promise<void> {
+    const all = rows.map(
+      (row): EventRow => ({
+        tenant_id: 101,
+        resource: 'repair_orders',
+        type: 'RepairOrder',
+        action: 'updated',
+        record_id: 1,
+        event_id: `e${++this.#number}`,
         deliveries: 1,
         state: 'waiting',
         tries: 0,
-        due_at: at,
+        ...row,
       }),
     )
-    if (rows.length > 0) await this.inbox.insert(rows, [])
+    if (all.length > 0) await this.inbox.insert(all, [])
+  }
+
+  /** What a listener has last said of itself. */
+  async listens(row: Partial<ListenerRow>): Promise<void> {
+    const { inbox } = this
+    const usual = { listener_id: 'l1', address: 'http://127.0.0.1:8787/webhooks', host: 'here', pid: 1 }
+    const said = inbox.db
+      .insertInto('sync_listeners')
+      .values({ ...usual, trouble: null, ended_at: null, ...row })
+      .onConflict((conflict) => conflict.column('listener_id').doUpdateSet(row))
+    await inbox.write([said.compile()])
   }
 
   /** For another scenario, whose clock may start earlier than the last rings. */
   async empty(): Promise<void> {
     this.memory = new RingMemory()
     this.settings = ringSettings
-    await this.inbox.write([this.inbox.db.deleteFrom('sync_events').compile()])
-  }
-
-  /** Ends all pauses. */
-  async hurry(): Promise<void> {
-    const due_at = '2026-01-01T00:00:00.000000Z'
-    await this.inbox.write([
-      this.inbox.db.updateTable('sync_events').set({ due_at }).where('due_at', 'is not', null).compile(),
-    ])
+    const { db } = this.inbox
+    for (const table of ['sync_events', 'sync_listeners', 'sync_event_counts'] as const)
+      await this.inbox.write([db.deleteFrom(table).compile()])
   }
 
   async turn(options: RunOptions = {}): Promise<TurnEnd> {
@@ -146,6 +173,28 @@ export class EventBench {
     const rows = await waitingOf(this.inbox, cursor)
     const how = { state: 'settled', runId: 'r', at } as const
     for (let i = 0; i < times; i++) await settleEvents(this.inbox, rows, how)
+  }
+
+  /** What rings would read now. */
+  due() {
+    return dueCursors(this.inbox, fromMicros(this.clock.nowMicros()))
+  }
+
+  /** What rounds and rings make of what waits. */
+  async weighed() {
+    const { clock, warehouse } = this
+    const now = fromMicros(clock.nowMicros())
+    const closing: (() => unknown)[] = []
+    const context = {
+      clock,
+      invocation: { signals: {} },
+      log: { warn: () => {} },
+      onClose: (close: () => unknown) => closing.push(close),
+    }
+    const announcements = await Announcements.there(context as unknown as InboxNeeds, warehouse)
+    const inRounds = Object.fromEntries((await announcements?.waiting(now)) ?? [])
+    for (const close of closing) await close()
+    return { inRounds, inRings: await this.due() }
   }
 
   /** What was counted of events, by labels or part. */

@@ -35,15 +35,20 @@ export class EventWorld {
     this.#unused = this.orders
   }
 
-  static async open(kind: Kind, options: SandboxOptions = {}, runs: RunOptions = {}): Promise<EventWorld> {
+  /** Synced, unless there is no data yet. */
+  static async open(
+    kind: Kind,
+    { clock: given, ...options }: SandboxOptions & { readonly clock?: HandClock } = {},
+    runs: RunOptions = {},
+  ): Promise<EventWorld> {
     // A tick, so that no two stamps are equal.
-    const clock = new HandClock(new Date().toISOString(), 1n)
+    const clock = given ?? new HandClock(new Date().toISOString(), 1n)
     const sandbox = await createSandbox({ tenants: 2, repairOrders: 12, seed: 5, clock, ...options })
     const address = await kind.migrated()
     const warehouse = await reopen(address)
     const events = await EventBench.open(sandbox, warehouse, clock.still)
     const world = new EventWorld(clock, sandbox, address, warehouse, events, runs)
-    await world.begin()
+    if (options.data !== 'none') await world.begin()
     return world
   }
 
@@ -68,6 +73,12 @@ export class EventWorld {
     await this.events.inbox.close()
     await this.warehouse.close()
     await this.sandbox.close()
+  }
+
+  /** Goes on to the beginning of an hour. */
+  nextHour(): void {
+    const hour = 60 * minute
+    this.clock.pass(hour - (Number(this.clock.micros / 1000n) % hour))
   }
 
   get now(): string {
@@ -157,6 +168,17 @@ export class EventWorld {
   async cursor(resource = list): Promise<Record<string, unknown> | undefined> {
     const rows = await rowsOf(this.warehouse, 'sync_cursors')
     return rows.find((one) => Number(one.tenant_id) === this.tenant && one.resource === resource)
+  }
+
+  /** From where the work asks for a list at first. */
+  async floor(work: () => Promise<unknown>, resource = list): Promise<string> {
+    const from: string[] = []
+    const stop = this.sandbox.onRequest(({ path, updatedAfter }) => {
+      if (path.endsWith(resource)) from.push(String(updatedAfter))
+    })
+    await work()
+    stop()
+    return from[0] ?? ''
   }
 
   /** Requests since the last call: for lists, and by id. */

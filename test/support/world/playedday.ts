@@ -3,28 +3,28 @@
  * real HTTP server, the shipped jobs, a real warehouse. A few shops are large, and they are open in four time zones.
  */
 import { setMaxListeners } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { Readable, Writable } from 'node:stream'
-import { aroundJobs, readJob } from '../../../src/features/jobs/jobfile.js'
+import { dirname } from 'node:path'
+import type { Clock } from '../../../src/engine/base/clock.js'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import { parseDuration } from '../../../src/engine/config/duration.js'
+import { eventSettings } from '../../../src/features/events/settings.js'
+import { aroundJobs, jobFolders, readJob } from '../../../src/features/jobs/jobfile.js'
+import { runCommand } from '../../../src/features/jobs/runcommand.js'
 import { carryOutJob } from '../../../src/features/jobs/work.js'
-import { features } from '../../../src/main.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import type { CommandContext } from '../../../src/shell/command.js'
+import type { Feature } from '../../../src/shell/command.js'
 import { withConfig } from '../../../src/shell/commandcontext.js'
 import { loadConfiguration } from '../../../src/shell/configuration.js'
-import type { Io } from '../../../src/shell/io.js'
-import { Output } from '../../../src/shell/output.js'
-import { stillSignals } from '../../../src/shell/signals.js'
+import { shopsync } from '../harness/call.js'
 import { configure } from '../harness/place.js'
 import { known, type RunReport } from '../harness/runs.js'
-import { root } from '../harness/tree.js'
+import { writeJob } from '../harness/scheduler.js'
 import { type Kind, reopen, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { Debts, versionOf } from '../oracle/owed.js'
 import { ArrivalWatch } from './arrivals.js'
+import { EventBench } from './events.js'
 import { LossyPost, type PostTally } from './lossypost.js'
 import { PlayedClock } from './playedclock.js'
-import { PlayedListening } from './playedlistening.js'
 import { randomFrom } from './random.js'
 
 // As the program itself does (src/entry.ts): a run's signal has a listener for each request under way.
@@ -51,27 +51,29 @@ export interface PlayedOptions {
   readonly polling?: object
   /** After each run and turn, everything that a cursor claims is compared with the source. */
   readonly checksClaims?: boolean
-  /** The schedule of a copy of the job `due`; without it the shipped one is run, which has none. */
-  readonly schedule?: string
 }
 
 export interface PlayedRun {
-  readonly code: number
+  readonly code: number | null
   readonly report: RunReport
 }
 
 /** The quantile of the normal distribution, roughly (Tukey's lambda). */
 const normalAt = (share: number): number => (share ** 0.135 - (1 - share) ** 0.135) / 0.1975
 
-/** Collects what is written. */
-function collected(): { readonly stream: Writable; text(): string } {
-  const chunks: string[] = []
-  const write = (chunk: Buffer, _encoding: string, done: () => void): void => {
-    chunks.push(chunk.toString())
-    done()
-  }
-  return { stream: new Writable({ write }), text: () => chunks.join('') }
-}
+/** `shopsync run` on another clock: nothing that people type sets one. */
+const runAt = (clock: Clock): Feature => ({
+  command: {
+    ...runCommand,
+    name: 'played',
+    run: async (invocation) => {
+      const { config } = await loadConfiguration(invocation)
+      const around = await aroundJobs(invocation, config.api.allowInsecure)
+      const job = readJob(invocation.argument ?? '', jobFolders(invocation), around)
+      return withConfig(invocation, config, (context) => carryOutJob(context, job), clock)
+    },
+  },
+})
 
 export class PlayedDay {
   readonly tally: PostTally = { events: 0, dropped: 0, doubled: 0, late: 0, forged: 0 }
@@ -79,9 +81,12 @@ export class PlayedDay {
   /** What cursors have claimed, by verdict. */
   readonly claims: Record<string, number> = {}
   readonly debts: Debts | undefined
+  /** Turns of the listener. */
+  turns = 0
   #used = { window: 0, requests: 0 }
-  #listening: PlayedListening | undefined
-  #closeListening: () => Promise<void> = async () => {}
+  #events: EventBench | undefined
+  #post: LossyPost | undefined
+  #restsUntil = 0
 
   private constructor(
     readonly clock: PlayedClock,
@@ -110,45 +115,28 @@ export class PlayedDay {
 
   /** A warehouse that has been synced, without a limit so far. */
   static async open(kind: Kind, options: PlayedOptions): Promise<PlayedDay> {
-    const { tenants, begin, seed, targets, polling, schedule, repairOrders = 12 } = options
+    const { tenants, begin, seed, targets, polling, repairOrders = 12 } = options
     const clock = new PlayedClock(begin)
     const rate = { limit: 1_000_000, window: 3600 }
     const sandbox = await createSandbox({ tenants, repairOrders, seed, clock: clock.source, rate })
     const address = await kind.migrated()
-    const file = configure(sandbox, address, [], {
-      sync: { resources: 'all' },
-      ...(targets && { targets }),
-      ...(polling && { polling }),
+    const file = configure(sandbox, address, [], { sync: { resources: 'all' }, targets, polling })
+    writeJob(dirname(file), 'everything', {
+      steps: [{ command: 'sync' }, { command: 'reconcile', full: true }],
     })
-    const jobs = join(dirname(file), 'jobs')
-    mkdirSync(jobs)
-    const steps = [{ command: 'sync' }, { command: 'reconcile', full: true }]
-    writeFileSync(join(jobs, 'everything.json'), JSON.stringify({ description: 'Everything.', steps }))
-    const due = [
-      { command: 'sync', due: true },
-      { command: 'reconcile', due: true },
-    ]
-    if (schedule) {
-      const copy = { description: 'What is due.', schedule, timeLimit: 'PT4M', steps: due }
-      writeFileSync(join(jobs, 'due.json'), JSON.stringify(copy))
-    }
     const day = new PlayedDay(clock, sandbox, rate, file, await reopen(address), options)
     await day.run('everything')
     return day
   }
 
   async close(): Promise<void> {
-    await this.#closeListening()
+    await this.#events?.inbox.close()
     await this.warehouse.close()
     await this.sandbox.close()
   }
 
   get lists(): number {
     return this.options.tenants * known.list.length
-  }
-
-  get turns(): number {
-    return this.#listening?.turns ?? 0
   }
 
   /** Has the shops do so many hours of their work, from now on. */
@@ -170,19 +158,12 @@ export class PlayedDay {
     this.clock.plan(plan)
   }
 
-  /** Runs a job by its name, as `shopsync run` does. */
+  /** Runs a job by its name. */
   async run(name: string): Promise<PlayedRun> {
-    const out = collected()
-    const code = await this.clock.during(() =>
-      this.#withContext({ argument: name, stdout: out.stream }, async (context) => {
-        const { invocation, config } = context
-        const around = await aroundJobs(invocation, config.api.allowInsecure)
-        const folders = [dirname(this.file), root].map((folder) => join(folder, 'jobs'))
-        return carryOutJob(context, readJob(name, folders, around))
-      }),
-    )
+    const words = ['played', name, '--json', '--quiet', '--config', this.file]
+    const { code, json } = await this.clock.during(() => shopsync(words, { more: [runAt(this.clock)] }))
     await this.#look(`the job ${name}`)
-    return { code, report: JSON.parse(out.text()) as RunReport }
+    return { code, report: json<RunReport>() }
   }
 
   /** Lets time pass until then, in ms since the epoch; a listener takes its turn each minute. */
@@ -190,10 +171,7 @@ export class PlayedDay {
     while (this.clock.now < until) {
       const next = Math.min(until, (Math.floor(this.clock.now / minute) + 1) * minute)
       this.clock.passTo(next)
-      const listening = this.#listening
-      if (!listening) continue
-      const hasRung = await this.clock.during(() => listening.minute(this.clock.now))
-      if (hasRung) await this.#look('a turn')
+      if (await this.clock.during(() => this.#listensAMinute())) await this.#look('a turn')
     }
   }
 
@@ -238,65 +216,33 @@ export class PlayedDay {
 
   /** From now on events come, by a way on which some get lost, and some are forged, and a listener takes turns. */
   async listen(forged = 0): Promise<void> {
-    const post = new LossyPost(randomFrom(this.options.seed + 2), this.tally, forged)
     const { store } = this.sandbox
+    const { targets, seed } = this.options
+    const post = new LossyPost(randomFrom(seed + 2), this.tally, forged)
     store.onChange((change) =>
       post.changed(change, versionOf(store, change), BigInt(Math.round(this.clock.now * 1000))),
     )
-    await new Promise<void>((opened, failed) => {
-      const during = this.#withContext({ stdout: collected().stream }, async (context) => {
-        this.#listening = await PlayedListening.open(context, post)
-        await new Promise<void>((ended) => {
-          this.#closeListening = async () => {
-            ended()
-            await during
-          }
-          opened()
-        })
-        return 0
-      })
-      during.catch(failed)
-    })
+    this.#post = post
+    this.#events = await EventBench.open(this.sandbox, this.warehouse, this.clock)
+    const targetOf =
+      targets && ((resource: string) => parseDuration(targets[resource] ?? targets['*'] ?? '') ?? 0)
+    this.#events.settings = { ...eventSettings({}), targetOf }
+    const up_at = fromMicros(this.clock.nowMicros())
+    await this.#events.listens({ up_at, seen_at: up_at })
   }
 
-  async #withContext(
-    { argument, stdout }: { readonly argument?: string; readonly stdout: Writable },
-    use: (context: CommandContext) => Promise<number>,
-  ): Promise<number> {
-    const stderr = new Writable({ write: (_chunk, _encoding, done) => done() })
-    const globals = {
-      config: this.file,
-      envFile: undefined,
-      json: true,
-      quiet: true,
-      logLevel: 'error',
-    } as const
-    const io: Io = {
-      environment: {},
-      workingDirectory: dirname(this.file),
-      stdin: Readable.from(['']),
-      stdout,
-      stderr,
-      onSignal: () => () => {},
-      interrupt: () => {},
-      exit: () => {},
-      collectAt: () => {},
-      started: { node: process.execPath, program: '' },
-    }
-    const out = new Output({ json: true, quiet: true, stdout, stderr })
-    const signals = stillSignals(new AbortController().signal)
-    const { config } = await loadConfiguration({ features, globals, io })
-    const call = {
-      features,
-      command: 'run',
-      argument,
-      second: undefined,
-      options: {},
-      globals,
-      out,
-      signals,
-      io,
-    }
-    return withConfig(call, config, use, this.clock)
+  /** What has arrived is in the inbox, and what is due is rung; resolves to whether anything was. */
+  async #listensAMinute(): Promise<boolean> {
+    const [events, post] = [this.#events, this.#post]
+    if (!events || !post) return false
+    const own = this.clock.nowMicros()
+    await events.listens({ seen_at: fromMicros(own) })
+    await post.deliver(events.inbox, this.warehouse, this.clock.now)
+    if (Number(own / 1000n) < this.#restsUntil) return false
+    if ((await events.due()).length === 0) return false
+    this.turns += 1
+    const end = await events.turn()
+    if (end.by === 'window') this.#restsUntil = end.until
+    return true
   }
 }

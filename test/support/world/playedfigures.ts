@@ -4,7 +4,7 @@ import { parseDuration } from '../../../src/engine/config/duration.js'
 import { delaysSince } from '../../../src/features/targets/sql.js'
 import { type Kind, rowsOf } from '../harness/warehouse.js'
 import { compare, expected } from '../oracle/cells.js'
-import { type Arrived, shareWithin } from './arrivals.js'
+import { type Change, shareWithin } from './arrivals.js'
 import { PlayedDay, type PlayedOptions, type PlayedRun } from './playedday.js'
 
 const hour = 3_600_000
@@ -23,8 +23,6 @@ export const playedTargets: Readonly<Record<string, string>> = {
   ...Object.fromEntries(settingsLists.map((name) => [name, 'PT24H'])),
 }
 
-type PlayedHours = readonly [learning: number, beginning: number, measured: number]
-
 export interface PlayedPolicy extends PlayedOptions {
   readonly job: 'due' | 'hourly'
   /** Minutes from one beginning of the job to the next. */
@@ -35,39 +33,16 @@ export interface PlayedPolicy extends PlayedOptions {
   /** Requests an hour. */
   readonly limit: number
   /** Hours of hourly polling, of the policy's beginning, and those that are measured. */
-  readonly hours: PlayedHours
+  readonly hours: readonly [learning: number, beginning: number, measured: number]
 }
 
-/** Shares from 0 to 1. */
-export interface PlayedFigures {
-  readonly changes: number
-  /** Of all changes, by the source and the rows. */
-  readonly within: number
-  /** Of those that arrived meanwhile and that a poll can have seen: no later change of the record came with them. */
-  readonly withinSeen: number
-  /** The same, as `sync_delays` has it. */
-  readonly told: number
-  /** In minutes. */
-  readonly meanDelay: number
-  readonly requests: number
-  /** Of the lists, each hour. */
-  readonly proven: number
-  /** In hours. */
-  readonly longestWait: number
-  readonly runs: number
-  readonly turns: number
-  readonly exitCodes: readonly number[]
-  /** The share within target, by the names in `targets`. */
-  readonly byTarget: Readonly<Record<string, number>>
-  /** That were compared with the source at the end. */
-  readonly cells: number
-}
-
-const stamp = (milliseconds: number): string => fromMicros(BigInt(Math.round(milliseconds)) * 1000n)
+/** What docs/freshness.md tells of the policy. Shares are from 0 to 1. */
+export type PlayedFigures = Awaited<ReturnType<typeof playPolicy>>
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000
+const sumOf = (all: readonly number[]): number => all.reduce((sum, one) => sum + one, 0)
 
-export async function playPolicy(kind: Kind, policy: PlayedPolicy): Promise<PlayedFigures> {
+export async function playPolicy(kind: Kind, policy: PlayedPolicy) {
   const { job, every, limit, targets } = policy
   const [learning, beginning, measured] = policy.hours
   const day = await PlayedDay.open(kind, policy)
@@ -79,69 +54,56 @@ export async function playPolicy(kind: Kind, policy: PlayedPolicy): Promise<Play
     const to = from + measured * hour
     const left = (until: number): number => Math.max(0, until - day.clock.now) / hour
     day.rate.limit = limit
-    const codes = new Set<number>()
+    const codes = new Set<number | null>()
     const ended = ({ code }: PlayedRun): void => void codes.add(code)
     await day.repeat('hourly', 60, learning, ended)
     if (policy.hears) await day.listen()
     await day.repeat(job, every, left(from), ended)
+    /** The share of `proven` lists, each hour. */
     const proven: number[] = []
-    let runs = 0
     let seenTo = 0
     await day.repeat(job, every, left(to), async ({ code }, at) => {
-      runs++
       codes.add(code)
       if (at < seenTo + hour) return
       seenTo = at
-      proven.push(await provenShare(day))
+      const cursors = await rowsOf(day.warehouse, 'sync_cursors')
+      const isProven = cursors.filter((one) => one.status === 'ok' && one.completeness === 'proven')
+      proven.push(isProven.length / day.lists)
     })
-    const told = await delaysSince(day.warehouse, stamp(from))
-    const met = told.reduce((sum, one) => sum + one.met, 0)
+    const told = await delaysSince(day.warehouse, fromMicros(BigInt(Math.round(from)) * 1000n))
+    const met = sumOf(told.map((one) => one.met))
     const targetOf = (resource: string): number => parseDuration(targets[resource] ?? targets['*'] ?? '') ?? 0
+    const within = (some: readonly Change[]): number => rounded(shareWithin(some, targetOf, to))
     const changes = day.watch.changes(from, to)
+    const nameOf = (resource: string): string => (Object.hasOwn(targets, resource) ? resource : '*')
     return {
-      changes: changes.length,
-      within: rounded(shareWithin(changes, targetOf, to)),
-      withinSeen: rounded(shareWithin(day.watch.arrivals(from, day.clock.now), targetOf, to)),
-      told: rounded(met / told.reduce((sum, one) => sum + one.met + one.missed, 0)),
-      meanDelay: Math.round(meanDelay(changes, to) / 60_000),
+      /** Of all changes, by the source and the rows. */
+      within: within(changes),
+      /** Of those that arrived meanwhile and that a poll can have seen: no later change of the record came with them. */
+      withinSeen: within(day.watch.arrivals(from, day.clock.now)),
+      /** The same, as `sync_delays` has it. */
+      told: rounded(met / (met + sumOf(told.map((one) => one.missed)))),
+      /** In minutes. What is not there yet counts with the time that it has waited. */
+      meanDelay: Math.round(
+        sumOf(changes.map(({ at, delay }) => delay ?? to - at)) / changes.length / 60_000,
+      ),
       requests: day.watch.requests(from, to),
-      proven: rounded(proven.reduce((sum, one) => sum + one, 0) / proven.length),
-      longestWait: Math.round((day.watch.longestWait(from, to).milliseconds / hour) * 10) / 10,
-      runs,
-      turns: day.turns,
+      proven: rounded(sumOf(proven) / proven.length),
+      /** In hours. */
+      longestWait: Math.round((day.watch.longestWait(from, to) / hour) * 10) / 10,
       exitCodes: [...codes],
-      byTarget: byTarget(changes, targets, (some) => rounded(shareWithin(some, targetOf, to))),
+      byTarget: Object.fromEntries(
+        [...new Set(changes.map(({ resource }) => nameOf(resource)))].map((name) => [
+          name,
+          within(changes.filter(({ resource }) => nameOf(resource) === name)),
+        ]),
+      ),
+      /** That were compared with the source at the end. */
       cells: await catchUp(day),
     }
   } finally {
     await day.close()
   }
-}
-
-function byTarget(
-  changes: readonly Arrived[],
-  targets: Readonly<Record<string, string>>,
-  share: (some: readonly Arrived[]) => number,
-): Record<string, number> {
-  const nameOf = ({ resource }: Arrived): string => (Object.hasOwn(targets, resource) ? resource : '*')
-  const names = [...new Set(changes.map(nameOf))]
-  return Object.fromEntries(
-    names.map((name) => {
-      const some = changes.filter((one) => nameOf(one) === name)
-      return [name, share(some)]
-    }),
-  )
-}
-
-/** What is not there yet counts with the time that it has waited. */
-const meanDelay = (changes: readonly Arrived[], to: number): number =>
-  changes.reduce((sum, { at, delay }) => sum + (delay ?? to - at), 0) / Math.max(1, changes.length)
-
-async function provenShare({ warehouse, lists }: PlayedDay): Promise<number> {
-  const rows = await rowsOf(warehouse, 'sync_cursors')
-  return (
-    rows.filter(({ status, completeness }) => status === 'ok' && completeness === 'proven').length / lists
-  )
 }
 
 /** The shops close; reads everything without a limit, and compares every cell with the source. */
