@@ -3,11 +3,109 @@
  * biome.json: circles between files, lines of a function, lines of a file. Each test lists the offenders.
  */
 import { existsSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../schema/index.js'
-import { arrowsUpwards, featureCircles, roomOf } from './support/harness/rooms.js'
 import { filesIn, importsOf, root, targetsOf, textOf, withoutComments } from './support/harness/tree.js'
+
+/**
+ * The room of a file: `schema`, a room of the engine, `features/NAME`, `shell`, `sandbox`, or `main` for the files
+ * directly in src.
+ */
+const roomOf = (file: string): string => {
+  const [first = '', second = '', third = '', name] = file.split('/')
+  if (first === 'schema') return 'schema'
+  if (third === '') return 'main'
+  if (second === 'engine') return third
+  return second === 'features' && name !== undefined ? `features/${third}` : second
+}
+
+const isFeature = (room: string): boolean => room.startsWith('features/')
+
+const engine = ['base', 'config', 'model', 'source', 'list', 'compare', 'warehouse', 'run']
+const leaves = ['schema', 'base', 'config']
+
+/** The rooms below each room; docs/architecture.md draws them. */
+const below: Record<string, readonly string[]> = {
+  schema: [],
+  base: ['schema'],
+  config: ['schema', 'base'],
+  model: leaves,
+  source: [...leaves, 'model'],
+  list: ['schema', 'base'],
+  compare: ['schema', 'base', 'list'],
+  warehouse: [...leaves, 'model'],
+  run: [...leaves, 'model', 'source', 'list', 'compare', 'warehouse'],
+  shell: ['schema', ...engine],
+  features: ['schema', ...engine, 'shell'],
+  sandbox: ['schema', 'base'],
+}
+
+/** Which feature needs which other: a new line here is a decision. */
+const needs: Record<string, readonly string[]> = {
+  check: ['analytics', 'events', 'grants', 'health', 'jobs'],
+  completion: ['jobs'],
+  copy: ['analytics'],
+  demo: ['events', 'reconcile', 'report', 'sync'],
+  forget: ['grants', 'health'],
+  health: ['events', 'targets'],
+  init: ['check', 'health', 'jobs'],
+  migrate: ['analytics'],
+  plan: ['analytics', 'backfill', 'targets'],
+  report: ['analytics', 'events', 'health', 'runs', 'targets'],
+  schedule: ['dictionary', 'events', 'health', 'jobs', 'report', 'runs', 'worker'],
+  snapshot: ['analytics'],
+  targets: ['events'],
+  why: ['events', 'health', 'quarantine', 'reconcile'],
+  worker: ['health', 'jobs'],
+}
+
+/** Above the features is what lists them. */
+const mayImport = (room: string, other: string): boolean => {
+  if (room === other || room === 'main') return true
+  if (!isFeature(room)) return below[room]?.includes(other) ?? false
+  if (isFeature(other))
+    return needs[room.slice('features/'.length)]?.includes(other.slice('features/'.length)) ?? false
+  return (
+    below.features?.includes(other) === true ||
+    ((room === 'features/sandbox' || room === 'features/demo') && other === 'sandbox')
+  )
+}
+
+/** Where a file belongs if it imports something it may not. */
+const advice = (file: string, target: string): string => {
+  const [from, to] = [roomOf(file), roomOf(target)]
+  if (isFeature(from) && isFeature(to))
+    return `list ${to} among the needs of ${from}, or move what both use into src/engine or src/shell`
+  if (isFeature(to)) return `the engine and the shell know no feature: src/main.ts hands in what ${to} does`
+  return `imports go downwards only: ${file} belongs above ${to}, or what it needs belongs below ${from}`
+}
+
+/** The project's own files that a file imports, each with the line of the import, from 1. */
+function importLines(file: string): { readonly target: string; readonly line: number }[] {
+  const text = textOf(file)
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(({ index, 1: path = '' }) => ({
+    target: relative(root, resolve(root, dirname(file), path)).replace(/\.js$/, '.ts'),
+    line: text.slice(0, index).split('\n').length,
+  }))
+}
+
+/** Imports that go upwards, each with its file and line, and where the file belongs. */
+const arrowsUpwards = (sources: readonly string[]): string[] =>
+  sources.flatMap((file) =>
+    importLines(file)
+      .filter(({ target }) => !mayImport(roomOf(file), roomOf(target)))
+      .map(({ target, line }) => `${file}:${line} imports ${target}: ${advice(file, target)}`),
+  )
+
+/** A feature that needs itself by way of others: then none of them can be read or changed without the rest. */
+function featureCircles(): string[] {
+  const reached = (feature: string, found = new Set<string>()): Set<string> => {
+    for (const other of needs[feature] ?? []) if (!found.has(other)) reached(other, found.add(other))
+    return found
+  }
+  return Object.keys(needs).filter((feature) => reached(feature).has(feature))
+}
 
 const sources = [...filesIn('schema', '.ts'), ...filesIn('src', '.ts')]
 

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { shipped } from './support/harness/compiled.js'
-import { LongestFirst, LongReporter, playedParts } from './support/harness/long.js'
+import { LongReporter, playedParts } from './support/harness/long.js'
+import { byRank } from './support/harness/order.js'
 import { filesIn, root, targetsOf } from './support/harness/tree.js'
 
 /**
@@ -20,6 +21,8 @@ const sized = filesIn('test', '.test.ts').filter(
       )),
 )
 
+const longest = /\/(long\/promises|laws\/(pool|motion))\.test/
+
 /**
  * The long suites, run by `npm run test:long`: the same laws over many more cases, and what takes minutes. A run that was cut
  * off goes on; remove dist/long.json to play everything again.
@@ -32,7 +35,7 @@ export default mergeConfig(
       exclude: [...playedParts],
       passWithNoTests: true,
       reporters: ['default', new LongReporter()],
-      sequence: { sequencer: LongestFirst },
+      sequence: { sequencer: byRank(({ moduleId }) => (longest.test(moduleId) ? 0 : 1)) },
       testTimeout: 3_600_000,
       hookTimeout: 120_000,
       provide: { warehouses: 'both', size: 'all', played: playedParts },

@@ -18,6 +18,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
       { 2: {}, 3: { warranty: 'blue', mood: true } },
     ]
     const warehouse = await place.open()
+    // Also behind a play that failed: mutants are played one after the other.
+    sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     const notices: [string, Record<string, unknown>][] = []
     for (const [run, notes] of runs.entries()) {
@@ -45,6 +47,5 @@ describe.each(bothWarehouses())('$name', (kind) => {
         notices.filter(([, { found }]) => String(found).includes(name)),
         name,
       ).toHaveLength(1)
-    sandbox.reset()
   })
 })

@@ -50,7 +50,7 @@ function soundly(mutant: LawMutant, kinds: readonly Kind[], one: unknown): Promi
   return verdict
 }
 
-it.each(laws)('law $law notices a program that $broken', async (mutant) => {
+it.each(laws)('law $law notices $pin', async (mutant) => {
   const one = readPin(mutant)
   const words = `${pinFile(mutant)}: type npm run pins ${mutant.pin}`
   for (const kinds of placesOf(mutant)) {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { load } from '../../src/engine/config/load.js'
 import { shopsync } from '../support/harness/call.js'
-import { checks } from '../support/harness/checks.js'
+import { checks } from '../support/harness/declared.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { scratch } from '../support/harness/scratch.js'
 

@@ -4,11 +4,33 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseAst } from 'vitest/node'
 import { commands, commandsIn } from '../support/harness/declared.js'
 import { type Place, place } from '../support/harness/place.js'
 import { someOf } from '../support/harness/size.js'
-import { textsIn } from '../support/harness/texts.js'
 import { filesIn, textOf } from '../support/harness/tree.js'
+
+/** The texts in a file's code: its string literals, and what templates say around their placeholders. */
+function textsIn(file: string): string[] {
+  const texts: string[] = []
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    if (Array.isArray(node)) {
+      node.forEach(visit)
+      return
+    }
+    const { type, value, quasis } = node as {
+      type?: string
+      value?: unknown
+      quasis?: { value: { cooked: string } }[]
+    }
+    if (type === 'Literal' && typeof value === 'string') texts.push(value)
+    if (type === 'TemplateLiteral') texts.push((quasis ?? []).map((quasi) => quasi.value.cooked).join('…'))
+    Object.values(node).forEach(visit)
+  }
+  visit(parseAst(textOf(file), { lang: 'ts' }, file).body)
+  return texts.filter((text) => /[A-Za-z]{2} [A-Za-z…]/.test(text))
+}
 
 const files = filesIn('src', '.ts').filter((file) => !/^src\/(sandbox|features\/report)\//.test(file))
 const texts = files.flatMap((file) => textsIn(file).map((text) => ({ file, text })))

@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { listenHere } from '../support/harness/listenhere.js'
 import { metricsOf } from '../support/harness/metrics.js'
 import { type Place, viewedPlace } from '../support/harness/place.js'
 import { eventBody } from '../support/harness/receiver.js'
+import { listenHere } from '../support/harness/uphere.js'
 import { reopen } from '../support/harness/warehouse.js'
 
 /** Of so long a window that no test meets its end. */

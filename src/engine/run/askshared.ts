@@ -64,7 +64,7 @@ const wasWalkedWhole = (state: CursorState | undefined): boolean =>
   state.refill === null
 
 /** One cursor's check of shared rows. */
-export class SharedLook {
+class SharedLook {
   readonly #rows: SharedRows
   readonly #liveRows: LiveRows
   readonly #list: CursorList

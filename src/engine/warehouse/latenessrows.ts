@@ -8,7 +8,7 @@ import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
 
 /** `walk`: found by a walk, late or not. `reconcile`: found late, only by a comparison. */
-export type LatenessWay = 'walk' | 'reconcile'
+type LatenessWay = 'walk' | 'reconcile'
 
 /** Records that became visible at most `upToMs` late; 0: not late. */
 export interface LatenessBucket {

@@ -1,8 +1,7 @@
 /** Every setting is described, and shown. That a new resource has its settings: test/package/addition.test.ts. */
 import { describe, expect, test } from 'vitest'
 import { configSchema } from '../../../src/engine/config/schema.js'
-import { checks, kinds } from '../../support/harness/checks.js'
-import { jobSchema } from '../../support/harness/declared.js'
+import { checks, jobSchema, kinds } from '../../support/harness/declared.js'
 import { textOf } from '../../support/harness/tree.js'
 
 interface Node {

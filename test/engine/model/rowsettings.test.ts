@@ -4,7 +4,7 @@ import { resources } from '../../../schema/index.js'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { programKey, rowSettingsText } from '../../../src/engine/model/rowsettings.js'
 import { features } from '../../../src/main.js'
-import { checks } from '../../support/harness/checks.js'
+import { checks } from '../../support/harness/declared.js'
 import { model } from '../../support/harness/model.js'
 
 const document = {

@@ -7,7 +7,7 @@ import { wordsOf } from '../../../src/engine/base/errors.js'
 import { proxyFor } from '../../../src/engine/config/proxy.js'
 import { type Place, place } from '../../support/harness/place.js'
 import { spawned } from '../../support/harness/process.js'
-import { startProxy, type TestProxy } from '../../support/harness/proxy.js'
+import { forward, startProxy, type TestProxy } from '../../support/harness/relays.js'
 import {
   client,
   closeAll,
@@ -103,7 +103,6 @@ describe('the program', () => {
 
   beforeAll(async () => {
     here = await place({ tenants: 1 })
-    const { forward } = await import('../../support/harness/forward.js')
     const options = { key: readFileSync(fixture('server.key')), cert: readFileSync(fixture('server.pem')) }
     const server = createServer(options, forward(here.sandbox.url))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { type Sandbox, template } from '../../../src/sandbox/index.js'
 import type { Ended } from '../../support/harness/call.js'
 import { Desk } from '../../support/harness/desk.js'
-import { startImpatient } from '../../support/harness/pooler.js'
+import { startImpatient } from '../../support/harness/relays.js'
 import type { RunReport } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { someOf } from '../../support/harness/size.js'

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { prose } from '../../../src/engine/base/escape.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
 import { shopsync } from '../../support/harness/call.js'
-import { checks } from '../../support/harness/checks.js'
+import { checks } from '../../support/harness/declared.js'
 import { dictionary, dictionaryAs } from '../../support/harness/dictionary.js'
 import { scratch } from '../../support/harness/scratch.js'
 

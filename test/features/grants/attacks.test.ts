@@ -5,8 +5,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Pooler, startImpatient } from '../../support/harness/pooler.js'
 import { Reader, rowsOf } from '../../support/harness/reader.js'
+import { type Pooler, startImpatient } from '../../support/harness/relays.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { bothWarehouses, type Kind } from '../../support/harness/warehouse.js'
 

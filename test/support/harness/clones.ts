@@ -1,11 +1,11 @@
 /**
- * Copies of the run's template warehouses (templates.ts), one per test. They are removed after the test, or the file,
+ * Copies of the run's template warehouses (global.ts), one per test. They are removed after the test, or the file,
  * that made them.
  */
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { inject } from 'vitest'
+import { afterAll, beforeAll, inject, onTestFinished, TestRunner } from 'vitest'
 import { databaseAt, onServer, type PostgresTemplate } from './databases.js'
 import { scratch } from './scratch.js'
 
@@ -40,10 +40,13 @@ export async function cloneSqlite(file: string, of: TemplateName = 'engine'): Pr
   copyFileSync(inject('sqlite')[of === 'viewed' ? 'viewed' : 'file'], file)
 }
 
-/** Databases to drop after the test, or after the file if they were made outside a test. */
-const databases = { test: new Set<string>(), file: new Set<string>() }
-let isInTest = false
+const drop = (name: string): Promise<void> =>
+  onServer(inject('postgres').url, `drop database ${name} with (force)`)
+
+/** Nobody waits for these: the next test has its own. */
 const dropping: Promise<void>[] = []
+/** Databases that were made outside a test: the file's own hooks still use them. */
+const ofFile: string[] = []
 
 /** The address of a new database. */
 export async function clonePostgres(of: TemplateName = 'engine'): Promise<string> {
@@ -56,7 +59,8 @@ async function databaseLike(from: string): Promise<string> {
   const { url } = postgresOfRun()
   const name = `t_${randomBytes(6).toString('hex')}`
   await onServer(url, `create database ${name} template ${from} strategy file_copy`)
-  databases[isInTest ? 'test' : 'file'].add(name)
+  if (TestRunner.getCurrentTest()) onTestFinished(() => void dropping.push(drop(name)))
+  else ofFile.push(name)
   return databaseAt(url, name)
 }
 
@@ -72,28 +76,8 @@ export async function copied<A extends { readonly url: string; readonly schema: 
   return { url: `sqlite:${to}`, ...where }
 }
 
-async function drop(names: Set<string>): Promise<void> {
-  if (names.size === 0) return
-  const statements = [...names].map((name) => `drop database ${name} with (force)`)
-  names.clear()
-  await onServer(inject('postgres').url, ...statements)
-}
-
-/** Before the tests of a file run. */
-export async function fileBegins(): Promise<void> {
-  await asked.get('postgres')
-}
-
-export function testBegins(): void {
-  isInTest = true
-}
-
-/** Nobody waits for the databases to be dropped: the next test has its own. */
-export function testEnded(): void {
-  isInTest = false
-  dropping.push(drop(databases.test))
-}
-
-export async function fileEnded(): Promise<void> {
-  await Promise.all([...dropping.splice(0), drop(databases.file)])
+/** For every file of tests. */
+export function removeClones(): void {
+  beforeAll(() => asked.get('postgres'))
+  afterAll(() => Promise.all([...dropping.splice(0), ...ofFile.splice(0).map(drop)]))
 }

@@ -9,13 +9,13 @@ import { randomFrom } from '../world/random.js'
 import { type Dependencies, depsOf, type RunOptions, type Target } from './runs.js'
 import type { Warehouse } from './warehouse.js'
 
-export { forgetPersons, liftPersons } from '../../../src/features/forget/customers.js'
+export * from '../../../src/features/forget/customers.js'
 
-export { readGauges } from '../../../src/features/health/gauges.js'
-export { lastOfJobs } from '../../../src/features/jobs/jobfiles.js'
-export { verifyStep } from '../../../src/features/reconcile/verifywork.js'
-export { verifyText } from '../../../src/features/reconcile/words.js'
-export { readRuns } from '../../../src/features/runs/work.js'
+export * from '../../../src/features/health/gauges.js'
+export * from '../../../src/features/jobs/jobfiles.js'
+export * from '../../../src/features/reconcile/verifywork.js'
+export * from '../../../src/features/reconcile/words.js'
+export * from '../../../src/features/runs/work.js'
 
 /** Work with the dependencies of a run, which are closed afterwards. */
 export async function carryOut<T>(
@@ -51,9 +51,8 @@ export const plan = (
   options: RunOptions = {},
   stamped = warehouse,
 ): Promise<RunPlan> => {
-  const { mode = 'sync', tenants = null, resources = ['notes'], full, ranges, ...more } = options
-  const whole = full !== undefined && { full }
-  const request = { mode, job: null, tenants, resources, ...whole, ranges }
+  const { mode = 'sync', tenants = null, resources = ['notes'], full = false, ranges, ...more } = options
+  const request = { mode, job: null, tenants, resources, full, ranges }
   const work = (deps: Dependencies) => makePlan({ ...deps, warehouse }, request, 0)
   return carryOut(sandbox, stamped, work, { readAhead: 1, ...more })
 }

@@ -17,7 +17,7 @@ export class Desk {
     readonly sandbox: Target,
     readonly address: Address,
     resources: readonly string[] | 'all',
-    more: Parameters<typeof configure>[3] = {},
+    more: Readonly<Record<string, object | undefined>> = {},
   ) {
     this.config = configure(sandbox, address, [], { ...more, sync: { resources, ...more.sync } })
     this.#usual = JSON.parse(readFileSync(this.config, 'utf8')) as Row

@@ -3,57 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import type { Dictionary } from '../../../src/features/dictionary/dictionary.js'
 import { shopsync } from './call.js'
 import { program } from './process.js'
 import { scratch } from './scratch.js'
-
-export interface DictionaryTable {
-  readonly name: string
-  readonly part: 'view' | 'derived' | 'resource' | 'child' | 'state'
-  readonly description: string
-  readonly grain: string
-  readonly key: readonly string[]
-  readonly columns: readonly {
-    readonly name: string
-    readonly kind: string
-    readonly unit: string
-    readonly description: string
-    readonly measure?: string
-    readonly personal?: true
-  }[]
-  readonly joins: readonly {
-    readonly table: string
-    readonly columns: readonly string[]
-    readonly to: readonly string[]
-  }[]
-  readonly examples: readonly { readonly title: string; readonly sql: string }[]
-}
-
-export interface DictionaryFigure {
-  readonly name: string
-  readonly label: string
-  readonly kind: string
-  readonly unit: string
-  readonly relation: string
-  readonly where: string | null
-  readonly day: string | null
-  readonly denominator: string | null
-  readonly value: string
-  readonly splits: string | null
-  readonly left_out: { readonly what: string } | null
-  readonly example: { readonly sql: string }
-  readonly instead: readonly { readonly sql: string; readonly why: string }[]
-}
-
-interface Dictionary {
-  readonly tables: readonly DictionaryTable[]
-  readonly figures: readonly DictionaryFigure[]
-  readonly questions: readonly {
-    readonly question: string
-    readonly answer: string
-    readonly setting?: string
-  }[]
-}
 
 /** What the program prints. */
 export async function dictionaryAs(format: string, ...words: readonly string[]): Promise<string> {

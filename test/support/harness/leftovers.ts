@@ -4,8 +4,8 @@
  */
 import { mkdtempSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { inject } from 'vitest'
-import './scratch.js'
+import { afterAll, beforeAll, inject } from 'vitest'
+import { removeScratch } from './scratch.js'
 import { root } from './tree.js'
 
 const kinds: Readonly<Record<string, string>> = {
@@ -34,12 +34,12 @@ const without = (all: readonly string[], known: readonly string[]): string[] => 
 
 let before: { readonly opened: readonly string[]; readonly files: readonly string[] } | undefined
 
-export function remember(): void {
+function remember(): void {
   before = { opened: opened(), files: files() }
 }
 
 /** What is there and wasn't when the file began. What is just closing or ending gets a moment. */
-export async function refuseLeftovers(): Promise<void> {
+async function refuseLeftovers(): Promise<void> {
   if (!before) return
   for (let waited = 0; waited < 5000; waited += 20) {
     if (without(opened(), before.opened).length === 0) break
@@ -54,4 +54,11 @@ export async function refuseLeftovers(): Promise<void> {
     throw new Error(
       `This file of tests leaves ${left.join(', ')}; expected it to end, close and remove what it made, in afterEach or afterAll`,
     )
+}
+
+/** For every file of tests. Called last of all, in turned order: the files' own hooks still use their folders. */
+export function checkLeftovers(): void {
+  afterAll(refuseLeftovers)
+  afterAll(removeScratch)
+  beforeAll(remember)
 }

@@ -25,23 +25,7 @@ export async function startListening(
   kilobytes?: number,
 ): Promise<Listening> {
   const { PATH = '' } = process.env
-  const run = new Program(program, [command, ...flags], {
-    cwd,
-    env: { PATH, ...env },
-    ...(kilobytes !== undefined && { kilobytes }),
-  })
-  let errors = ''
-  run.child.stderr?.on('data', (chunk: Buffer) => {
-    errors += chunk.toString()
-  })
-  const url = await new Promise<string>((resolve, reject) => {
-    let text = ''
-    run.child.stdout?.on('data', (chunk: Buffer) => {
-      text += chunk.toString()
-      const found = /https?:\/\/\S+\/webhooks/.exec(text)?.[0]
-      if (found) resolve(found)
-    })
-    void run.ended.then(({ stderr }) => reject(new Error(stderr)))
-  })
-  return { run, url, stderr: () => errors }
+  const run = new Program(program, [command, ...flags], { cwd, env: { PATH, ...env }, kilobytes })
+  const url = await run.told(/https?:\/\/\S+\/webhooks/)
+  return { run, url, stderr: () => run.texts.stderr }
 }

@@ -5,14 +5,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  BaseSequencer,
-  type Reporter,
-  type TestModule,
-  type TestSpecification,
-  type TestSuite,
-  type Vitest,
-} from 'vitest/node'
+import type { Reporter, TestModule, TestSuite, Vitest } from 'vitest/node'
 import { filesIn, root, textOf } from './tree.js'
 
 const file = join(root, 'dist/long.json')
@@ -101,18 +94,5 @@ export class LongReporter implements Reporter {
     const sum = before.reduce((all, [, seconds]) => all + seconds, 0)
     const rest = before.length > 0 ? [`${minutes(sum)} ${before.length} files that were played before`] : []
     console.log(['Played, in minutes:', ...lines, ...rest].join('\n'))
-  }
-}
-
-/** What takes longest begins first, so that no worker is left alone with it. */
-const longest = ['test/long/promises', 'test/laws/pool', 'test/laws/motion.']
-
-export class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification): number => {
-      const at = longest.findIndex((part) => moduleId.includes(part))
-      return at < 0 ? longest.length : at
-    }
-    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other))
   }
 }

@@ -1,8 +1,8 @@
 /** Other versions of Node, from npm, and the tarball installed with each. */
-import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { Program } from './process.js'
 import { inFolder, pack, type Said } from './tarball.js'
 
 /** Kept between runs. Not below node_modules, because programs there would find this project's packages. */
@@ -60,27 +60,14 @@ export async function visit(
   command: string,
   path: string,
 ): Promise<{ readonly page: string; readonly code: number | null }> {
-  const env = { ...process.env, PATH: pathOf(node) }
-  const child = spawn('shopsync', [command], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const giveUp = (): void => void child.kill('SIGKILL')
-  process.once('exit', giveUp)
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  let said = ''
-  const up = new Promise<string>((resolve, reject) => {
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => {
-        said += chunk.toString()
-        const [url] = /http:\/\/[^\s"]+/.exec(said) ?? []
-        if (url) resolve(url)
-      })
-    void ended.then((code) => reject(new Error(`${command} ended with ${code}:\n${said}`)))
-  })
+  const script = join(node.app, 'node_modules/.bin/shopsync')
+  const env = { ...process.env, PATH: pathOf(node) } as Record<string, string>
+  const run = new Program(script, [command], { cwd: folder, env, node: join(node.home, 'bin/node') })
   try {
-    const page = await (await fetch(new URL(path, await up))).text()
-    child.kill('SIGTERM')
-    return { page, code: await ended }
+    const page = await (await fetch(new URL(path, await run.told(/http:\/\/[^\s"]+/)))).text()
+    run.kill('SIGTERM')
+    return { page, code: (await run.ended).code }
   } finally {
-    process.off('exit', giveUp)
-    giveUp()
+    run.kill('SIGKILL')
   }
 }

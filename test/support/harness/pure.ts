@@ -6,12 +6,9 @@ import childProcess from 'node:child_process'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import fc from 'fast-check'
 import { afterAll, beforeAll, inject } from 'vitest'
-import { refuseLeftovers, remember } from './leftovers.js'
-import { removeScratch } from './scratch.js'
+import { checkLeftovers } from './leftovers.js'
 
-afterAll(refuseLeftovers)
-afterAll(removeScratch)
-beforeAll(remember)
+checkLeftovers()
 fc.configureGlobal({ seed: inject('seed') })
 
 const wrong = (what: string, loads: string): Error =>

@@ -45,7 +45,7 @@ export const eventBody = ({
     id,
     timestamp: '2026-01-31T10:00:00Z',
     event,
-    payload: { type, id: record, tenant_id: tenant, ...(data && { data }) },
+    payload: { type, id: record, tenant_id: tenant, data },
   })
 
 export class TestReceiver {

@@ -1,22 +1,14 @@
 /** Requests to a test's own sandbox, as any client would send them: for the tests of the sandbox. */
-import { onTestFinished } from 'vitest'
-import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/index.js'
+import type { Sandbox, SandboxOptions } from '../../../src/sandbox/index.js'
 import { HandClock } from '../world/clocks.js'
+import { sandboxOfFile } from './sandbox.js'
 
 /** When the sandbox's tests start, if time matters to them. */
 export const noon = '2026-03-02T12:00:00Z'
 
 /** A sandbox that is closed after the test: empty, with tenant 101 and a clock that stands at noon. */
-export async function emptySandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const sandbox = await createSandbox({
-    data: 'none',
-    tenants: 1,
-    clock: new HandClock(noon),
-    ...options,
-  })
-  onTestFinished(() => sandbox.close())
-  return sandbox
-}
+export const emptySandbox = (options: SandboxOptions = {}): Promise<Sandbox> =>
+  sandboxOfFile({ data: 'none', tenants: 1, clock: new HandClock(noon), ...options })
 
 export interface Reply {
   readonly status: number
@@ -34,17 +26,17 @@ export async function request(
     headers = {},
   }: { method?: string; body?: unknown; headers?: Record<string, string> } = {},
 ): Promise<Reply> {
+  const usual: Record<string, string> = {
+    'X-Api-Partner-Id': sandbox.partnerId,
+    'X-Api-Secret': sandbox.secret,
+    Accept: 'application/json',
+  }
+  if (body !== undefined) usual['Content-Type'] = 'application/json'
   const response = await fetch(`${sandbox.url}${path}`, {
     method,
     redirect: 'manual',
-    headers: {
-      'X-Api-Partner-Id': sandbox.partnerId,
-      'X-Api-Secret': sandbox.secret,
-      Accept: 'application/json',
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    headers: { ...usual, ...headers },
+    body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
   })
   const text = await response.text()
   return { status: response.status, headers: response.headers, body: parsed(text) }

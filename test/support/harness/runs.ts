@@ -6,11 +6,10 @@
 import { resources } from '../../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../../../src/engine/base/clock.js'
 import { describeError, isExpected } from '../../../src/engine/base/errors.js'
-import type { Shard } from '../../../src/engine/base/shard.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import type { Begin } from '../../../src/engine/run/cursor.js'
 import { runSync } from '../../../src/engine/run/run.js'
-import type { BesideWork, Dependencies } from '../../../src/engine/run/runcontext.js'
+import type { Dependencies } from '../../../src/engine/run/runcontext.js'
 import type { Note, Observer, RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
 import { createSource } from '../../../src/engine/source/client.js'
 import type { Source } from '../../../src/engine/source/source.js'
@@ -23,43 +22,27 @@ import type { Sandbox } from '../../../src/sandbox/index.js'
 import { model } from './model.js'
 
 // What tests of components reach of the engine: a room that is rebuilt is followed here, and in no test.
-export { SharedLook } from '../../../src/engine/run/askshared.js'
-export { readAuthorizations } from '../../../src/engine/run/authorizations.js'
-export { ById } from '../../../src/engine/run/byid.js'
-export { Confirmation } from '../../../src/engine/run/confirm.js'
-export type { CursorList } from '../../../src/engine/run/cursorlist.js'
-export { timeLimit } from '../../../src/engine/run/ending.js'
-export { readHolders, readLastRun } from '../../../src/engine/run/lastrun.js'
-export { latenessOf, overlapOf } from '../../../src/engine/run/lateness.js'
-export { polled } from '../../../src/engine/run/polls.js'
-export { floorOf } from '../../../src/engine/run/resumecursor.js'
-export { runStep, runSync } from '../../../src/engine/run/run.js'
-export type { Dependencies } from '../../../src/engine/run/runcontext.js'
-export type {
-  CursorChoice,
-  CursorReport,
-  Mode,
-  Note,
-  RunReport,
-  RunRequest,
-  TimeRange,
-} from '../../../src/engine/run/runreport.js'
-export { type JobPlan, type JobWork, runJob, type StepGiven } from '../../../src/engine/run/steps.js'
-export type { Run } from '../../../src/engine/run/tenant.js'
-export { markDeleted } from '../../../src/engine/run/tombstone.js'
-export { beginnings } from '../../../src/engine/run/wholelists.js'
-export type { RequestInfo } from '../../../src/engine/source/http/exchange.js'
-export type { RetryInfo } from '../../../src/engine/source/http/retry.js'
-export type {
-  ListRequest,
-  Page,
-  PlainRequest,
-  Reply,
-  Shown,
-  Source,
-} from '../../../src/engine/source/source.js'
-
-export type { Begin }
+export * from '../../../src/engine/run/askshared.js'
+export * from '../../../src/engine/run/authorizations.js'
+export * from '../../../src/engine/run/byid.js'
+export * from '../../../src/engine/run/confirm.js'
+export * from '../../../src/engine/run/cursor.js'
+export * from '../../../src/engine/run/cursorlist.js'
+export * from '../../../src/engine/run/ending.js'
+export * from '../../../src/engine/run/lastrun.js'
+export * from '../../../src/engine/run/lateness.js'
+export * from '../../../src/engine/run/polls.js'
+export * from '../../../src/engine/run/resumecursor.js'
+export * from '../../../src/engine/run/run.js'
+export * from '../../../src/engine/run/runcontext.js'
+export * from '../../../src/engine/run/runreport.js'
+export * from '../../../src/engine/run/steps.js'
+export * from '../../../src/engine/run/tenant.js'
+export * from '../../../src/engine/run/tombstone.js'
+export * from '../../../src/engine/run/wholelists.js'
+export * from '../../../src/engine/source/http/exchange.js'
+export * from '../../../src/engine/source/http/retry.js'
+export * from '../../../src/engine/source/source.js'
 
 export const known: Model = model(resources)
 
@@ -78,7 +61,6 @@ export const begun = (request: RunRequest): RunRequest & { readonly begin: Begin
 /** How to reach a sandbox. */
 export type Target = Pick<Sandbox, 'url' | 'partnerId' | 'secret'>
 
-/** A run's request, and its dependencies if the usual ones don't fit. */
 /** Ends the run that it is thrown in, like a kill: `depsOf` sees to that. */
 export class Killed extends Error {
   override readonly name = 'Killed'
@@ -88,23 +70,27 @@ export class Killed extends Error {
   }
 }
 
-export interface RunOptions extends Partial<RunRequest> {
+type Dependency =
+  | 'signal'
+  | 'timeLimited'
+  | 'leaseMs'
+  | 'shard'
+  | 'pageSizes'
+  | 'readAhead'
+  | 'random'
+  | 'beside'
+  | 'arrived'
+
+/** A run's request, and its dependencies if the usual ones don't fit. */
+export interface RunOptions extends Partial<RunRequest>, Partial<Pick<Dependencies, Dependency>> {
   readonly known?: Model
   readonly exceptTenants?: readonly number[]
   readonly clock?: Clock
   readonly overlapMs?: number
   readonly historyKeepMs?: number
   readonly concurrency?: number
-  readonly signal?: AbortSignal
-  readonly timeLimited?: boolean
-  readonly leaseMs?: number
-  /** The part of the tenants whose lease the run takes. */
-  readonly shard?: Shard
-  readonly pageSizes?: readonly number[]
-  readonly readAhead?: number
   /** Whether a run goes on after an error of ours in one list, as it does for users. Default: it ends with that error. */
   readonly toleratesBugs?: boolean
-  readonly random?: () => number
   readonly notices?: [string, Record<string, unknown>][]
   /** Sits between the sync and the API: to end it in the middle, or to lie to it. */
   readonly around?: (source: Source) => Source
@@ -113,24 +99,30 @@ export interface RunOptions extends Partial<RunRequest> {
   readonly maxBodyBytes?: number
   /** The most records to request at once. */
   readonly pageSize?: number
-  /** What happens alongside the plan. */
-  readonly beside?: BesideWork | undefined
-  /** Called with what polls have fetched. */
-  readonly arrived?: NonNullable<Dependencies['arrived']>
   /** A different address than the sandbox's. */
   readonly baseUrl?: string
 }
 
 /** The real client on the sandbox, with few retries and short waits. */
-function connect(sandbox: Target, stamps: Stamps, clock: Clock, options: RunOptions): Source {
-  const timeout = options.timeoutMs ?? 5000
+function connect(
+  { url, partnerId, secret }: Target,
+  stamps: Stamps,
+  clock: Clock,
+  options: RunOptions,
+): Source {
+  const {
+    baseUrl = url,
+    timeoutMs: timeout = 5000,
+    maxBodyBytes = 64 * 1024 * 1024,
+    pageSize = 100,
+  } = options
   return createSource({
-    baseUrl: options.baseUrl ?? sandbox.url,
-    partnerId: sandbox.partnerId,
-    secret: sandbox.secret,
+    baseUrl,
+    partnerId,
+    secret,
     timeouts: { connect: timeout, headers: timeout, body: timeout, request: timeout },
-    ...(options.maxBodyBytes !== undefined && { maxBodyBytes: options.maxBodyBytes }),
-    ...(options.pageSize !== undefined && { pageSize: options.pageSize }),
+    maxBodyBytes,
+    pageSize,
     rateReserve: 0,
     clock,
     stamps,
@@ -146,7 +138,14 @@ export async function depsOf(
   warehouse: Warehouse,
   options: RunOptions = {},
 ): Promise<{ deps: Dependencies; close: () => Promise<void> }> {
-  const { clock = systemClock, overlapMs = 300_000, concurrency = 4 } = options
+  const {
+    clock = systemClock,
+    overlapMs = 300_000,
+    concurrency = 4,
+    exceptTenants = [],
+    historyKeepMs,
+  } = options
+  const { mode, tenants, resources, full, acceptDeletes, ranges, around = (one) => one, ...others } = options
   const stamps = new Stamps(clock, await newestStamp(warehouse))
   const source = connect(sandbox, stamps, clock, options)
   const told: Note = (message, fields) => void options.notices?.push([message, fields])
@@ -155,34 +154,19 @@ export async function depsOf(
     // Laws and kills throw within the run. If it went on, nobody would hear of them.
     if (!options.toleratesBugs && !isExpected(error)) throw error
   }
+  const sync = { tenants: 'all', exceptTenants, resources: 'all', overlap: overlapMs, concurrency } as const
   const deps: Dependencies = {
-    config: {
-      sync: {
-        tenants: 'all',
-        exceptTenants: options.exceptTenants ?? [],
-        resources: 'all',
-        overlap: overlapMs,
-        concurrency,
-      },
-      ...(options.historyKeepMs !== undefined && { history: { keep: options.historyKeepMs } }),
-    },
+    signal: new AbortController().signal,
+    ...others,
+    config: historyKeepMs === undefined ? { sync } : { sync, history: { keep: historyKeepMs } },
     get model() {
       return warehouse.model
     },
     warehouse,
-    source: options.around ? options.around(source) : source,
+    source: around(source),
     clock,
     stamps,
     observer: { notice: told, warning: told, survived },
-    signal: options.signal ?? new AbortController().signal,
-    ...(options.timeLimited !== undefined && { timeLimited: options.timeLimited }),
-    ...(options.pageSizes && { pageSizes: options.pageSizes }),
-    ...(options.readAhead !== undefined && { readAhead: options.readAhead }),
-    ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
-    ...(options.shard && { shard: options.shard }),
-    ...(options.random && { random: options.random }),
-    ...(options.arrived && { arrived: options.arrived }),
-    beside: options.beside,
   }
   return { deps, close: () => source.close() }
 }
@@ -192,22 +176,11 @@ export async function sync(
   warehouse: Warehouse,
   options: RunOptions = {},
 ): Promise<RunReport> {
-  const { mode = 'sync', tenants = null, resources = null, full, acceptDeletes, ranges } = options
+  const { mode = 'sync', tenants = null, resources = null, ranges } = options
+  const { full = false, acceptDeletes = false } = options
   const { deps, close } = await depsOf(sandbox, warehouse, options)
-  try {
-    const request = {
-      mode,
-      job: null,
-      tenants,
-      resources,
-      ...(full !== undefined && { full }),
-      ...(acceptDeletes !== undefined && { acceptDeletes }),
-      ranges,
-    }
-    return await runSync(deps, begun(request))
-  } finally {
-    await close()
-  }
+  const request = { mode, job: null, tenants, resources, full, acceptDeletes, ranges }
+  return await runSync(deps, begun(request)).finally(close)
 }
 
 /** A run that reads one cursor after the other, so that its requests and statements come in the same order each time. */

@@ -32,16 +32,7 @@ export async function startScheduler(
 ): Promise<RunningScheduler> {
   const { PATH = '' } = process.env
   const run = new Program(program, ['schedule', ...flags], { cwd, env: { PATH, ...env } })
-  const url = await new Promise<string>((resolve, reject) => {
-    let text = ''
-    run.child.stdout?.on('data', (chunk: Buffer) => {
-      text += chunk.toString()
-      const found = /http:\/\/[^\s"]+/.exec(text)?.[0]
-      if (found) resolve(found)
-    })
-    void run.ended.then(({ stderr }) => reject(new Error(stderr)))
-  })
-  return { run, url }
+  return { run, url: await run.told(/http:\/\/[^\s"]+/) }
 }
 
 /** Writes a job with one sync; without a schedule, it replaces the shipped job of that name. */

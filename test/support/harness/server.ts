@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
+import { createServer as createRawServer, type Server, type Socket } from 'node:net'
 import { Stamps } from '../../../src/engine/base/clock.js'
 import { createSource, type SourceOptions } from '../../../src/engine/source/client.js'
 import type { ListRequest, Source } from '../../../src/engine/source/source.js'
 import { SkippingClock } from '../world/clocks.js'
+import { listens } from './relays.js'
 
 export const SECRET = 'top-secret-4711'
 
@@ -29,36 +30,26 @@ export async function httpServer(
     seen.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers })
     answer(request, response, seen.length)
   })
-  return { url: await listen(server, () => server.closeAllConnections()), seen }
+  return { url: await opening(server), seen }
 }
 
 /** A server that sends exactly the text that a test gives it; the text doesn't have to be HTTP. */
 export async function rawServer(answer: (socket: Socket, number: number) => void): Promise<Stand> {
   const seen: Stand['seen'] = []
-  const sockets = new Set<Socket>()
   const server = createRawServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.on('close', () => sockets.delete(socket))
     socket.on('data', (data) => {
       const [method = '', url = ''] = data.toString('latin1').split(' ')
       seen.push({ method, url, headers: {} })
       answer(socket, seen.length)
     })
   })
-  return { url: await listen(server, () => sockets.forEach((socket) => void socket.destroy())), seen }
+  return { url: await opening(server), seen }
 }
 
-async function listen(server: Server, cut: () => void): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  opened.push(
-    () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        cut()
-      }),
-  )
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+async function opening(server: Server): Promise<string> {
+  const { port, close } = await listens(server)
+  opened.push(close)
+  return `http://127.0.0.1:${port}`
 }
 
 export interface Client {

@@ -34,12 +34,3 @@ export const targetsOf = (file: string): string[] =>
   importsOf(file)
     .filter((path) => path.startsWith('.'))
     .map((path) => relative(root, resolve(root, dirname(file), path)).replace(/\.js$/, '.ts'))
-
-/** The project's own files that a file imports, each with the line of the import, from 1. */
-export function importLines(file: string): { readonly target: string; readonly line: number }[] {
-  const text = textOf(file)
-  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(({ index, 1: path = '' }) => ({
-    target: relative(root, resolve(root, dirname(file), path)).replace(/\.js$/, '.ts'),
-    line: text.slice(0, index).split('\n').length,
-  }))
-}

@@ -27,3 +27,7 @@ export async function upHere(words: readonly string[], options: CallOptions): Pr
   }
   return { call, url, end }
 }
+
+/** `shopsync listen`. */
+export const listenHere = (cwd: string, secret: string, flags: readonly string[] = []): Promise<Up> =>
+  upHere(['listen', '--port', '0', ...flags], { cwd, env: { API_SECRET: secret } })

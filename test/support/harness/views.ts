@@ -13,13 +13,13 @@ import type { ZonesNow } from '../../../src/features/analytics/zones.js'
 import { known } from './runs.js'
 
 // What tests of days and views reach of the feature: a room that is rebuilt is followed here, and in no test.
-export { declaredViews } from '../../../src/features/analytics/declaredviews.js'
-export { figureComplaints } from '../../../src/features/analytics/figurecheck.js'
-export { railsZones } from '../../../src/features/analytics/railstimezones.js'
-export { refreshBesideRows } from '../../../src/features/analytics/refresh.js'
-export { dayOf, daysOf, endDay, localOf } from '../../../src/features/analytics/shopday.js'
-export { viewText } from '../../../src/features/analytics/viewwords.js'
-export { readRules, zoneFinder, zoneNamed } from '../../../src/features/analytics/zones.js'
+export * from '../../../src/features/analytics/declaredviews.js'
+export * from '../../../src/features/analytics/figurecheck.js'
+export * from '../../../src/features/analytics/railstimezones.js'
+export * from '../../../src/features/analytics/refresh.js'
+export * from '../../../src/features/analytics/shopday.js'
+export * from '../../../src/features/analytics/viewwords.js'
+export * from '../../../src/features/analytics/zones.js'
 
 /** A report configuration, with the usual settings unless a test has its own. */
 export const reportConfig = (settings: Partial<ReportConfig> = {}): ReportConfig => ({

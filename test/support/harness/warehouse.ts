@@ -15,66 +15,47 @@ import { scratch } from './scratch.js'
 import { pagesToThreads } from './thread.js'
 
 // What tests of components reach of the engine: a room that is rebuilt is followed here, and in no test.
-export { Backlog } from '../../../src/engine/warehouse/backlog.js'
-export { changesThrough } from '../../../src/engine/warehouse/changesthrough.js'
-export { ofStatement } from '../../../src/engine/warehouse/classify.js'
-export { readCursors } from '../../../src/engine/warehouse/cursors.js'
-export { type Db, rootTable } from '../../../src/engine/warehouse/database.js'
-export {
-  type Deliveries,
-  deliveriesOf,
-  partName,
-  type Round,
-  type Taken,
-  waitsAfterBug,
-} from '../../../src/engine/warehouse/deliveries.js'
-export type { Rules } from '../../../src/engine/warehouse/derived.js'
-export type { Dialect, OneInstant } from '../../../src/engine/warehouse/dialect.js'
-export { readForgottenRecords } from '../../../src/engine/warehouse/forgottenrecords.js'
-export { hideStored } from '../../../src/engine/warehouse/hiding.js'
-export { isDead, thisMachine } from '../../../src/engine/warehouse/holderprocess.js'
-export { addLateness, type LatenessWay, readLateness } from '../../../src/engine/warehouse/latenessrows.js'
-export { minutesBetween, usualRules } from '../../../src/engine/warehouse/learnedrules.js'
-export {
-  claimLease,
-  type Lease,
-  lockHolder,
-  takeLease,
-  wantLease,
-  wishes,
-} from '../../../src/engine/warehouse/lease.js'
-export { LeaseHeld, listenCommand } from '../../../src/engine/warehouse/leaserows.js'
-export { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
-export { lookAgain, migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
-export { RowSettings, rowSettingsName } from '../../../src/engine/warehouse/oneconfiguration.js'
-export { openLease, type WriterLease } from '../../../src/engine/warehouse/openlease.js'
-export { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
-export { binaryArrays } from '../../../src/engine/warehouse/postgres/arrays.js'
-export { connecting } from '../../../src/engine/warehouse/postgres/connection.js'
+export * from '../../../src/engine/warehouse/backlog.js'
+export * from '../../../src/engine/warehouse/changesthrough.js'
+export * from '../../../src/engine/warehouse/classify.js'
+export * from '../../../src/engine/warehouse/cursors.js'
+export * from '../../../src/engine/warehouse/database.js'
+export * from '../../../src/engine/warehouse/deliveries.js'
+export * from '../../../src/engine/warehouse/derived.js'
+export * from '../../../src/engine/warehouse/dialect.js'
+export * from '../../../src/engine/warehouse/forgottenrecords.js'
+export * from '../../../src/engine/warehouse/hiding.js'
+export * from '../../../src/engine/warehouse/holderprocess.js'
+export * from '../../../src/engine/warehouse/latenessrows.js'
+export * from '../../../src/engine/warehouse/learnedrules.js'
+export * from '../../../src/engine/warehouse/lease.js'
+export * from '../../../src/engine/warehouse/leaserows.js'
+export * from '../../../src/engine/warehouse/meta.js'
+export * from '../../../src/engine/warehouse/migrate.js'
+export * from '../../../src/engine/warehouse/oneconfiguration.js'
+export * from '../../../src/engine/warehouse/openlease.js'
+export * from '../../../src/engine/warehouse/openwarehouse.js'
+export * from '../../../src/engine/warehouse/postgres/arrays.js'
+export * from '../../../src/engine/warehouse/postgres/connection.js'
 export { classify as classifyPostgres } from '../../../src/engine/warehouse/postgres/drivererrors.js'
-export { forgetEmptyTable } from '../../../src/engine/warehouse/postgres/erase.js'
-export { timestampOf } from '../../../src/engine/warehouse/postgres/sessiontime.js'
-export {
-  countRecords,
-  halfComputed,
-  readOutdated,
-  recompute,
-} from '../../../src/engine/warehouse/recompute.js'
-export { digest, Sketch, type SketchEntry } from '../../../src/engine/warehouse/register/sketch.js'
-export { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
-export { pendingRewrites, rewriteRows, tablesToRewrite } from '../../../src/engine/warehouse/rewrites.js'
-export { hasRunSince, shardsOfRound } from '../../../src/engine/warehouse/rounds.js'
-export { endRun, lastTurns, startRun } from '../../../src/engine/warehouse/runs.js'
-export { isOfShard } from '../../../src/engine/warehouse/shardsql.js'
-export { SharedRows } from '../../../src/engine/warehouse/sharedrows.js'
-export { sharedWindow } from '../../../src/engine/warehouse/sharedwindow.js'
-export { errorOf, failureOf } from '../../../src/engine/warehouse/sqlite/thread/messages.js'
-export { WriteLock } from '../../../src/engine/warehouse/sqlite/writelock.js'
-export { forgottenTenants, grantTenants, liftForgotten } from '../../../src/engine/warehouse/tenants.js'
-export type { Session } from '../../../src/engine/warehouse/transaction.js'
-export type { Applied, Batch } from '../../../src/engine/warehouse/versionbatch.js'
-export type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
-export type { WantedCursors } from '../../../src/engine/warehouse/wantedcursors.js'
+export * from '../../../src/engine/warehouse/postgres/erase.js'
+export * from '../../../src/engine/warehouse/postgres/sessiontime.js'
+export * from '../../../src/engine/warehouse/recompute.js'
+export * from '../../../src/engine/warehouse/register/sketch.js'
+export * from '../../../src/engine/warehouse/retrypolicy.js'
+export * from '../../../src/engine/warehouse/rewrites.js'
+export * from '../../../src/engine/warehouse/rounds.js'
+export * from '../../../src/engine/warehouse/runs.js'
+export * from '../../../src/engine/warehouse/shardsql.js'
+export * from '../../../src/engine/warehouse/sharedrows.js'
+export * from '../../../src/engine/warehouse/sharedwindow.js'
+export * from '../../../src/engine/warehouse/sqlite/thread/messages.js'
+export * from '../../../src/engine/warehouse/sqlite/writelock.js'
+export * from '../../../src/engine/warehouse/tenants.js'
+export * from '../../../src/engine/warehouse/transaction.js'
+export * from '../../../src/engine/warehouse/versionbatch.js'
+export * from '../../../src/engine/warehouse/viewstore.js'
+export * from '../../../src/engine/warehouse/wantedcursors.js'
 export { contents, rowsOf } from '../oracle/rows.js'
 export { Warehouse }
 

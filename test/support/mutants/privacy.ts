@@ -2,19 +2,25 @@
 import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import type { ReaderStore, RunStatement } from '../../../src/engine/warehouse/viewstore.js'
-import { breaking, type Mutants } from './breakage.js'
+import { breaking, type How, type Mutants } from './breakage.js'
 
-/** A store of readers whose statements are changed. */
-const withStatements = (change: (text: string) => string, of: keyof ReaderStore) =>
-  breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => {
-    const whole = sound(...given)
+/** A store of readers that does some things in another way. */
+const readers = (changed: (sound: ReaderStore) => Partial<ReaderStore>, ...how: readonly How[]) =>
+  breaking('engine/warehouse/postgres/readerviews', ...how).readerStore((sound, ...given) => {
+    const store = sound(...given)
+    return { ...store, ...changed(store) }
+  })
+
+/** One in whose statements something is replaced. */
+const replacing = (of: 'make' | 'obstacle', text: string | RegExp, other: string) =>
+  readers((sound) => {
     const changed =
       (run: RunStatement): RunStatement =>
       <T>(query: CompiledQuery<T>) =>
-        run<T>({ ...query, sql: change(query.sql) })
-    const method = whole[of] as (run: RunStatement, ...more: unknown[]) => unknown
-    return { ...whole, [of]: (run: RunStatement, ...more: unknown[]) => method(changed(run), ...more) }
-  })
+        run<T>({ ...query, sql: query.sql.replaceAll(text, other) })
+    const method = sound[of] as (run: RunStatement, ...more: unknown[]) => unknown
+    return { [of]: (run: RunStatement, ...more: unknown[]) => method(changed(run), ...more) }
+  }, 'postgres')
 
 /** Leaves these tables as they are. */
 const without = (isLeft: (table: string) => boolean) =>
@@ -70,61 +76,31 @@ export const privacy: Mutants = {
     breaking('engine/warehouse/privacystate').withoutOlder((sound, db, { table, column, ...row }) =>
       sound(db, { ...row, table, column, key_version: 1 }),
     ),
-  'makes views without a barrier': () =>
-    withStatements((text) => text.replaceAll('with (security_barrier) ', ''), 'make'),
+  'makes views without a barrier': () => replacing('make', 'with (security_barrier) ', ''),
   'makes views that need rights on the tables': () =>
-    withStatements(
-      (text) => text.replaceAll('(security_barrier)', '(security_barrier, security_invoker)'),
-      'make',
-    ),
+    replacing('make', '(security_barrier)', '(security_barrier, security_invoker)'),
   'leaves the tenant out of one view': () =>
-    withStatements(
-      (text) => text.replace(/(\."technician_hours") where tenant_id in \([\d, ]+\)/, '$1'),
-      'make',
-    ),
+    replacing('make', /(?<=\."technician_hours") where tenant_id in \([\d, ]+\)/g, ''),
   'changes views while their reader still has rights on them': () =>
-    breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
-      ...sound(...given),
-      stop: async () => true,
-    })),
+    readers(() => ({ stop: async () => true }), 'postgres'),
   'overlooks a personal column that is taken away': () =>
-    breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
-      ...sound(...given),
-      hides: async () => false,
-    })),
-  "doesn't replace views in place": () =>
-    withStatements((text) => text.replace('create or replace view', 'create view'), 'make'),
+    readers(() => ({ hides: async () => false }), 'postgres'),
+  "doesn't replace views in place": () => replacing('make', 'create or replace view', 'create view'),
   'looks at memberships of one step only': () =>
-    withStatements(
-      (text) =>
-        text.replace(
-          "pg_has_role(r.oid, m.oid, 'member')",
-          '(m.oid = r.oid or exists (select from pg_auth_members o where o.member = r.oid and o.roleid = m.oid))',
-        ),
+    replacing(
       'obstacle',
+      "pg_has_role(r.oid, m.oid, 'member')",
+      '(m.oid = r.oid or exists (select from pg_auth_members o where o.member = r.oid and o.roleid = m.oid))',
     ),
   'knows predefined roles by name': () =>
-    withStatements(
-      (text) => text.replace("starts_with(m.rolname, 'pg_')", "m.rolname ~ '^pg_(read_all_data|write|exec)'"),
-      'obstacle',
-    ),
+    replacing('obstacle', "starts_with(m.rolname, 'pg_')", "m.rolname ~ '^pg_(read_all_data|write|exec)'"),
   'overlooks where others look for functions': () =>
-    withStatements((text) => text.replace("starts_with(setting, 'search_path=')", 'false'), 'obstacle'),
+    replacing('obstacle', "starts_with(setting, 'search_path=')", 'false'),
   'overlooks what others made of the data of all tenants': () =>
-    breaking('engine/warehouse/postgres/readerviews', 'postgres').readerStore((sound, ...given) => ({
-      ...sound(...given),
-      exposure: async () => undefined,
-    })),
+    readers(() => ({ exposure: async () => undefined }), 'postgres'),
   'shows personal columns to every reader': () =>
-    breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => {
-      const whole = sound(...given)
-      return { ...whole, make: (run, to, views) => whole.make(run, { ...to, personal: true }, views) }
-    }),
-  "leaves readers' views as they are when ours change": () =>
-    breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => ({
-      ...sound(...given),
-      outdated: async () => [],
-    })),
+    readers(({ make }) => ({ make: (run, to, views) => make(run, { ...to, personal: true }, views) })),
+  "leaves readers' views as they are when ours change": () => readers(() => ({ outdated: async () => [] })),
   "drops a schema that isn't ours": () =>
     breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => ({
       ...sound(...given),
@@ -135,8 +111,7 @@ export const privacy: Mutants = {
     })),
   "drops all readers' views in one transaction": () =>
     breaking('engine/warehouse/postgres/readerviews', 'postgres').droppingByReader(() => []),
-  'overlooks what everyone may read': () =>
-    withStatements((text) => text.replace('grantee = 0 or ', ''), 'obstacle'),
+  'overlooks what everyone may read': () => replacing('obstacle', 'grantee = 0 or ', ''),
 
   // docs/warehouse.md, Forgetting a customer.
   'takes customers for forgotten only when all of it is done': () =>

@@ -24,16 +24,17 @@ export const linesOfPromises: readonly string[] = textOf('docs/promises.md')
   .split('\n')
   .filter((line) => line.startsWith('| '))
 
-const lineOf = (broken: string): string => {
-  const found = linesOfPromises.find((line) => line.includes(`\` | ${broken} | \`test/`))
-  if (found === undefined) throw new Error(`docs/promises.md has no line for a program that ${broken}`)
-  return found
+/** What the line with these words says, as its cells: promise, function, what is broken, test. */
+function cellsOf(words: string): readonly string[] {
+  const found = linesOfPromises.find((line) => line.includes(words))
+  if (found === undefined) throw new Error(`docs/promises.md has no line with ${words}`)
+  return found.slice('| '.length, -' |'.length).split(' | ')
 }
 
 /** By the number of their mutants. */
 export const promises: readonly Promised[] = mutants.map(({ broken, breakage }, at) => {
-  const [, promise = '', test = '', name = ''] =
-    /^\| (.*) \| `.*` in `.*` \| .* \| `(.*?)`: (.*) \|$/.exec(lineOf(broken)) ?? []
+  const [promise = '', , , shownBy = ''] = cellsOf(`\` | ${broken} | \`test/`)
+  const [, test = '', name = ''] = /^`(.*?)`: (.*)$/.exec(shownBy) ?? []
   return { at, promise, broken, breakage, test, name }
 })
 
@@ -42,6 +43,9 @@ const line = (promise: string, { name, module }: Breakage, broken: string, test:
 
 /** The lines that the table has to have, in some order. */
 export const wantedLines: readonly string[] = [
-  ...laws.map((one) => line(`law ${one.law}`, one.breakage, one.broken, `\`${pinFile(one)}\``)),
+  ...laws.map((one) => {
+    const pin = `\`${pinFile(one)}\``
+    return line(`law ${one.law}`, one.breakage, cellsOf(pin)[2] ?? '', pin)
+  }),
   ...promises.map((one) => line(one.promise, one.breakage, one.broken, `\`${one.test}\`: ${one.name}`)),
 ]

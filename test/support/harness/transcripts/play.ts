@@ -1,6 +1,6 @@
 /** Plays a transcript: the text as it would be if it were written now. */
 import { shopsync } from '../call.js'
-import { inLines, Stabilizer } from '../documents/stable.js'
+import { inLines, Stabilizer } from '../stable.js'
 import { atTerminal } from '../terminal.js'
 import { type Entry, entriesOf, linesOf, type Printed, wordsOf, written } from './script.js'
 import { retold } from './tables.js'
@@ -34,7 +34,7 @@ function told(stable: Stabilizer, words: readonly string[], { stdout, stderr, co
 }
 
 export async function play(transcript: string): Promise<string> {
-  const world = await World.open({ tenants: 2, repairOrders: 6 })
+  const world = await World.open()
   const stable = new Stabilizer((text) => world.time.told(world.named(everywhere(text))))
   const played: [Entry, readonly string[]][] = []
   try {

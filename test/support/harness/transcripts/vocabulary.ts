@@ -4,126 +4,91 @@ import { join } from 'node:path'
 import type { Printed } from './script.js'
 import type { World } from './world.js'
 
-type Found = readonly string[]
+const lengths: Readonly<Record<string, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 }
 
-interface Line {
-  /** As it is typed, with capitals for what is given. */
-  readonly says: string
-  readonly pattern: RegExp
-  does(world: World, ...found: Found): void | Promise<void>
+/** What words in capitals stand for. */
+const given: Readonly<Record<string, string>> = {
+  N: '(\\d+)',
+  ID: '(\\d+)',
+  TENANT: '(\\d+)',
+  STATUS: '(\\d+)',
+  MODE: '(\\d+)',
+  UNIT: '(minute|hour|day)s?',
+  RESOURCE: '(\\w+)',
+  NAME: '(.+?)',
+  JSON: '(["\\d[{tfn].*)',
+  TEXT: '(.*)',
 }
 
-const lengths: Readonly<Record<string, number>> = {
-  minute: 60_000,
-  hour: 3_600_000,
-  day: 86_400_000,
-}
+const patternOf = (line: string): RegExp =>
+  new RegExp(`^${line.replaceAll(/[A-Z]+/g, (word) => given[word] ?? word)}$`)
 
-const line = (says: string, pattern: RegExp, does: Line['does']): Line => ({ says, pattern, does })
-
-export const vocabulary: readonly Line[] = [
-  line('config: as usual', /^config: as usual$/, (world) => world.configure()),
-  line('config: PATH JSON', /^config: ([\w*.]+) (["\d[{tfn].*)$/, (world, path = '', value = '') =>
-    world.set(path, JSON.parse(value)),
-  ),
-  line('env: NAME=VALUE', /^env: (\w+)=(.*)$/, (world, name = '', value = '') => {
+const vocabulary: Readonly<Record<string, (world: World, ...given: string[]) => unknown>> = {
+  'config: as usual': (world) => world.configure(),
+  'config: NAME JSON': (world, path, value) => world.set(path, JSON.parse(value)),
+  'env: without NAME': (world, name) => delete world.env[name],
+  'env: NAME=TEXT': (world, name, value) => {
     world.env[name] = value
-  }),
-  line('env: without NAME', /^env: without (\w+)$/, (world, name = '') => {
-    delete world.env[name]
-  }),
-  line('file NAME: TEXT', /^file (.+?): (.*)$/, (world, name = '', text = '') =>
-    world.write(name, `${text.replaceAll('\\n', '\n')}\n`),
-  ),
-  line('file NAME has mode OCTAL', /^file (\S+) has mode (\d+)$/, (world, name = '', mode = '') =>
+  },
+  'file NAME: TEXT': (world, name, text) => world.write(name, `${text.replaceAll('\\n', '\n')}\n`),
+  'file NAME has mode MODE': (world, name, mode) =>
     chmodSync(join(world.folder, name), Number.parseInt(mode, 8)),
-  ),
-  line('file NAME is gone', /^file (.+) is gone$/, (world, name = '') =>
-    rmSync(join(world.folder, name), { recursive: true }),
-  ),
-  line('stdin: TEXT', /^stdin: (.*)$/, (world, text = '') => {
+  'file NAME is gone': (world, name) => rmSync(join(world.folder, name), { recursive: true }),
+  'stdin: TEXT': (world, text) => {
     const typed = text.replaceAll(/\\u(\w{4})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
     world.stdin = `${typed}\n`
-  }),
-  line(
-    'the source: RESOURCE answers STATUS',
-    /^the source: (\w+) answers (\d+)$/,
-    (world, resource = '', status = '') =>
-      world.fault({ when: { resource }, fault: { kind: 'status', status: Number(status) } }),
-  ),
-  line(
-    'the source: RESOURCE of TENANT answers STATUS',
-    /^the source: (\w+) of (\d+) answers (\d+)$/,
-    (world, resource = '', tenant = '', status = '') =>
-      world.fault({
-        when: { tenant: Number(tenant), resource },
-        fault: { kind: 'status', status: Number(status) },
-      }),
-  ),
-  line('the source: JSON', /^the source: (\{.*\})$/, (world, rule = '') => world.fault(JSON.parse(rule))),
-  line('the source: answers again', /^the source: answers again$/, (world) => world.recover()),
-  line('the source: is down', /^the source: is down$/, (world) => world.sandbox.down()),
-  line('the source: is up', /^the source: is up$/, (world) => world.sandbox.up()),
-  line('the source: revokes TENANT', /^the source: revokes (\d+)$/, (world, tenant) =>
-    world.sandbox.store.revoke(Number(tenant)),
-  ),
-  line('the source: grants TENANT', /^the source: grants (\d+)$/, (world, tenant) =>
-    world.sandbox.store.grant(Number(tenant)),
-  ),
-  line(
-    'the source: puts RESOURCE of TENANT JSON',
-    /^the source: puts (\w+) of (\d+) (\{.*\})$/,
-    (world, resource = '', tenant = '', record = '') =>
-      void world.sandbox.store.put(Number(tenant), resource, JSON.parse(record)),
-  ),
-  line(
-    'the source: changes RESOURCE ID of TENANT JSON',
-    /^the source: changes (\w+) (\d+) of (\d+) (\{.*\})$/,
-    (world, resource = '', id = '', tenant = '', changes = '') =>
-      void world.sandbox.store.change(Number(tenant), resource, Number(id), JSON.parse(changes)),
-  ),
-  line(
-    'the source: removes RESOURCE ID of TENANT',
-    /^the source: removes (\w+) (\d+) of (\d+)$/,
-    (world, resource = '', id = '', tenant = '') =>
-      void world.sandbox.store.remove(Number(tenant), resource, Number(id)),
-  ),
-  line('a listener starts FLAGS', /^a listener starts *(.*)$/, (world, flags = '') =>
-    world.listen(flags.split(' ').filter(Boolean)),
-  ),
-  line('the listener ends', /^the listener ends$/, (world) => world.endListening()),
-  line('an event: JSON', /^an event: (\{.*\})$/, (world, event = '') => world.announce(JSON.parse(event))),
-  line('the clock: N UNITs later', /^the clock: (\d+) (minute|hour|day)s? later$/, (world, n, unit = '') =>
-    world.time.advance(Number(n) * (lengths[unit] ?? 0)),
-  ),
-  line(
-    'another run has held the lock for N minutes',
-    /^another run has held the lock for (\d+) minutes$/,
-    (world, minutes) => {
-      world.held = Number(minutes)
-    },
-  ),
-  line('the terminal: N columns', /^the terminal: (\d+) columns$/, (world, columns) => {
-    world.columns = Number(columns)
-  }),
-  line('the terminal: a pipe', /^the terminal: a pipe$/, (world) => {
-    world.columns = undefined
-  }),
-  line('the warehouse: Postgres', /^the warehouse: Postgres$/, (world) => world.usePostgres()),
-  line('nobody holds the lock', /^nobody holds the lock$/, async (world) => {
+  },
+  'the source: is down': (world) => world.sandbox.down(),
+  'the source: is up': (world) => world.sandbox.up(),
+  'the source: answers again': (world) => world.recover(),
+  'the source: RESOURCE answers STATUS': (world, resource, status) =>
+    world.fault({ when: { resource }, fault: { kind: 'status', status: Number(status) } }),
+  'the source: RESOURCE of TENANT answers STATUS': (world, resource, tenant, status) =>
+    world.fault({
+      when: { tenant: Number(tenant), resource },
+      fault: { kind: 'status', status: Number(status) },
+    }),
+  'the source: revokes TENANT': (world, tenant) => world.sandbox.store.revoke(Number(tenant)),
+  'the source: grants TENANT': (world, tenant) => world.sandbox.store.grant(Number(tenant)),
+  'the source: puts RESOURCE of TENANT JSON': (world, resource, tenant, record) =>
+    world.sandbox.store.put(Number(tenant), resource, JSON.parse(record)),
+  'the source: changes RESOURCE ID of TENANT JSON': (world, resource, id, tenant, changes) =>
+    world.sandbox.store.change(Number(tenant), resource, Number(id), JSON.parse(changes)),
+  'the source: removes RESOURCE ID of TENANT': (world, resource, id, tenant) =>
+    world.sandbox.store.remove(Number(tenant), resource, Number(id)),
+  'the source: JSON': (world, rule) => world.fault(JSON.parse(rule)),
+  'a listener starts': (world) => world.listen([]),
+  'a listener starts TEXT': (world, flags) => world.listen(flags.split(' ')),
+  'the listener ends': (world) => world.endListening(),
+  'an event: JSON': (world, event) => world.announce(JSON.parse(event)),
+  'the clock: N UNIT later': (world, n, unit) => world.time.advance(Number(n) * (lengths[unit] ?? 0)),
+  'another run has held the lock for N minutes': (world, minutes) => {
+    world.held = Number(minutes)
+  },
+  'nobody holds the lock': async (world) => {
     world.held = undefined
     await world.sql('update sync_lease set owner = null')
-  }),
-  line('sql: STATEMENT', /^sql: (.+)$/, async (world, statement = '') => void (await world.sql(statement))),
-]
+  },
+  'the terminal: N columns': (world, columns) => {
+    world.columns = Number(columns)
+  },
+  'the terminal: a pipe': (world) => {
+    world.columns = undefined
+  },
+  'the warehouse: migrated': (world) => world.migrate(),
+  'the warehouse: Postgres': (world) => world.usePostgres(),
+  'sql: TEXT': (world, statement) => world.sql(statement),
+}
+
+const patterns = Object.entries(vocabulary).map(([line, does]) => ({ pattern: patternOf(line), does }))
 
 export async function changeWorld(world: World, text: string): Promise<void> {
-  for (const { pattern, does } of vocabulary) {
+  for (const { pattern, does } of patterns) {
     const found = pattern.exec(world.meant(text))
-    if (found) return await does(world, ...found.slice(1))
+    if (found) return void (await does(world, ...found.slice(1)))
   }
-  const known = vocabulary.map(({ says }) => `# ${says}`).join('\n')
-  throw new Error(`Found "# ${text}" in a transcript, expected one of\n${known}`)
+  const known = Object.keys(vocabulary).map((line) => `# ${line}`)
+  throw new Error(`Found "# ${text}" in a transcript, expected one of\n${known.join('\n')}`)
 }
 
 /** What these print, beside what the program prints. */

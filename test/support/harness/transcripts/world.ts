@@ -1,25 +1,26 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /** What the commands of a transcript meet: a folder with a configuration, a source, a warehouse, variables, a clock. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { createSandbox, type Rule, type Sandbox } from '../../../../src/sandbox/index.js'
+import { shopsync } from '../call.js'
 import { clonePostgres } from '../clones.js'
 import { templateSchema } from '../databases.js'
-import type { Replacement } from '../documents/stable.js'
-import { listenHere } from '../listenhere.js'
 import { sendEvent } from '../listening.js'
 import { eventBody, type SentEvent } from '../receiver.js'
 import { scratch } from '../scratch.js'
+import type { Replacement } from '../stable.js'
 import { root } from '../tree.js'
+import { listenHere } from '../uphere.js'
 import { lastChange, PlayedTime } from './playedtime.js'
 
-export interface WorldOptions {
-  readonly tenants: number
-  readonly repairOrders: number
-}
+/** It takes a while to look up. */
+const user = userInfo().username
+
+let migrated: string | undefined
 
 type Settings = { [key: string]: unknown }
 
@@ -46,11 +47,11 @@ export class World {
     this.configure()
   }
 
-  static async open({ tenants, repairOrders }: WorldOptions): Promise<World> {
+  static async open(): Promise<World> {
     const time = new PlayedTime()
     const sandbox = await createSandbox({
-      tenants,
-      repairOrders,
+      tenants: 2,
+      repairOrders: 6,
       seed: 3,
       until: lastChange,
       // One window for the whole transcript: no wait, and as many requests left whenever it is played.
@@ -149,6 +150,18 @@ export class World {
     db.close()
   }
 
+  /** The warehouse as a first run makes it, which takes longer than most commands: it is made once. */
+  async migrate(): Promise<void> {
+    if (migrated === undefined) {
+      const { folder: cwd, env } = this
+      const { code, stderr } = await shopsync(['migrate'], { cwd, env })
+      if (code !== 0) throw new Error(stderr)
+      migrated = join(scratch(), 'warehouse.db')
+      copyFileSync(this.warehouse, migrated)
+    }
+    copyFileSync(migrated, this.warehouse)
+  }
+
   /** From now on the warehouse is an empty one with views, in a database of its own. */
   async usePostgres(): Promise<void> {
     this.#url = await clonePostgres('viewed')
@@ -194,7 +207,7 @@ export class World {
       [relative(this.folder, root), '<program>'],
       [this.folder, '<folder>'],
       [root, '<program>'],
-      [`User=${username}`, 'User=<user>'],
+      [`User=${user}`, 'User=<user>'],
       [url, '<source>'],
       [elsewhere, '<other source>'],
       [new URL(url).host, '<source host>'],
@@ -219,9 +232,6 @@ export class World {
     await this.sandbox.close()
   }
 }
-
-// It is asked for with every line, and by a call of the system.
-const { username } = userInfo()
 
 /** The same database as another role; every role that a transcript makes has no password. */
 function as(url: string, role: string): string {

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { root } from '../tree.js'
+import { root } from './tree.js'
 
 /** A text from this environment, and the placeholder that replaces it. */
 export type Replacement = readonly [text: string, placeholder: string]
