@@ -88,7 +88,9 @@ export function storyTests<S>(
   const written = new Map<Story, readonly string[]>()
   describe.each(kinds)('$name', (kind) => {
     const begin = on(kind)
-    it.each(all.filter((story) => isWhole() || !isLong(story)))('$title', async (story) => {
+    const chosen = all.filter((story) => isWhole() || !isLong(story))
+    // With `$title`, a test's name would be cut short, and promises would not find it.
+    it.each(chosen.map((story) => [story.title, story] as const))('%s', async (_title, story) => {
       const played = await steps.play(await begin(), story.lines)
       written.set(story, played)
       if (!inject('rewrites')) expect(played).toEqual(story.lines)
