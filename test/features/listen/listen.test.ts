@@ -8,7 +8,6 @@ import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { listenHere } from '../../support/harness/listenhere.js'
 import { sendEvent, startListening } from '../../support/harness/listening.js'
 import { Metrics } from '../../support/harness/metrics.js'
 import { type Place, viewedPlace } from '../../support/harness/place.js'
@@ -16,7 +15,7 @@ import { eventBody } from '../../support/harness/receiver.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { until } from '../../support/harness/scheduler.js'
 import { isWhole, sized } from '../../support/harness/size.js'
-import { type Up, upHere } from '../../support/harness/uphere.js'
+import { listenHere, type Up, upHere } from '../../support/harness/uphere.js'
 
 const other = await sandboxOfFile({ tenants: 1, repairOrders: 2 })
 let here: Place
