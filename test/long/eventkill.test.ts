@@ -119,7 +119,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     new Set(sandbox.deliveries.filter(({ status }) => status === 200).map(({ event }) => event))
 
   const inbox = async (): Promise<readonly Listed[]> => {
-    const { json } = await shopsync(['events', 'list', '--last', '1000000', '--json', '--config', config])
+    const { json } = await shopsync(['events', 'list', '--last', '100000', '--json', '--config', config])
     return json<{ events: Listed[] }>().events
   }
   const waiting = async () => (await inbox()).filter(({ state }) => state === 'waiting')

@@ -85,7 +85,7 @@ export async function playPolicy(kind: Kind, policy: PlayedPolicy) {
       told: rounded(met / (met + sumOf(told.map((one) => one.missed)))),
       /** In minutes. What is not there yet counts with the time that it has waited. */
       meanDelay: Math.round(
-        sumOf(changes.map(({ at, delay }) => delay ?? to - at)) / changes.length / 60_000,
+        sumOf(changes.map(({ at, delay }) => delay ?? to - at)) / Math.max(1, changes.length) / 60_000,
       ),
       requests: day.watch.requests(from, to),
       proven: rounded(sumOf(proven) / proven.length),
