@@ -8,11 +8,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { readDocument } from '../../src/engine/config/load.js'
 import { calendarTimes, checks, metricNames } from '../support/harness/declared.js'
+import type { Json } from '../support/harness/requests.js'
 import { scratch } from '../support/harness/scratch.js'
 import { filesIn, textOf as text } from '../support/harness/tree.js'
-
-// biome-ignore lint/suspicious/noExplicitAny: documents of every kind are read here
-type Document = any
 
 const jobs = filesIn('jobs', '.json').map((path) => ({
   name: /([\w-]+)\.json$/.exec(path)?.[1] ?? '',
@@ -108,15 +106,15 @@ test('the mail in the documents is sent where no setuid program works', async (c
 })
 
 describe('Kubernetes', () => {
-  const documents = (file: string): Document[] =>
+  const documents = (file: string): Json[] =>
     parseAllDocuments(text(`deploy/kubernetes/${file}`)).map((document) => document.toJS())
   const crons = documents('cronjob.yaml')
   const [shards, whole] = documents('shards.yaml')
   const [workers, budget] = documents('worker.yaml')
   const [deployment] = documents('deployment.yaml')
-  const jobOf = ({ spec }: Document): Document => spec.jobTemplate.spec
-  const podOf = (one: Document): Document => (one.spec.jobTemplate ? jobOf(one) : one.spec).template.spec
-  const argsOf = (one: Document): string[] => podOf(one).containers[0].args
+  const jobOf = ({ spec }: Json): Json => spec.jobTemplate.spec
+  const podOf = (one: Json): Json => (one.spec.jobTemplate ? jobOf(one) : one.spec).template.spec
+  const argsOf = (one: Json): string[] => podOf(one).containers[0].args
 
   test('has workers that are replaced one at a time, with time to put their shards back', () => {
     expect([workers.spec.strategy.rollingUpdate.maxUnavailable, budget.spec.maxUnavailable]).toEqual([1, 1])
@@ -166,7 +164,7 @@ describe('Kubernetes', () => {
       expect(pod.securityContext.runAsNonRoot).toBe(true)
       for (const { securityContext, volumeMounts } of pod.containers) {
         expect(securityContext.readOnlyRootFilesystem).toBe(true)
-        const mounted = volumeMounts.map(({ mountPath }: Document) => mountPath)
+        const mounted = volumeMounts.map(({ mountPath }: Json) => mountPath)
         expect(mounted).not.toContain('/var/lib/shopsync')
       }
     }
@@ -192,7 +190,7 @@ test('the configurations of compose and Kubernetes are accepted', () => {
 })
 
 test('compose keeps the scheduler from everything but its folder, and the page from other machines', () => {
-  const { services } = parse(text('deploy/compose/compose.yaml')) as Document
+  const { services } = parse(text('deploy/compose/compose.yaml')) as Json
   // The secrets are files of the host's user, whose id the container must have: it writes nothing of its own.
   for (const service of [services.shopsync, services.worker]) {
     const user = `\${SHOPSYNC_USER:-1000:1000}`
@@ -204,10 +202,8 @@ test('compose keeps the scheduler from everything but its folder, and the page f
 })
 
 describe('Prometheus and Grafana', () => {
-  const { panels } = JSON.parse(text('deploy/grafana/shopsync.json')) as Document
-  const rules: Document[] = parse(text('deploy/prometheus/rules.yml')).groups.flatMap(
-    (one: Document) => one.rules,
-  )
+  const { panels } = JSON.parse(text('deploy/grafana/shopsync.json')) as Json
+  const rules: Json[] = parse(text('deploy/prometheus/rules.yml')).groups.flatMap((one: Json) => one.rules)
   const names = metricNames.map(({ name }) => name)
   const series = new Set(
     metricNames.flatMap(({ name, type }) =>
@@ -218,9 +214,7 @@ describe('Prometheus and Grafana', () => {
     [...query.matchAll(/\bshopsync_\w+/g)].map(([name]) => name).filter((name) => !series.has(name))
 
   test('query metrics that the product shows, and the dashboard shows every one of them', () => {
-    const queries: string[] = panels.flatMap(({ targets }: Document) =>
-      targets.map(({ expr }: Document) => expr),
-    )
+    const queries: string[] = panels.flatMap(({ targets }: Json) => targets.map(({ expr }: Json) => expr))
     expect([...queries, ...rules.map(({ expr }) => expr)].flatMap(strangers)).toEqual([])
     expect(strangers('sum(shopsync_runs) + shopsync_runs_total')).toEqual(['shopsync_runs'])
     // The version is what the instances are listed by.
@@ -235,7 +229,7 @@ describe('Prometheus and Grafana', () => {
     const books = new Set<string>(rules.map(({ annotations }) => annotations.runbook))
     expect([...books].filter((book) => !anchors.includes(book))).toEqual([])
     expect(books.size).toBe(10)
-    expect(new Set(panels.map(({ id }: Document) => id)).size).toBe(panels.length)
+    expect(new Set(panels.map(({ id }: Json) => id)).size).toBe(panels.length)
     for (const { title, description } of panels)
       expect([title, description.length > 10]).toEqual([title, true])
   })

@@ -5,14 +5,14 @@
 import { DateTime } from 'luxon'
 import { describe, expect, it } from 'vitest'
 import { type ApiRecord, createSandbox } from '../../src/sandbox/index.js'
+import type { Json } from '../support/harness/requests.js'
 import { sample } from '../support/harness/size.js'
 import { type Fields, list, unit } from '../support/oracle/business/amounts.js'
 import { type Bill, billOf } from '../support/oracle/business/bills.js'
 import { groups } from '../support/oracle/business/business.js'
 import { HandClock } from '../support/world/clocks.js'
 
-// biome-ignore lint/suspicious/noExplicitAny: records of every resource are read here
-type Row = ApiRecord & Record<string, any>
+type Row = ApiRecord & Record<string, Json>
 /** The records of a resource. */
 type Business = (resource: string) => Row[]
 

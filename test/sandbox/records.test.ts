@@ -12,13 +12,12 @@ import {
   type Sandbox,
   type SandboxOptions,
 } from '../../src/sandbox/index.js'
-import { EPOCH, emptySandbox, noon, shop } from '../support/harness/requests.js'
+import { EPOCH, emptySandbox, type Json, noon, shop } from '../support/harness/requests.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { sized } from '../support/harness/size.js'
 import { HandClock } from '../support/world/clocks.js'
 
-// biome-ignore lint/suspicious/noExplicitAny: records of every resource are read here
-type Row = Record<string, any>
+type Row = Record<string, Json>
 
 const clock = new HandClock(noon, 1_000_000n)
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: sized(120, 300), clock })

@@ -163,7 +163,7 @@ export interface ListRange {
   /** Records newer than `until`, as far as known; they determine the page to begin with. */
   readonly newer: number
   /** Records newer than `after`, if known; one response can then show a small range. */
-  readonly total?: number
+  readonly total?: number | undefined
   /** The list is known not to be newest first: everything newer than `after` is read, and `until` is `forever`. */
   readonly isUnordered?: boolean | undefined
   /** Anomalies that walks have found in the list. */

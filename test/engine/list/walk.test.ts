@@ -213,7 +213,7 @@ const mayKnow = (next: Next): Finding => ({
   isUnordered: next() < 0.1,
   isUncounted: next() < 0.1,
   isUnsteady: next() < 0.1,
-  ...(next() < 0.2 && { size: pick(next, [2, 3, 4]) }),
+  size: next() < 0.2 ? pick(next, [2, 3, 4]) : undefined,
 })
 
 /** A range that begins and ends somewhere in the list, with a count of what is newer that may be wrong by now. */
@@ -236,7 +236,7 @@ const rangeOf =
       until,
       pageSizes,
       newer: Math.max(0, newer + (next() < 0.2 ? pick(next, [-2, 3]) : 0)),
-      ...(total !== undefined && { total }),
+      total,
     }
     const list = world.reached(after, { motion, ahead: pick(next, [0, 1, 4]), pageSizes })
     const end = until === forever ? (times[0] ?? epoch) : until

@@ -10,11 +10,13 @@ export const noon = '2026-03-02T12:00:00Z'
 export const emptySandbox = (options: SandboxOptions = {}): Promise<Sandbox> =>
   sandboxOfFile({ data: 'none', tenants: 1, clock: new HandClock(noon), ...options })
 
+// biome-ignore lint/suspicious/noExplicitAny: tests look into JSON of every shape
+export type Json = any
+
 export interface Reply {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: the tests look into JSON of every shape
-  readonly body: any
+  readonly body: Json
 }
 
 export async function request(

@@ -134,9 +134,10 @@ export class ListStory {
   #optionsOf(words: string): RunOptions {
     const [fields = '', until] = words.split(/ ?until /)
     const [range, from = '', to = ''] = /(\d+)\.\.(\d+)/.exec(fields) ?? []
-    const ranges = [{ from: at(Number(from) * 7), to: at(Number(to) * 7) }]
-    const settings = fieldsOf(wordsOf(range === undefined ? fields : fields.replace(range, '')))
-    const options: RunOptions = { ...this.options, ...settings, ...(range === undefined ? {} : { ranges }) }
+    const asked = [{ from: at(Number(from) * 7), to: at(Number(to) * 7) }]
+    const ranges = range === undefined ? this.options.ranges : asked
+    const settings = fieldsOf(wordsOf(fields.replace(range ?? '', '')))
+    const options: RunOptions = { ...this.options, ...settings, ranges }
     if (until === undefined) return options
     const end = new AbortController()
     const place = fieldsOf(wordsOf(until))
@@ -180,14 +181,13 @@ export class ListStory {
     const { status, reason, error, method, differences } = found!
     this.said = error
     const how = method === undefined ? [] : [`by ${method}`]
-    const { sampled, asked, compared } = found!
     const differing = (differences ?? []).map((one) => plain(one))
     const byId = this.list.byId === 0 ? [] : [`${this.list.byId} by id`]
     return [
       wordsOf(`${status} ${reason ?? ''}`).join(' '),
       ...how,
       ...byId,
-      ...this.#compared({ ...found!, ...(sampled ? { sampled, asked, compared } : {}) }),
+      ...this.#compared({ ...found! }),
       ...differing,
     ].join(', ')
   }

@@ -300,9 +300,9 @@ export class Odd extends World {
         one.id === this.#hole ? { ...one, id: `~${one.updatedAt} 0`, createdAt: null } : one,
       ),
       totalPages: Math.ceil(total / perPage),
-      ...(this.next() < 0.05 && { goesOn: true }),
-      ...(holes.length > 0 && { holes }),
-      ...(perPage > this.#readable && { readable: this.#readable }),
+      goesOn: this.next() < 0.05,
+      holes: holes.length > 0 ? holes : undefined,
+      readable: perPage > this.#readable ? this.#readable : undefined,
     }
   }
 }

@@ -59,7 +59,7 @@ export function atEachMoment(warehouse: Warehouse, moment: (isCommit: boolean) =
     return result
   }
   return through(warehouse, {
-    ...(offload && { bulk: { ...bulk, offload: (...given) => offload(...given)?.then(committed) } }),
+    bulk: offload ? { ...bulk, offload: (...given) => offload(...given)?.then(committed) } : bulk,
     transaction: (work) =>
       transaction((session) => work(watched(session, () => moment(false)))).then(committed),
   })
