@@ -124,6 +124,15 @@ const troubles: Record<Kind['name'], Record<string, Trouble>> = {
       plant: triggered('begin perform no_such(new.id); return new; end'),
       named: /no_such.*42883.*the trigger troubled/,
     },
+    'a check constraint': {
+      plant: 'alter table notes add constraint brief check (length(description) < 10) not valid',
+      mend: 'alter table notes drop constraint brief',
+      named: /brief/,
+    },
+    'a trigger whose audit table was dropped': {
+      plant: triggered('begin insert into audit values (new.id); return new; end'),
+      named: /audit(?!.*creates it again).*the trigger troubled/,
+    },
     'a view in place of the table': {
       plant:
         'alter table notes rename to notes_before;\ncreate view notes as select * from notes_before union all select * from notes_before where false',

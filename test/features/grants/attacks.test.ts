@@ -47,6 +47,7 @@ const tooMuch: readonly [what: string, give: string, take: string, told: readonl
     ['noreplication', 'nocreaterole', 'nocreatedb', 'nobypassrls'],
   ],
   ['a predefined role', 'grant pg_checkpoint to ?', '', ['revoke "pg_checkpoint" from ?']],
+  ['one that reads everything', 'grant pg_read_all_data to ?', '', ['revoke "pg_read_all_data" from ?']],
   [
     'a member of a member of a predefined role',
     'create role !2; create role !1; grant pg_monitor to !2; grant !2 to !1; grant !1 to ?',
