@@ -51,7 +51,7 @@ export class Steps<S> {
       if (line.startsWith('//')) continue
       for (const step of line.split('; ')) {
         const told = await this.one(story, step)
-        if (typeof told === 'string') played.push(`  ${told}`)
+        if (typeof told === 'string') played.push(...told.split('\n').map((one) => `  ${one}`))
       }
     }
     return played
