@@ -6,12 +6,10 @@
  * event is sent at its own time, whatever happened to the earlier ones, and its wait counts from then. Every answered
  * event must be in the inbox.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { startListening } from '../test/support/harness/listening.js'
 import { inbox } from './inbox.js'
-import { Installed, inFolder, options, print } from './kit.js'
-import { residentMegabytes } from './processes.js'
+import { Installed, inFolder, options, paced, print } from './kit.js'
 import { BenchSource } from './source/source.js'
 import { percentile } from './stats.js'
 import { empty, withWarehouses } from './warehouse.js'
@@ -38,31 +36,25 @@ async function send(url: string, prefix: string): Promise<Accepted> {
   const { origin, pathname: path } = new URL(url)
   const pool = new Pool(origin, { connections: 64 })
   const headers = { 'x-api-secret': secret, 'content-type': 'application/json' }
-  const [count, gap] = [rate * seconds, 1000 / rate]
   const waits: number[] = []
   const answered = new Set<string>()
   let refused = 0
   const under = new Set<Promise<void>>()
-  const start = performance.now()
-  for (let i = 0; i < count; i++) {
-    const at = start + i * gap
-    if (performance.now() < at) await sleep(at - performance.now())
-    const id = `${prefix} ${i}`
-    const body = bodyOf(id, i)
-    const answer = async (): Promise<void> => {
-      try {
-        const { statusCode, body: said } = await pool.request({ method: 'POST', path, headers, body })
-        await said.dump()
-        waits.push(performance.now() - at)
-        if (statusCode === 200) answered.add(id)
-        else refused++
-      } catch {
-        refused++
-      }
+  const answer = async (id: string, i: number, due: number): Promise<void> => {
+    try {
+      const sent = await pool.request({ method: 'POST', path, headers, body: bodyOf(id, i) })
+      await sent.body.dump()
+      waits.push(performance.now() - due)
+      if (sent.statusCode === 200) answered.add(id)
+      else refused++
+    } catch {
+      refused++
     }
-    const sent = answer().finally(() => under.delete(sent))
-    under.add(sent)
   }
+  await paced(rate, seconds, (i, due) => {
+    const sent = answer(`${prefix} ${i}`, i, due).finally(() => under.delete(sent))
+    under.add(sent)
+  })
   await Promise.all(under)
   await pool.close()
   return { waits, answered, refused }
@@ -80,9 +72,7 @@ const bodyOf = (id: string, i: number): string =>
       id: 1 + (i % 100),
       tenant_id: 1 + (i % tenants),
       // Without a version, any walk settles it: only the answer is measured.
-      data: {
-        detail: filling.slice(0, smallest + ((i * 7919) % (largest - smallest))),
-      },
+      data: { detail: filling.slice(0, smallest + ((i * 7919) % (largest - smallest))) },
     },
   })
 
@@ -97,10 +87,6 @@ async function lost(warehouse: string, prefix: string, answered: ReadonlySet<str
 /** The cells of one row. */
 async function measured(installed: Installed, url: string, beside: string): Promise<(string | number)[]> {
   const { run, url: address } = await startListening(installed.folder, {}, ['--port', '0'])
-  const pid = run.child.pid ?? 0
-  const memory = [residentMegabytes(pid)]
-  const note = (): void => void memory.push(residentMegabytes(pid))
-  const midway = setTimeout(note, (seconds * 1000) / 3)
   // One full load after the other, until the events are sent.
   let isOver = beside === 'nothing'
   const loads = (async () => {
@@ -109,13 +95,11 @@ async function measured(installed: Installed, url: string, beside: string): Prom
   const { waits, answered, refused } = await send(address, beside)
   isOver = true
   await loads
-  clearTimeout(midway)
-  note()
   const gone = await lost(url, beside, answered)
   run.kill('SIGTERM')
   await run.ended
   const ms = [0.5, 0.99].map((share) => percentile(waits, share).toFixed(1))
-  return [beside, waits.length, gone, refused, ...ms, memory.map((mb) => mb.toFixed(0)).join(', ')]
+  return [beside, waits.length, gone, refused, ...ms]
 }
 
 using source = await BenchSource.start(tenants, orders / tenants, 'lifelike')
@@ -132,4 +116,4 @@ await withWarehouses(warehouses, async (all) => {
     })
 })
 const counts = ['warehouse', 'beside', 'sent', 'lost', 'refused']
-print([...counts, 'median ms', 'p99 ms', 'memory MB: begin, a third, end'], rows)
+print([...counts, 'median ms', 'p99 ms'], rows)

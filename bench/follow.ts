@@ -3,8 +3,7 @@
  *
  * How long a change at the source takes to reach the warehouse: `--rate` changes per second over 60 lists of the
  * sandbox, which sends their events to `shopsync listen`. A change has arrived when the walk that its event rang has
- * ended and its verdict is stored: `settled_at` minus `triggered_at`, both by this machine's clock. The processor time
- * is the listener's, without the database server's.
+ * ended and its verdict is stored: `settled_at` minus `triggered_at`, both by this machine's clock.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { resources } from '../schema/index.js'
@@ -13,8 +12,7 @@ import { createSandbox, type Sandbox } from '../src/sandbox/index.js'
 import { revision } from '../src/sandbox/records/sample.js'
 import { startListening } from '../test/support/harness/listening.js'
 import { inbox } from './inbox.js'
-import { Installed, inFolder, options, print, withOpen } from './kit.js'
-import { processorSeconds } from './processes.js'
+import { Installed, inFolder, options, paced, print, withOpen } from './kit.js'
 import { percentile } from './stats.js'
 import { empty, withWarehouses } from './warehouse.js'
 
@@ -28,19 +26,15 @@ const mostWait = 60_000
 
 async function change(sandbox: Sandbox): Promise<number> {
   const cursors = sandbox.tenantIds.flatMap((tenant) => announced.map((resource) => ({ tenant, resource })))
-  const [count, gap] = [rate * seconds, 1000 / rate]
-  const start = performance.now()
   let changes = 0
-  for (let i = 0; i < count; i++) {
-    const at = start + i * gap
-    if (performance.now() < at) await sleep(at - performance.now())
+  await paced(rate, seconds, (i) => {
     const { tenant = 0, resource = '' } = cursors[Math.floor(Math.random() * cursors.length)] ?? {}
     const ids = sandbox.store.ids(tenant, resource)
     const id = ids[Math.floor(Math.random() * ids.length)]
-    if (id === undefined) continue
+    if (id === undefined) return
     sandbox.store.change(tenant, resource, id, revision(sandbox.store, tenant, resource, id, i))
     changes++
-  }
+  })
   await sandbox.delivered()
   return changes
 }
@@ -83,18 +77,13 @@ async function bench(url: string, sandbox: Sandbox, installed: Installed): Promi
   installed.configure(url, sandbox)
   await installed.run(['sync', '--quiet'])
   const { run, url: address } = await startListening(installed.folder, {}, ['--port', '0'])
-  const pid = run.child.pid ?? 0
   sandbox.subscribe(address)
-  const used = (): number => processorSeconds(pid) ?? 0
-  const before = used()
   const changes = await change(sandbox)
   const { waits, notSettled, rings, requests, verdicts } = await followed(url)
-  const milliseconds = ((used() - before) * 1000) / rings
   run.kill('SIGTERM')
   await run.ended
   const times = [0.5, 0.99].map((share) => percentile(waits, share).toFixed(2))
-  const perRing = [(requests / rings).toFixed(2), milliseconds.toFixed(1)]
-  return [changes, notSettled, ...times, rings, ...perRing, verdicts.join(', ')]
+  return [changes, notSettled, ...times, rings, (requests / rings).toFixed(2), verdicts.join(', ')]
 }
 
 const rows: (string | number)[][] = []
@@ -110,4 +99,4 @@ await withWarehouses(warehouses, async (all) => {
     })
 })
 const times = ['warehouse', 'changes', 'not settled', 'median s', 'p99 s', 'rings']
-print([...times, 'requests a ring', 'processor ms a ring', 'verdicts'], rows)
+print([...times, 'requests a ring', 'verdicts'], rows)

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { resources } from '../schema/index.js'
 import type { Model } from '../src/engine/model/resourcemodel.js'
@@ -60,6 +61,16 @@ export async function seconds(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work()
   return (performance.now() - start) / 1000
+}
+
+/** Calls something so many times a second, each time when it is due, whatever became of the calls before. */
+export async function paced(rate: number, seconds: number, call: (i: number, due: number) => void) {
+  const start = performance.now()
+  for (let i = 0; i < rate * seconds; i++) {
+    const due = start + (i * 1000) / rate
+    if (performance.now() < due) await sleep(due - performance.now())
+    call(i, due)
+  }
 }
 
 /** A folder that is removed after use. */

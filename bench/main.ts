@@ -3,7 +3,7 @@
  * says at its top what it measures, and with which flags.
  */
 const names = [
-  ...['accept', 'contest', 'due', 'follow', 'freshness', 'idle', 'latency', 'pairs', 'status'],
+  ...['accept', 'contest', 'follow', 'freshness', 'idle', 'latency', 'pairs', 'status'],
   ...['throttle', 'views', 'without', 'workers'],
 ]
 const [first = ''] = process.argv.slice(2)

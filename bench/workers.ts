@@ -1,27 +1,24 @@
 /**
- * npm run bench -- workers [--tenants 200] [--orders 20] [--workers 1,2,4] [--limit 400] [--size 10000]
+ * npm run bench -- workers [--tenants 200] [--orders 20] [--workers 1,2,4] [--limit 400]
  *
  * Processes of `shopsync worker` that share the first load of many tenants (docs/scale.md). The source answers after 200
  * ms. Without a limit: how much faster more workers are, and what of the processors each process takes. With --limit
- * requests every ten seconds: what all of them use of it together. --size: the peak memory of each of four workers over
- * so many tenants' idle lists. 0 leaves a part out.
+ * requests every ten seconds: what all of them use of it together; 0 leaves that out.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Program, program } from '../test/support/harness/process.js'
-import { fillIdle } from './idlelists.js'
 import { Installed, inFolder, options, percent, print, say, withOpen } from './kit.js'
-import { processorSeconds, residentMegabytes } from './processes.js'
+import { processorSeconds } from './processes.js'
 import { BenchSource } from './source/source.js'
 import { empty, serverPid, withWarehouses } from './warehouse.js'
 
-const { tenants, orders, workers, limit, size } = options({
+const { tenants, orders, workers, limit } = options({
   tenants: 200,
   orders: 20,
   workers: '1,2,4',
   limit: 400,
-  size: 10_000,
 })
 const counts = workers.split(',').map(Number).filter(Boolean)
 const latency = 200
@@ -30,31 +27,20 @@ const window = 10
 const unlimited = 1_000_000_000
 const shards = 8
 
-/** A folder with a job that syncs everything, over an empty warehouse. */
-const installed = <T>(url: string, source: BenchSource, use: (made: Installed) => Promise<T>): Promise<T> =>
-  inFolder(async (folder) => {
-    await empty(url)
-    const made = new Installed(folder)
-    made.configure(url, source, { workers: { listen: false } })
-    mkdirSync(join(folder, 'jobs'))
-    const job = { description: 'All lists of all tenants.', steps: [{ command: 'sync' }] }
-    writeFileSync(join(folder, 'jobs/load.json'), JSON.stringify(job))
-    await made.run(['migrate'])
-    return use(made)
-  })
-
-interface Used {
-  readonly cpu: number
-  readonly peak: number
+interface Measured {
+  readonly seconds: number
+  readonly requests: number
+  /** Processor seconds of each worker, and of the server. */
+  readonly workers: readonly number[]
+  readonly server: number
 }
 
-/** A worker until nothing waits, and what it had used when it was last looked at. */
-async function worked(folder: string): Promise<Used> {
+/** A worker until nothing waits: the processor time that it had used when it was last looked at. */
+async function worked(folder: string): Promise<number> {
   const worker = new Program(program, ['worker', '--once', '--quiet'], { cwd: folder })
-  const pid = worker.child.pid ?? 0
-  let used: Used = { cpu: 0, peak: 0 }
+  let used = 0
   const timer = setInterval(() => {
-    used = { cpu: processorSeconds(pid) ?? used.cpu, peak: Math.max(used.peak, residentMegabytes(pid)) }
+    used = processorSeconds(worker.child.pid ?? 0) ?? used
   }, 200)
   const { code, stderr } = await worker.ended
   clearInterval(timer)
@@ -62,30 +48,22 @@ async function worked(folder: string): Promise<Used> {
   return used
 }
 
-interface Measured {
-  readonly seconds: number
-  readonly requests: number
-  readonly workers: readonly Used[]
-  /** Processor seconds of the server. */
-  readonly server: number
-}
-
-/** One round on so many workers, from the beginning of its first shard to the end of its last. */
-async function round(made: Installed, url: string, count: number, parts: number): Promise<Measured> {
-  await made.run(['run', 'load', '--enqueue', String(parts)])
-  const server = await serverPid(url)
-  const before = processorSeconds(server ?? 0) ?? 0
+/** A job that syncs everything, on so many workers, from the beginning of its first shard to the end of its last. */
+async function round(made: Installed, url: string, count: number): Promise<Measured> {
+  mkdirSync(join(made.folder, 'jobs'))
+  const job = { description: 'All lists of all tenants.', steps: [{ command: 'sync' }] }
+  writeFileSync(join(made.folder, 'jobs/load.json'), JSON.stringify(job))
+  await made.run(['migrate'])
+  await made.run(['run', 'load', '--enqueue', String(shards)])
+  const server = (await serverPid(url)) ?? 0
+  const before = processorSeconds(server) ?? 0
   const all = await Promise.all(Array.from({ length: count }, () => worked(made.folder)))
-  const after = processorSeconds(server ?? 0) ?? 0
-  const runs = await withOpen(url, (warehouse) =>
-    warehouse.db
-      .selectFrom('sync_runs')
-      .select(['status', 'started_at', 'finished_at', 'requests'])
-      .where('shard', 'is not', null)
-      .execute(),
+  const after = processorSeconds(server) ?? 0
+  const runs = await withOpen(url, ({ db }) =>
+    db.selectFrom('sync_runs').selectAll().where('shard', 'is not', null).execute(),
   )
   const bad = runs.filter(({ status }) => status !== 'ok')
-  if (runs.length !== parts || bad.length > 0) throw new Error(`Runs: ${JSON.stringify(runs)}`)
+  if (runs.length !== shards || bad.length > 0) throw new Error(`Runs: ${JSON.stringify(runs)}`)
   const times = (of: 'started_at' | 'finished_at') => runs.map((run) => Date.parse(String(run[of])))
   return {
     seconds: (Math.max(...times('finished_at')) - Math.min(...times('started_at'))) / 1000,
@@ -97,20 +75,17 @@ async function round(made: Installed, url: string, count: number, parts: number)
 
 /** The first load of all tenants by so many workers. */
 async function load(url: string, count: number, most: number): Promise<Measured> {
-  using source = await BenchSource.start(
-    tenants,
-    orders,
-    'lifelike',
-    most,
-    most === unlimited ? 3600 : window,
-  )
+  const length = most === unlimited ? 3600 : window
+  using source = await BenchSource.start(tenants, orders, 'lifelike', most, length)
   await source.latency(latency)
   // Awaited: the source ends with this function.
-  return await installed(url, source, (made) => round(made, url, count, shards))
+  return await inFolder(async (folder) => {
+    await empty(url)
+    const made = new Installed(folder)
+    made.configure(url, source, { workers: { listen: false } })
+    return round(made, url, count)
+  })
 }
-
-const each = (used: readonly Used[], of: keyof Used): string =>
-  used.map((one) => one[of].toFixed(0)).join(', ')
 
 async function speed(url: string): Promise<void> {
   let alone: number | undefined
@@ -118,14 +93,12 @@ async function speed(url: string): Promise<void> {
   for (const count of counts) {
     const { seconds, requests, workers: all, server } = await load(url, count, unlimited)
     alone ??= seconds * count
-    const busy = (server + all.reduce((sum, { cpu }) => sum + cpu, 0)) / seconds
-    const figures = [
-      seconds.toFixed(1),
-      (requests / seconds).toFixed(0),
-      (alone / (seconds * count)).toFixed(2),
-    ]
-    const processors = `${busy.toFixed(2)} of ${availableParallelism()}`
-    rows.push([String(count), String(requests), ...figures, each(all, 'cpu'), server.toFixed(0), processors])
+    const busy = all.reduce((sum, cpu) => sum + cpu, server) / seconds
+    rows.push([
+      ...[String(count), String(requests), seconds.toFixed(1), (requests / seconds).toFixed(0)],
+      ...[(alone / (seconds * count)).toFixed(2), all.map((cpu) => cpu.toFixed(0)).join(', ')],
+      ...[server.toFixed(0), `${busy.toFixed(2)} of ${availableParallelism()}`],
+    ])
   }
   const heads = ['workers', 'requests', 's', 'requests/s', 'of linear']
   print([...heads, 'CPU s of each', 'CPU s, Postgres', 'processors busy'], rows)
@@ -142,26 +115,8 @@ async function limited(url: string): Promise<void> {
   print(['workers', 'requests', 's', 'requests/s', 'of the limit'], rows)
 }
 
-async function memory(url: string): Promise<void> {
-  using source = await BenchSource.start(size, 1, 'tidy', unlimited)
-  const {
-    seconds,
-    requests,
-    workers: all,
-  } = await installed(url, source, async (made) => {
-    await withOpen(url, (warehouse) => fillIdle(warehouse, size))
-    return round(made, url, 4, 4)
-  })
-  say('')
-  print(
-    ['tenants', 'requests', 's', 'peak MB of each'],
-    [[size, requests, seconds.toFixed(0), each(all, 'peak')]],
-  )
-}
-
 await withWarehouses('postgres', async ([warehouse]) => {
   const url = warehouse?.url ?? ''
   if (counts.length > 0) await speed(url)
   if (counts.length > 0 && limit > 0) await limited(url)
-  if (size > 0) await memory(url)
 })

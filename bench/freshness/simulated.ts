@@ -8,9 +8,7 @@ import { polled } from '../../src/engine/run/polls.js'
 import type { Polls } from '../../src/engine/warehouse/cursors.js'
 import { boundOf, chooseLists, type PolledList } from '../../src/features/targets/pollranking.js'
 import { forecastShare } from '../../src/features/targets/shareforecast.js'
-import { generator as seeded } from '../random.js'
-
-export { seeded }
+import { normal, poisson, randomFrom } from '../../test/support/world/random.js'
 
 /**
  * What each resource's lists are like: changes per hour in a medium-sized shop while it is open, and the target in
@@ -76,18 +74,6 @@ interface SimulatedList extends PolledList {
   waited: number
   news: number
   hours: number
-}
-
-const normal = (random: () => number): number =>
-  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
-
-/** How many events at a given rate fall into one step (Knuth). */
-function poisson(mean: number, random: () => number): number {
-  if (mean === 0) return 0
-  const least = Math.exp(-mean)
-  let count = 0
-  for (let product = random(); product > least; product *= random()) count++
-  return count
 }
 
 const timeOf = (minute: number): string => fromMicros(1_767_225_600_000_000n + BigInt(minute) * 60_000_000n)
@@ -162,7 +148,7 @@ export function simulate({
   daysBefore = 4,
   neverRead = 0,
 }: SimulatedOptions): SimulatedResult {
-  const random = seeded(seed)
+  const random = randomFrom(seed)
   const all = listsOf(tenants, random)
   let unread = all.filter(() => neverRead > 0 && random() < neverRead)
   const isUnread = new Set(unread)

@@ -8,7 +8,7 @@ import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
 import { Bisection } from '../../src/engine/compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../src/engine/compare/comparison.js'
 import { fullCost } from '../../src/engine/compare/comparisoncost.js'
-import { type Cell, cellsOf, type Move } from '../../src/engine/compare/histogram.js'
+import { type Cell, cellsOf, firstPlace, type Move } from '../../src/engine/compare/histogram.js'
 import { nothingFound } from '../../src/engine/list/anomalies.js'
 import { forever } from '../../src/engine/list/cutpoint.js'
 import type { ObservedRecord } from '../../src/engine/list/observed.js'
@@ -40,24 +40,13 @@ class Sequence {
 
   /** Counts the numbers below i. */
   count(i: number): number {
-    return i - firstFrom(0, this.#gaps.length, (place) => (this.#gaps[place] ?? 0) >= i)
+    return i - firstPlace(0, this.#gaps.length, (place) => (this.#gaps[place] ?? 0) >= i)
   }
 
   /** The number that has k numbers below it. */
   at(k: number): number {
-    return firstFrom(k, Math.min(this.size, k + this.#gaps.length), (i) => this.count(i + 1) > k)
+    return firstPlace(k, Math.min(this.size, k + this.#gaps.length), (i) => this.count(i + 1) > k)
   }
-}
-
-/** The first number from which on something holds. */
-function firstFrom(from: number, to: number, holds: (i: number) => boolean): number {
-  let [low, high] = [from, to]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (holds(middle)) high = middle
-    else low = middle + 1
-  }
-  return low
 }
 
 /** The numbers of the records in which source and warehouse differ, by cause. */

@@ -1,4 +1,4 @@
-import { generator } from '../random.js'
+import { randomFrom } from '../../test/support/world/random.js'
 
 /**
  * The datasets of the source.
@@ -47,7 +47,7 @@ const touchedLate = 0.1
  */
 export function orderOf(dataset: Dataset, records: number): Int32Array {
   if (dataset === 'tidy') return Int32Array.from({ length: records }, (_, i) => i)
-  const random = generator(records)
+  const random = randomFrom(records)
   const moments = Float64Array.from({ length: records }, (_, record) => {
     if (dataset === 'hostile') return random()
     if (random() < touchedLate) return record + random() * (records - record)

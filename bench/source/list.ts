@@ -1,3 +1,4 @@
+import { firstPlace } from '../../src/engine/compare/histogram.js'
 import { countOf, type Dataset, orderOf, type ResourceName } from './dataset.js'
 import { Templates } from './template.js'
 
@@ -51,13 +52,8 @@ export class List {
 
   /** How many records are newer than a moment, in milliseconds with a fraction. */
   countAfter(moment: number): number {
-    let [low, high] = [0, this.#order.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#updated[this.#order[middle] ?? 0] ?? 0) > moment) low = middle + 1
-      else high = middle
-    }
-    return low
+    const updatedAt = (place: number): number => this.#updated[this.#order[place] ?? 0] ?? 0
+    return firstPlace(0, this.#order.length, (place) => updatedAt(place) <= moment)
   }
 
   /** The body of one response, in the API's list envelope. */

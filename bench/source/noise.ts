@@ -1,5 +1,5 @@
 /** How `lifelike` and `hostile` change a tidy record (dataset.ts describes each). */
-import { generator } from '../random.js'
+import { randomFrom } from '../../test/support/world/random.js'
 import { pick } from './record.js'
 
 type Change = (name: string, value: unknown) => unknown
@@ -52,7 +52,7 @@ function lifelikeNumber(name: string, value: number, random: () => number): numb
 }
 
 export function lifelike(record: object, seed: number): object {
-  const random = generator(seed * 31 + 7)
+  const random = randomFrom(seed * 31 + 7)
   const change: Change = (name, value) => {
     if (typeof value === 'string') return lifelikeText(name, value, random)
     return typeof value === 'number' ? lifelikeNumber(name, value, random) : value
@@ -80,7 +80,7 @@ function withUnknown(object: object): object {
 
 /** JSON text, since no JavaScript number can hold the wide integers. */
 export function hostile(record: object, seed: number): string {
-  const random = generator(seed * 37 + 11)
+  const random = randomFrom(seed * 37 + 11)
   const change: Change = (_, value) => {
     if (typeof value !== 'string' || isTimestamp(value)) return value
     return `${value}${pick(emojis, Math.floor(random() * 5))}`

@@ -26,7 +26,7 @@ const gain = ({ before, after }: Move, t: string): number =>
  * The first place from `from` to `to` for which the test holds, provided it holds for every later place; otherwise
  * `to`.
  */
-function firstPlace(from: number, to: number, holds: (i: number) => boolean): number {
+export function firstPlace(from: number, to: number, holds: (i: number) => boolean): number {
   let [low, high] = [from, to]
   while (low < high) {
     const middle = (low + high) >> 1

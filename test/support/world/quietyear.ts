@@ -2,10 +2,10 @@
  * A year of polls, as arithmetic: shops whose lists change while they are open, and what each poll leaves in the columns of
  * its cursor (engine/run/polls.ts). No warehouse and no source: a year of a list takes milliseconds.
  */
-import { seeded } from '../../../bench/freshness/simulated.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { type QuietList, quietList } from '../../../src/features/health/quietlists.js'
 import { polled } from '../harness/runs.js'
+import { normal, poisson, randomFrom } from './random.js'
 
 /** Changes per hour in a medium-sized shop while it is open. */
 const rates = [
@@ -39,17 +39,6 @@ export interface PlayedList {
   readonly usual: number
 }
 
-const poisson = (mean: number, random: () => number): number => {
-  if (mean > 30) return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(random)))
-  const least = Math.exp(-mean)
-  let count = 0
-  for (let product = random(); product > least; product *= random()) count++
-  return count
-}
-
-const normal = (random: () => number): number =>
-  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
-
 /** How many records change in each hour. */
 function changing(index: number, random: () => number, { holidays }: PlayedYear) {
   const rate = (rates[index % rates.length] ?? 1) * Math.exp(spread * normal(random))
@@ -78,7 +67,7 @@ function failing(random: () => number) {
 }
 
 function playList(index: number, year: PlayedYear): PlayedList {
-  const random = seeded(year.seed * 1_000_003 + index)
+  const random = randomFrom(year.seed * 1_000_003 + index)
   const [changes, verdict] = [changing(index, random, year), failing(random)]
   const frozenAt = year.frozenAt?.(index) ?? Number.POSITIVE_INFINITY
   let polls: Parameters<typeof polled>[0] = { polledAt: timeOf(0), news: 0, unannounced: 0, hours: 0 }
