@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isWhole } from '../support/harness/size.js'
 import { describeBothWays } from '../support/harness/warehouse.js'
-import { CrashLaw } from '../support/world/laws/crash.js'
+import { type CrashLaw, open } from '../support/world/laws/crash.js'
 
 const ways = [
   ['after a crash and another run', 'crash'],
@@ -16,7 +16,7 @@ let share = 0
 describeBothWays((kind) => {
   let law: CrashLaw
   beforeAll(async () => {
-    law = await CrashLaw.open([await kind.migrated()])
+    law = await open([await kind.migrated()])
   })
   afterAll(() => law.close())
 

@@ -1,13 +1,11 @@
 /**
- * Who may write. Of claims that overlap, one wins, and the others are told who it is; who slept past its lease commits
- * nothing once another holds its tenants; the next holder's stamps are later. One run holds the whole warehouse; on
- * Postgres, each of several may hold a shard, and a command that needs the whole gets its turn.
+ * Who may write. Of claims at the same moment one wins, and the others are told who it is. One run holds the whole warehouse;
+ * on Postgres, each of several may hold a shard, and a command that needs the whole gets its turn. What holds in any order of
+ * claims is in holders.test.ts.
  */
-import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { Skip, Stop } from '../../src/engine/base/errors.js'
-import { type Shard, shardIndex } from '../../src/engine/base/shard.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
 import { template } from '../../src/sandbox/index.js'
 import { Leases, shardOf } from '../support/harness/leases.js'
@@ -20,7 +18,6 @@ import {
   bothWarehouses,
   claimLease,
   contents,
-  isOfShard,
   type Kind,
   kept,
   listenCommand,
@@ -84,29 +81,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     }
   })
 
-  const successors = [['run', 'run'], ...['1/4', 'run', '0/2', '0/1'].map((next) => ['1/4', next])]
-  const here = successors.filter(([first]) => kind.name === 'postgres' || first === 'run') as [
-    string,
-    string,
-  ][]
-  it.each(here)(
-    'a holder of %s that slept past its lease commits nothing once %s was claimed',
-    async (name, next) => {
-      const sleeper = await leases.claim(name, { runId: 'sleeper' })
-      const sibling = name !== 'run' && next === name ? await leases.claim('2/4') : undefined
-      await leases.commit(sleeper)
-      await leases.expire(name)
-      const successor = await leases.claim(next, { runId: 'next' })
-      await expect(leases.commit(sleeper)).rejects.toMatchObject(refused)
-      await leases.commit(successor)
-      if (sibling) await leases.commit(sibling)
-      // What it gives back is no longer its own.
-      await sleeper.release()
-      expect((await leases.row(next))?.owner).toBe('next')
-      expect((await leases.row(name))?.owner ?? null).toBe(next === name ? 'next' : null)
-    },
-  )
-
   it('an expiry further away than a lease lasts was written under a wrong clock, and is void', async () => {
     const first = await leases.claim('run', { runId: 'first' })
     await leases.set('run', {
@@ -121,34 +95,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await leaseInStatus()).toBeNull()
     expect(Number((await leases.claim()).fence.token)).toBeGreaterThan(Number(first.fence.token))
   })
-
-  const off = [-hour, 0n, hour]
-  it.each(here.filter(([, next]) => next !== '0/1'))(
-    'stamps of a killed holder of %s are earlier than those of the next one, of %s, whatever their clocks show',
-    async (name, next) => {
-      for (const [former, latter] of off.flatMap((one) => off.map((other) => [one, other] as const))) {
-        const killed = await leases.stamping(name, former)
-        const last = Array.from({ length: 100 }, () => killed.stamps.next()).at(-1)!
-        const row = await leases.row(name)
-        expect(String(row?.stamps_from) < fromMicros(last)).toBe(true)
-        // Its clock jumps: its stamps stay within what is on record.
-        const jumping = new Stamps({ ...systemClock, nowMicros: () => killed.clock.nowMicros() + hour }, last)
-        jumping.hold(toMicros(String(row?.stamps_until)))
-        await leases.expire(name)
-        const later = await leases.stamping(next, latter)
-        const first = later.stamps.next()
-        expect(first).toBeGreaterThan(jumping.next())
-        const from = toMicros(String((await leases.row(next))?.stamps_from))
-        expect(from).toBeGreaterThan(last)
-        expect(from).toBeLessThan(first)
-        // Given back, it is as on record as before: a listener's turn is in no run.
-        await later.lease.release()
-        const third = await leases.stamping(name, -hour)
-        expect(third.stamps.next()).toBeGreaterThan(later.stamps.newest)
-        await third.lease.release()
-      }
-    },
-  )
 
   it('stamps follow a clock that leaps, as after a machine slept, without waiting for a heartbeat', async () => {
     let leap = 0n
@@ -225,23 +171,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       await mine.close()
     },
   )
-
-  it('SQL finds the tenants of a shard as the program does', async () => {
-    const ids = [0, 1, 1008, 1009, 1010, -1, -1009, -1010, 1234567890123456789n, -9223372036854775808n]
-    for (const id of ids)
-      for (const of of [1, 2, 8, 64]) {
-        const index = shardIndex(id, of)
-        const count = async (shard: Shard): Promise<number> => {
-          const tenant = sql`(select cast(${sql.lit(String(id))} as bigint) as t)`
-          const asked = sql<{
-            n: number
-          }>`select count(*) as n from ${tenant} as x where ${isOfShard(sql.ref('t'), shard)}`
-          return Number((await asked.execute(warehouse.db)).rows[0]?.n)
-        }
-        expect(await count({ index, of }), `${id} of ${of}`).toBe(1)
-        if (of > 1) expect(await count({ index: (index + 1) % of, of })).toBe(0)
-      }
-  })
 })
 
 describe('an SQLite file', () => {
@@ -262,55 +191,11 @@ describe('an SQLite file', () => {
 describe('shards', () => {
   warehouseOf(bothWarehouses()[1]!)
 
-  it.each([
-    ['0/4', '1/4', true],
-    ['0/4', '0/4', false],
-    ['0/4', '0/2', false],
-    ['3/4', '0/2', false],
-    ['0/4', 'run', false],
-    ['run', '0/4', false],
-    ['run', 'run', false],
-    // Those of another number wait, whichever tenants they have.
-    ['0/2', '0/1', false],
-    ['0/2', '0/4', false],
-    ['0/2', '1/3', false],
-  ])('beside %s, a claim of %s succeeds: %s', async (first, second, succeeds) => {
-    const before = await leases.claim(first)
-    const claimed = leases.claim(second, { runId: 'second' })
-    if (succeeds) {
-      const after = await claimed
-      await leases.commit(after)
-      expect(after.fence.token).not.toBe(before.fence.token)
-    } else {
-      const message = expect.stringMatching(first === 'run' ? /has held / : `has held shard ${first} of `)
-      await expect(claimed).rejects.toMatchObject({ ...refused, message })
-    }
-    await leases.commit(before)
-  })
-
   it('of claims of all names at once, none overlap', async () => {
     const names = ['run', '0/2', '1/2', '0/3', '1/3', '2/3']
     const claims = await Promise.allSettled(names.map((name) => leases.claim(name)))
     const won = names.filter((_, i) => claims[i]?.status === 'fulfilled')
     expect([['run'], ['0/2', '1/2'], ['0/3', '1/3', '2/3']]).toContainEqual(won)
-  })
-
-  it('a sleeper whose tenants nobody else took goes on', async () => {
-    const sleeper = await leases.claim('1/4')
-    await leases.expire('1/4')
-    await leases.commit(await leases.claim('2/4'))
-    await leases.commit(sleeper)
-  })
-
-  it('a name never gets a token twice', async () => {
-    const seen = new Map<string, number[]>()
-    for (const name of ['0/2', 'run', '1/2', '0/2', '0/3', 'run', '0/2', '0/2', 'run']) {
-      const lease = await leases.claim(name)
-      seen.set(name, [...(seen.get(name) ?? []), Number(lease.fence.token)])
-      if (name !== '0/2') await lease.release()
-      else await leases.expire(name)
-    }
-    for (const tokens of seen.values()) expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b))
   })
 
   it('of many that start together, none begins later than the clock for the others', async () => {

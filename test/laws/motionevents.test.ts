@@ -1,8 +1,8 @@
 /**
  * Law 6 (motion) and law 9 (no wrong `proven`) with events from the source. The scenarios are those of motion.test.ts;
- * before each run there are events in the inbox, genuine and forged. What they merely announce changes no verdict and
- * no request of a walk. With rings alongside the runs and after them, and with deletions that are looked up, everything
- * that is claimed is true.
+ * before each run there are events in the inbox, genuine and forged. With rings alongside the runs and after them, and with
+ * deletions that are looked up, everything that is claimed is true. That events which are only read change no verdict is in
+ * features/events/changesnothing.test.ts.
  * `npm run test:long` plays many more scenarios: MOTION_SEED=… plays others, MOTION_TIMES=4 four times as many.
  */
 import fc from 'fast-check'
@@ -13,7 +13,6 @@ import { sized } from '../support/harness/size.js'
 import { addLateness, bothWarehouses, type Warehouse, warehouses } from '../support/harness/warehouse.js'
 import { EventBench, type TestEvent } from '../support/world/events.js'
 import { cases, Motion } from '../support/world/laws/motion.js'
-import type { Hears, Told } from '../support/world/motion.js'
 import type { MotionScript, Step } from '../support/world/motionscript.js'
 import { type MotionWorld, moving, quiet, resource } from '../support/world/motionworld.js'
 import { randomFrom } from '../support/world/random.js'
@@ -26,13 +25,13 @@ const scenarios = sized(1, 150) * Number(MOTION_TIMES)
  * Some events of either tenant: about existing records, in their versions or others, and about records that never
  * existed.
  */
-function someEvents(world: MotionWorld, random: () => number, deletes: boolean): TestEvent[] {
+function someEvents(world: MotionWorld, random: () => number): TestEvent[] {
   const pick = <T>(all: readonly T[]): T | undefined => all[Math.floor(random() * all.length)]
   const standing = [...world.standing()]
   return Array.from({ length: Math.floor(random() * 8) }, () => {
     const [id, { micros }] = pick(standing) ?? [777, { micros: world.clock.micros }]
     const versions = [null, fromMicros(micros), fromMicros(micros + 1n), fromMicros(world.clock.micros)]
-    const action = deletes && random() < 0.3 ? ('deleted' as const) : ('updated' as const)
+    const action = random() < 0.3 ? ('deleted' as const) : ('updated' as const)
     const tenant = random() < 0.9 ? moving : quiet
     const version = pick(versions) ?? null
     return { tenant, resource, type: 'Note', id: random() < 0.9 ? id : 777_777, action, version }
@@ -72,6 +71,14 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   }
   /** Events that rings have settled, and the deletions among them. */
   const tally = { rung: 0, deleted: 0 }
+  /** Counts what a scenario has left in the inbox, and empties it. */
+  async function told(bench: EventBench): Promise<void> {
+    for (const { run_id, state } of await bench.rows()) {
+      if (run_id?.startsWith('events-')) tally.rung += 1
+      if (state === 'deleted') tally.deleted += 1
+    }
+    await bench.empty()
+  }
   beforeAll(async () => {
     law = await Motion.open([await kind.migrated()])
   })
@@ -81,54 +88,13 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     console.log(`motion with events on ${kind.name}: ${JSON.stringify(tally)} ${law.tally}`)
   })
 
-  const hearing =
-    (how: 'settling' | 'beside', random: () => number) =>
-    (world: MotionWorld, warehouse: Warehouse, script: MotionScript): Hears => {
-      let isFirst = true
-      return {
-        before: async () => {
-          const bench = await benchOf(world, warehouse)
-          if (isFirst) {
-            for (const { run_id, state } of await bench.rows()) {
-              if (run_id?.startsWith('events-')) tally.rung += 1
-              if (state === 'deleted') tally.deleted += 1
-            }
-            await bench.empty()
-          }
-          isFirst = false
-          await bench.putAll(someEvents(world, random, how === 'beside'))
-          return bench[how]
-        },
-        after: async () => {
-          if (how === 'settling') return
-          const bench = await benchOf(world, warehouse)
-          await bench.putAll(someEvents(world, random, true))
-          const { overlapMs, pageSizes, readAhead } = script
-          await bench.turn({ overlapMs, pageSizes, readAhead })
-        },
-      }
-    }
-
   const sampled = (more: number, numRuns = scenarios) => fc.sample(cases.any, { seed: seed + more, numRuns })
   /** A failure names its script. */
-  const play = (script: MotionScript, hears: Parameters<Motion['told']>[1]): Promise<readonly Told[]> =>
-    law.told(script, hears).catch((cause: unknown) => {
+  const play = (script: MotionScript, hears: Parameters<Motion['play']>[1]): Promise<void> =>
+    law.play(script, hears).catch((cause: unknown) => {
       throw new Error(JSON.stringify(script), { cause })
     })
   const long = { timeout: 3_600_000 }
-
-  it('verdicts and requests are the same as without events', long, async () => {
-    // Without watermarks: each reading of the clock moves it by a microsecond.
-    const claims = (told: readonly Told[]) =>
-      told.map(({ claim, requests }) => [claim?.completeness, claim?.reason, requests])
-    for (const [n, drawn] of sampled(0).entries()) {
-      // How many pages are read together only affects speed.
-      const script = { ...drawn, readAhead: 0 }
-      const without = await law.told(script)
-      const told = await play(script, hearing('settling', randomFrom(seed + n)))
-      expect(claims(told), JSON.stringify(script)).toEqual(claims(without))
-    }
-  })
 
   it('what comes late between rings is fetched by the next planned walk', long, async () => {
     // One of the first five reveals that rings move what planned walks begin at (promises/events.ts).
@@ -164,8 +130,25 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   })
 
   it('rings during the runs claim nothing wrong', long, async () => {
-    for (const [n, script] of sampled(1).entries())
-      await play(script, hearing('beside', randomFrom(seed + n)))
+    for (const [n, script] of sampled(1).entries()) {
+      const random = randomFrom(seed + n)
+      const { overlapMs, pageSizes, readAhead } = script
+      let isFirst = true
+      await play(script, (world, warehouse) => ({
+        before: async () => {
+          const bench = await benchOf(world, warehouse)
+          if (isFirst) await told(bench)
+          isFirst = false
+          await bench.putAll(someEvents(world, random))
+          return bench.beside
+        },
+        after: async () => {
+          const bench = await benchOf(world, warehouse)
+          await bench.putAll(someEvents(world, random))
+          await bench.turn({ overlapMs, pageSizes, readAhead })
+        },
+      }))
+    }
     expect(tally.rung).toBeGreaterThan(0)
   })
 })

@@ -3,6 +3,7 @@
  * the source changes, the workers are killed, told to end, or stopped and woken, and Postgres is restarted. At each commit,
  * the only holder of the tenant is who commits, and no row goes back to an older version. Once the source doesn't change any
  * more, after `sync` and `reconcile --full` every cell equals the warehouse of a single process that nobody disturbed.
+ * Leases and silence end at once; test/long/workers.test.ts takes the time that they take.
  * SEEDS=… sets how many are played, FIRST=… from which on.
  */
 import { dirname } from 'node:path'
@@ -46,8 +47,6 @@ class Pool {
     private readonly sandbox: Sandbox,
     private readonly address: Address,
     private readonly random: () => number,
-    /** Whether leases and silence last as long as they do; else the test ends them. */
-    private readonly isPatient: boolean,
   ) {}
 
   #configured(address: Address): string {
@@ -104,12 +103,12 @@ class Pool {
     } else if (kind < 0.6) await toldToEnd(worker)
     else {
       worker.kill('SIGSTOP')
-      if (!this.isPatient) await this.#pass(worker.child.pid)
-      await sleep(this.isPatient ? 45_000 : 3000)
+      await this.#pass(worker.child.pid)
+      await sleep(3000)
       worker.kill('SIGCONT')
       this.#up.push(worker)
     }
-    if (!this.isPatient) await this.#pass()
+    await this.#pass()
     this.fill()
   }
 
@@ -120,11 +119,6 @@ class Pool {
     if (stopped === undefined) return
     const past = "host = 'elsewhere', expires_at = '2020-01-01T00:00:00Z'"
     await onServer(url, `update ${schema}.sync_lease set ${past} where pid = ${stopped}`)
-  }
-
-  /** What is to be tried again after a while is due now. */
-  #hurry(): Promise<void> {
-    return this.#onQueue('start_after = now()')
   }
 
   /** Nothing where nobody has made the queue yet. */
@@ -141,7 +135,8 @@ class Pool {
   async endsRounds(): Promise<void> {
     const warehouse = await reopen(this.address)
     const ended = async (): Promise<number> => {
-      if (!this.isPatient) await this.#hurry()
+      // What is to be tried again after a while is due now.
+      await this.#onQueue('start_after = now()')
       this.fill()
       const runs = await rowsOf(warehouse, 'sync_runs')
       return runs.filter(({ mode, finished_at }) => mode === 'whole' && finished_at !== null).length
@@ -198,10 +193,9 @@ it.each(seeds)(
       url: server.url,
       schema: `${name}_${seed}`,
     }))
-    const sandbox = await sandboxOfFile({ tenants, repairOrders: 15, seed })
-    const motion = setInterval(() => sandbox.work(2), 40)
-    // Each fourth takes the time that things take.
-    const pool = new Pool(sandbox, address!, random, seed % 4 === 0)
+    const sandbox = await sandboxOfFile({ tenants, repairOrders: sized(6, 15), seed })
+    const motion = setInterval(() => sandbox.work(2), sized(150, 40))
+    const pool = new Pool(sandbox, address!, random)
     try {
       await pool.done('migrate')
       await recordCommits(address!, resources)

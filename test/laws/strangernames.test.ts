@@ -9,6 +9,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgresOfRun } from '../support/harness/clones.js'
 import { place } from '../support/harness/place.js'
+import { someOf } from '../support/harness/size.js'
 import { Planted } from '../support/world/planted.js'
 
 const { url: server } = postgresOfRun()
@@ -59,7 +60,7 @@ describe('what a stranger planted', () => {
 
   test.each([
     ['a session of its own', { schema: 'shopsync' }, []],
-    ['a pooler', { schema: 'pooled', pooler: true }, others],
+    ['a pooler', { schema: 'pooled', pooler: true }, someOf(2, others)],
   ])('is called by no command and no view, through %s', async (_, { schema, ...how }, more) => {
     const here = await place({ tenants: 2, repairOrders: 3 })
     here.configure({ warehouse: { ...how, url: planted.url, schema }, workers: { listen: false } })

@@ -1,5 +1,9 @@
-/** Laws 1, 2 and 4 over cases that no run before has played: npm run test:search. */
+/** The laws over cases that no run before has played, and walks in memory: npm run test:search. */
 import { inject } from 'vitest'
-import { lawSuite, laws } from '../support/world/lawsuite.js'
+import { lawSuite, laws, motions } from '../support/world/lawsuite.js'
 
-lawSuite(laws, inject('search'))
+process.env.WALKS ??= '150'
+process.env.WALKS_FROM ??= String(inject('search').seed)
+await import('../engine/list/walk.test.js')
+
+lawSuite([...laws, ...motions], inject('search'))

@@ -7,6 +7,7 @@ import { Desk } from '../../support/harness/desk.js'
 import type { Address } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { refusal } from '../../support/harness/server.js'
+import { sized } from '../../support/harness/size.js'
 import {
   bothWarehouses,
   claimLease,
@@ -27,7 +28,7 @@ import { keptWarehouse } from '../../support/world/upgrades.js'
 const sandbox = await sandboxOfFile()
 const [sqlite] = bothWarehouses() as [Kind, Kind]
 
-await copySuite({ moments: 3 })
+await copySuite({ moments: sized(3, 120) })
 
 describe.each(bothWarehouses())('into $name', (kind) => {
   /** For what is above the dialects. */

@@ -1,6 +1,6 @@
 /**
- * Makes one run of the sync in its own process, `node worker.js '{…}'`. The tests set the length of its lease and its
- * use of the writer thread here, because the program's configuration offers neither.
+ * Makes one run of the sync in its own process, `node worker.js '{…}'`. The tests set its use of the writer thread here,
+ * because the program's configuration doesn't offer that.
  */
 import { Stop } from '../../../src/engine/base/errors.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
@@ -15,8 +15,7 @@ export interface Order {
   readonly warehouse: Address
   readonly resources: readonly string[]
   readonly concurrency: number
-  readonly leaseMs?: number
-  readonly pageSize?: number
+  readonly pageSize: number
 }
 
 export const workerScript = compiledOf('test/support/harness/worker.ts')

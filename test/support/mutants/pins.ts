@@ -14,7 +14,7 @@ import { startPostgres, type TestPostgres } from '../harness/postgres.js'
 import { scratch } from '../harness/scratch.js'
 import { root } from '../harness/tree.js'
 import type { Law } from '../world/laws/law.js'
-import { casesOf, lawOf, pinFile, verdictOf } from '../world/laws/pinned.js'
+import { BreakableLaws, pinFile } from '../world/laws/pinned.js'
 import { type LawMutant, laws } from './laws.js'
 
 const { PINS_RUNS = '5000', PINS_SEED } = process.env
@@ -37,13 +37,13 @@ const addressesOn = (postgres: TestPostgres): { sqlite: () => Address; postgres:
 }
 
 /** Searches for a case that the broken program fails and the sound one passes. */
-async function search(mutant: LawMutant, broken: Law<unknown>): Promise<unknown> {
+async function search(mutant: LawMutant, law: Law<unknown>): Promise<unknown> {
   const seed = Number(PINS_SEED ?? randomInt(2 ** 31))
   let played = 0
   const found = await fc.check(
-    fc.asyncProperty(await casesOf(mutant), async (one) => {
+    fc.asyncProperty(await program.casesOf(mutant), async (one) => {
       if (++played % 500 === 0) console.log(`${mutant.pin}: ${played} cases played`)
-      const said = await verdictOf(broken, one)
+      const said = await program.verdict(law, one, mutant)
       if (said !== undefined && mutant.says.test(said)) throw new Error(said)
     }),
     { numRuns: Number(PINS_RUNS), seed },
@@ -56,6 +56,7 @@ async function search(mutant: LawMutant, broken: Law<unknown>): Promise<unknown>
   return found.counterexample[0]
 }
 
+const program = await BreakableLaws.load()
 const postgres = await startPostgres()
 const address = addressesOn(postgres)
 /** The law of the dialects compares two; every other case has to fail on each. */
@@ -66,18 +67,18 @@ const placesOf = ({ played }: LawMutant): Address[][] =>
 
 async function pin(mutant: LawMutant): Promise<void> {
   const [place = [], ...others] = placesOf(mutant)
-  const broken = await lawOf(mutant, 'broken', place)
-  const one = await search(mutant, broken)
-  await broken.close()
-  for (const where of [place, ...others])
-    for (const program of ['sound', 'broken'] as const) {
-      const law = await lawOf(mutant, program, where)
-      const said = await verdictOf(law, one)
-      await law.close()
-      const isRight = program === 'sound' ? said === undefined : mutant.says.test(said ?? '')
-      if (!isRight)
-        throw new Error(`${mutant.pin}: the ${program} program says ${said} of ${JSON.stringify(one)}`)
-    }
+  const first = await program.open(mutant, place)
+  const one = await search(mutant, first)
+  await first.close()
+  for (const where of [place, ...others]) {
+    const law = await program.open(mutant, where)
+    const [sound, broken] = [await program.verdict(law, one), await program.verdict(law, one, mutant)]
+    await law.close()
+    if (sound !== undefined || !mutant.says.test(broken ?? ''))
+      throw new Error(
+        `${mutant.pin}: the sound program says ${sound}, the broken one ${broken} of ${JSON.stringify(one)}`,
+      )
+  }
   const file = join(root, pinFile(mutant))
   writeFileSync(file, JSON.stringify(one))
   execFileSync('npx', ['biome', 'format', '--write', file], { cwd: root, stdio: 'ignore' })

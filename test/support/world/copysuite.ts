@@ -1,6 +1,6 @@
 /**
- * Interrupted copies: the law that test/features/copy/copying.test.ts tries at some moments, and test/long/copy.test.ts
- * at many.
+ * Interrupted copies: the law that test/features/copy/copying.test.ts tries at some moments, and in `npm run test:long` at
+ * many.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'

@@ -10,8 +10,6 @@ import type { Address } from '../harness/place.js'
 import { known } from '../harness/runs.js'
 import { scratch } from '../harness/scratch.js'
 
-const epoch = '1970-01-01T00:00:00.000000Z'
-
 interface Sql {
   run(text: string): Promise<void>
   rows(text: string): Promise<Record<string, unknown>[]>
@@ -82,27 +80,21 @@ const forChild = (text: string, own: Kept, child: Table): string =>
     own,
   )
 
-/** How the reader finds what is new. `newest stamp`: as everybody tries first. */
-export type Way = 'through' | 'newest stamp'
-
 export class CopyReader {
-  #last = epoch
-
   private constructor(
     private readonly sql: Sql,
-    private readonly way: Way,
     readonly tables: readonly Kept[],
   ) {}
 
   /** `only`: the tables of records to copy. */
-  static async open(address: Address, only: readonly string[], way: Way = 'through'): Promise<CopyReader> {
+  static async open(address: Address, only: readonly string[]): Promise<CopyReader> {
     const sql = address.url.startsWith('sqlite:') ? onSqlite(address.url) : await onPostgres(address)
     const some = kept.filter(
       ({ root }) =>
         only.includes(root.name) ||
         (only.includes('repair_orders') && Object.hasOwn(derivedTables, root.name)),
     )
-    const reader = new CopyReader(sql, way, some)
+    const reader = new CopyReader(sql, some)
     const lines = once.split('\n').filter((line) => !line.includes('repair_order'))
     const tables = some.flatMap(({ root, children }) => [root, ...children])
     const made = tables.map(
@@ -115,21 +107,13 @@ export class CopyReader {
   /** Continues the copy. Returns `through`. */
   async poll(): Promise<string> {
     const parts = this.tables.flatMap((own) => [
-      this.#owner(own),
+      forRoot(ofOwner, own),
       ...own.children.map((child) => forChild(ofChild, own, child)),
       dropChanged,
     ])
     await this.sql.run(['begin;', head, ...parts, ...rest, 'commit;'].join('\n'))
     const [row] = await this.sql.rows('select cast(min(through) as text) as through from mart.progress')
-    this.#last = String(row?.through)
-    return this.#last
-  }
-
-  #owner(own: Kept): string {
-    const text = forRoot(ofOwner, own)
-    if (this.way === 'through') return text
-    const newest = `r._synced_at > (select coalesce(max(m._synced_at), '${epoch}') from mart.${own.root.name} m)`
-    return text.replace(/\(r\._synced_at >= .*\)/, newest)
+    return String(row?.through ?? '')
   }
 
   /** By table: how many rows the copy lacks, and how many it has that the warehouse hasn't, or has otherwise. */

@@ -64,13 +64,6 @@ export interface Hears {
   after(): Promise<void>
 }
 
-/** The outcome of one run. */
-export interface Told {
-  readonly claim: Pick<CursorReport, 'completeness' | 'reason' | 'watermark'> | undefined
-  /** Requests for the moving list since the scenario started. */
-  readonly requests: number
-}
-
 /** `planned`: where the next planned walk starts, if rings have moved the watermark beyond it. */
 type Claimed = Pick<CursorReport, 'completeness' | 'watermark'> & { readonly planned?: string | null }
 
@@ -92,7 +85,6 @@ interface PlayParts {
 export class Play {
   /** The newest version that the warehouse ever had, by id. */
   readonly #held = new Map<number, number>()
-  readonly told: Told[] = []
   /** The number of the request before which the current walk started. */
   #begun: number | undefined
   #misled = false
@@ -151,7 +143,6 @@ export class Play {
       this.parts.tally.add('deaths')
     }
     const cursor = report?.cursors.find((one) => one.tenant_id === moving)
-    this.told.push({ claim: cursor && claimOf(cursor), requests: this.parts.world.requests })
     await this.#judge(cursor)
     if (beside) await this.#hearOn()
     if (report && !stop.signal.aborted) this.#isolated(report)
@@ -346,12 +337,6 @@ function dying(death: Death): ConstructorParameters<typeof Between>[1] {
     return page
   }
 }
-
-const claimOf = ({ completeness, reason, watermark }: CursorReport): Told['claim'] => ({
-  completeness,
-  reason,
-  watermark,
-})
 
 const shown = (row: Row | undefined): string => (row ? `v${row.serial}` : 'nothing')
 const micros = (time: string | null): bigint =>

@@ -24,12 +24,10 @@ export interface CrashCase {
   readonly moment: number | { readonly commit: number }
 }
 
-const runs = ['first load', 'changes'] as const
-
 export const cases = {
   /** After a commit: commits are the same in every warehouse, but the statements between them are not. */
   commits: fc.record({
-    run: fc.constantFrom(...runs),
+    run: fc.constantFrom('first load' as const, 'changes' as const),
     how: fc.constantFrom('crash' as const, 'lost' as const),
     moment: fc.record({ commit: fc.integer({ min: 1, max: 25 }) }),
   }),
@@ -133,84 +131,61 @@ interface Undisturbed {
   readonly moments: readonly boolean[]
 }
 
-export class CrashLaw implements Law<CrashCase> {
-  readonly #address: Address
-  readonly #sandbox: Sandbox
-  readonly #runs = new Map<CrashCase['run'], Undisturbed>()
-  readonly #warehouse: Warehouse
-
-  private constructor(address: Address, sandbox: Sandbox, warehouse: Warehouse) {
-    this.#address = address
-    this.#sandbox = sandbox
-    this.#warehouse = warehouse
-  }
-
-  static async open([address]: readonly Address[]): Promise<CrashLaw> {
-    if (!address) throw new Error('The law of crashes needs a warehouse')
-    const sandbox = await createSandbox({ data: 'none' })
-    const warehouse = await warehouseAt([address])
-    await wipe(warehouse)
-    const law = new CrashLaw(address, sandbox, warehouse)
-    for (const run of runs) law.#runs.set(run, await law.#unatEachMoment(run))
-    return law
-  }
-
+export interface CrashLaw extends Law<CrashCase> {
   /** The moments of a run: one inside each transaction and one after each commit, or all. */
-  momentsOf(run: CrashCase['run'], isWhole: boolean): number[] {
-    const { moments } = this.#run(run)
-    const all = moments.map((_, i) => i + 1)
-    if (isWhole) return all
-    const commits = all.filter((moment) => moments[moment - 1])
-    const inside = commits.map((commit, i) => Math.ceil(((commits[i - 1] ?? 0) + 1 + commit) / 2))
-    return [...new Set([...commits, ...inside])].sort((a, b) => a - b)
-  }
+  momentsOf(run: CrashCase['run'], isWhole: boolean): number[]
+}
 
-  #run(run: CrashCase['run']): Undisturbed {
-    const undisturbed = this.#runs.get(run)
-    if (!undisturbed) throw new Error(`No run ${run}`)
-    return undisturbed
+export async function open([address]: readonly Address[]): Promise<CrashLaw> {
+  if (!address) throw new Error('The law of crashes needs a warehouse')
+  const sandbox = await createSandbox({ data: 'none' })
+  const warehouse = await warehouseAt([address])
+  const sync = (on: Warehouse): Promise<RunReport> => syncInOrder(sandbox, on, options)
+  const prepare = (run: CrashCase['run']): void => {
+    sandbox.reset()
+    fill(sandbox)
+    if (run === 'changes') change(sandbox)
   }
-
-  async #unatEachMoment(run: CrashCase['run']): Promise<Undisturbed> {
-    const restore = await keepRows(this.#address, run.replace(' ', '_'))
-    this.#prepare(run)
+  const undisturbed = async (run: CrashCase['run']): Promise<Undisturbed> => {
+    const restore = await keepRows(address, run.replace(' ', '_'))
+    prepare(run)
     const moments: boolean[] = []
-    const watching = atEachMoment(this.#warehouse, (isCommit) => moments.push(isCommit))
-    expectOk(await syncInOrder(this.#sandbox, watching, options))
-    return { restore, moments, wanted: await state(this.#warehouse) }
+    expectOk(await sync(atEachMoment(warehouse, (isCommit) => moments.push(isCommit))))
+    return { restore, moments, wanted: await state(warehouse) }
   }
-
-  #prepare(run: CrashCase['run']): void {
-    this.#sandbox.reset()
-    fill(this.#sandbox)
-    if (run === 'changes') change(this.#sandbox)
-  }
-
-  async play({ run, how, moment }: CrashCase): Promise<void> {
-    const { restore, wanted, moments } = this.#run(run)
-    await restore()
-    this.#prepare(run)
-    const sync = (warehouse: Warehouse): Promise<RunReport> => syncInOrder(this.#sandbox, warehouse, options)
-    if (how === 'lost') expectOk(await sync(atEachMoment(this.#warehouse, lostAt(moment))))
-    else {
-      await sync(atEachMoment(this.#warehouse, crashAt(moment))).catch((error: unknown) => {
-        if (!(error instanceof Killed)) throw error
-      })
-      await bury(this.#warehouse)
-      expectOk(await sync(this.#warehouse))
-    }
-    const words = `Law 3: ${run}, ${how} at ${wordsOf(moment)} of ${moments.length} moments: the warehouse is another one`
-    deepStrictEqual(await state(this.#warehouse), wanted, words)
-  }
-
-  async close(): Promise<void> {
-    await this.#warehouse.close()
-    await this.#sandbox.close()
+  await wipe(warehouse)
+  const known = { 'first load': await undisturbed('first load'), changes: await undisturbed('changes') }
+  return {
+    momentsOf: (run, isWhole) => {
+      const { moments } = known[run]
+      const all = moments.map((_, i) => i + 1)
+      if (isWhole) return all
+      const commits = all.filter((moment) => moments[moment - 1])
+      const inside = commits.map((commit, i) => Math.ceil(((commits[i - 1] ?? 0) + 1 + commit) / 2))
+      return [...new Set([...commits, ...inside])].sort((a, b) => a - b)
+    },
+    play: async ({ run, how, moment }) => {
+      const { restore, wanted, moments } = known[run]
+      await restore()
+      prepare(run)
+      if (how === 'lost') expectOk(await sync(atEachMoment(warehouse, lostAt(moment))))
+      else {
+        await sync(atEachMoment(warehouse, crashAt(moment))).catch((error: unknown) => {
+          if (!(error instanceof Killed)) throw error
+        })
+        await bury(warehouse)
+        expectOk(await sync(warehouse))
+      }
+      const words = `Law 3: ${run}, ${how} at ${wordsOf(moment)} of ${moments.length} moments: the warehouse is another one`
+      deepStrictEqual(await state(warehouse), wanted, words)
+    },
+    close: async () => {
+      await warehouse.close()
+      await sandbox.close()
+    },
   }
 }
 
 function expectOk(report: RunReport): void {
   if (report.status !== 'ok') throw new Error(`Law 3: a run says ${JSON.stringify(report.cursors)}`)
 }
-
-export const open = CrashLaw.open

@@ -38,36 +38,31 @@ export const cases: Readonly<Record<'any', fc.Arbitrary<DialectCase>>> = {
   any: fc.constantFrom(...lists).chain(ofResource),
 }
 
-class Dialects implements Law<DialectCase> {
-  constructor(private readonly warehouses: readonly Warehouse[]) {}
-
-  async play({ resource, pages }: DialectCase): Promise<void> {
-    // Both end before the next case starts, even if one of them fails.
-    const [one, other] = await allSettled(
-      this.warehouses.map((warehouse) => this.#outcome(warehouse, resource, pages)),
-    )
-    deepStrictEqual(one, other, 'Law 4: the two warehouses hold other rows')
+async function outcome(warehouse: Warehouse, name: string, pages: DialectCase['pages']): Promise<unknown> {
+  const resource = known.byName.get(name)!
+  const tables = [...resource.tables, ...known.byName.get(embedded.name)!.tables]
+  const reports = ['sync_registers', 'sync_quarantine', 'sync_drift']
+  await wipe(warehouse, [...tables.map((table) => table.name), ...reports])
+  for (const [i, page] of pages.entries()) {
+    const stamps = { tenantId: 7, syncedAt: fromMicros(1_767_225_600_000_000n + BigInt(i)) }
+    const rest = { ...stamps, resource: name, statements: [], fence: undefined }
+    const flattened = resource.flatten(1, asRecords(page), true)
+    await warehouse.apply({ ...rest, page: warehouse.encode(flattened, rest) })
   }
-
-  async #outcome(warehouse: Warehouse, name: string, pages: DialectCase['pages']): Promise<unknown> {
-    const resource = known.byName.get(name)!
-    const tables = [...resource.tables, ...known.byName.get(embedded.name)!.tables]
-    const names = [...tables.map((table) => table.name), 'sync_registers', 'sync_quarantine', 'sync_drift']
-    await wipe(warehouse, names)
-    for (const [i, page] of pages.entries()) {
-      const stamps = { tenantId: 7, syncedAt: fromMicros(1_767_225_600_000_000n + BigInt(i)) }
-      const rest = { ...stamps, resource: name, statements: [], fence: undefined }
-      const flattened = resource.flatten(1, asRecords(page), true)
-      await warehouse.apply({ ...rest, page: warehouse.encode(flattened, rest) })
-    }
-    const found = ['sync_registers', 'sync_quarantine', 'sync_drift'].map((table) => rowsOf(warehouse, table))
-    return { rows: await contents(warehouse, known, tables), found: await Promise.all(found) }
-  }
-
-  async close(): Promise<void> {
-    for (const warehouse of this.warehouses) await warehouse.close()
-  }
+  const found = reports.map((table) => rowsOf(warehouse, table))
+  return { rows: await contents(warehouse, known, tables), found: await Promise.all(found) }
 }
 
-export const open = async (addresses: readonly Address[]): Promise<Law<DialectCase>> =>
-  new Dialects([await warehouseAt(addresses, 0), await warehouseAt(addresses, 1)])
+export async function open(addresses: readonly Address[]): Promise<Law<DialectCase>> {
+  const both = [await warehouseAt(addresses, 0), await warehouseAt(addresses, 1)]
+  return {
+    play: async ({ resource, pages }) => {
+      // Both end before the next case starts, even if one of them fails.
+      const [one, other] = await allSettled(both.map((warehouse) => outcome(warehouse, resource, pages)))
+      deepStrictEqual(one, other, 'Law 4: the two warehouses hold other rows')
+    },
+    close: async () => {
+      for (const warehouse of both) await warehouse.close()
+    },
+  }
+}

@@ -8,7 +8,7 @@
 import fc from 'fast-check'
 import type { Address } from '../../harness/place.js'
 import type { Warehouse } from '../../harness/warehouse.js'
-import { type Hears, Play, Tally, type Told } from '../motion.js'
+import { type Hears, Play, Tally } from '../motion.js'
 import { comparisons, exchange, histories, type MotionScript, type Step, scripts } from '../motionscript.js'
 import { type MotionSource, MotionWorld, motionSource } from '../motionworld.js'
 import { type Law, warehouseAt } from './law.js'
@@ -155,21 +155,14 @@ export class Motion implements Law<MotionScript> {
     return new Motion(await warehouseAt(addresses), addresses[0]!, sources)
   }
 
-  async play(script: MotionScript): Promise<void> {
-    await this.told(script)
-  }
-
-  /** What each run of the scenario has reported. */
-  async told(
+  play(
     script: MotionScript,
     hearing?: (world: MotionWorld, warehouse: Warehouse, script: MotionScript) => Hears,
-  ): Promise<readonly Told[]> {
+  ): Promise<void> {
     const { warehouse, address, sources, tally } = this
     const world = new MotionWorld(sources.get(script.digits)!, script)
     const hears = hearing?.(world, warehouse, script)
-    const play = new Play({ world, warehouse, address, tally, hears }, script)
-    await play.run()
-    return play.told
+    return new Play({ world, warehouse, address, tally, hears }, script).run()
   }
 
   async close(): Promise<void> {

@@ -8,7 +8,7 @@ import { fromMicros } from '../../../../src/engine/base/timestamp.js'
 import type { FlatPage } from '../../../../src/engine/model/flatten/batch.js'
 import type { Address } from '../../harness/place.js'
 import { known } from '../../harness/runs.js'
-import type { Batch, Warehouse } from '../../harness/warehouse.js'
+import type { Batch } from '../../harness/warehouse.js'
 import { rowsOf } from '../../oracle/rows.js'
 import { wipe } from '../through.js'
 import { type Law, warehouseAt } from './law.js'
@@ -107,36 +107,29 @@ function batchOf(seen: Seen): Unencoded {
   }
 }
 
-class Order implements Law<OrderCase> {
-  constructor(private readonly warehouse: Warehouse) {}
-
-  async play({ steps, order }: OrderCase): Promise<void> {
-    const pages = pagesOf(steps).map(batchOf)
-    const straight = await this.#outcome(pages)
-    if (order === 'twice') {
-      const twice = await this.#outcome(pages.flatMap((page) => [page, page]))
-      deepStrictEqual(twice, straight, 'Law 1: pages that were applied twice are not as if applied once')
-      return
-    }
-    const picked = order.map((n) => pages[n % pages.length]!)
-    const rest = pages.filter((page) => !picked.includes(page))
-    const mixed = await this.#outcome([...picked, ...rest])
-    deepStrictEqual(mixed, straight, 'Law 2: the order of pages decides what the rows are')
-  }
-
-  async #outcome(pages: readonly Unencoded[]): Promise<unknown> {
-    await wipe(this.warehouse, tables)
+export async function open(addresses: readonly Address[]): Promise<Law<OrderCase>> {
+  const warehouse = await warehouseAt(addresses)
+  const outcome = async (pages: readonly Unencoded[]): Promise<unknown> => {
+    await wipe(warehouse, tables)
     for (const { flattened, ...rest } of pages)
-      await this.warehouse.apply({ ...rest, page: this.warehouse.encode(flattened, rest) })
-    return Promise.all(
-      tables.map(async (table) => (await rowsOf(this.warehouse, table)).map(({ _synced_at, ...row }) => row)),
-    )
+      await warehouse.apply({ ...rest, page: warehouse.encode(flattened, rest) })
+    const found = await Promise.all(tables.map((table) => rowsOf(warehouse, table)))
+    return found.map((rows) => rows.map(({ _synced_at, ...row }) => row))
   }
-
-  close(): Promise<void> {
-    return this.warehouse.close()
+  return {
+    play: async ({ steps, order }) => {
+      const pages = pagesOf(steps).map(batchOf)
+      const straight = await outcome(pages)
+      if (order === 'twice') {
+        const twice = await outcome(pages.flatMap((page) => [page, page]))
+        deepStrictEqual(twice, straight, 'Law 1: pages that were applied twice are not as if applied once')
+        return
+      }
+      const picked = order.map((n) => pages[n % pages.length]!)
+      const rest = pages.filter((page) => !picked.includes(page))
+      const mixed = await outcome([...picked, ...rest])
+      deepStrictEqual(mixed, straight, 'Law 2: the order of pages decides what the rows are')
+    },
+    close: () => warehouse.close(),
   }
 }
-
-export const open = async (addresses: readonly Address[]): Promise<Law<OrderCase>> =>
-  new Order(await warehouseAt(addresses))

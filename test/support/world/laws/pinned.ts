@@ -1,4 +1,4 @@
-/** The cases stored in test/laws/pins, and how each of them is played: on the program, and with its mutant in it. */
+/** The cases stored in test/laws/pins, and the program with the mutants of all laws, one of which may be on. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Address } from '../../harness/place.js'
@@ -14,43 +14,48 @@ export const pinFile = ({ pin }: Pick<LawMutant, 'pin'>): string => `test/laws/p
 export const readPin = (mutant: LawMutant): unknown =>
   JSON.parse(readFileSync(join(root, pinFile(mutant)), 'utf8'))
 
-const fileOf = ({ played }: LawMutant): string => `test/support/world/laws/${played}.ts`
+export class BreakableLaws {
+  private constructor(
+    private readonly dist: string,
+    private readonly choose: (typeof breakages)['choose'],
+  ) {}
 
-let broken: string | undefined
+  static async load(): Promise<BreakableLaws> {
+    const dist = brokenProduct(
+      ...laws.map(({ breakage }, at) => ({
+        ...breakage,
+        table: ['test/support/mutants/laws.js', 'laws', at] as const,
+      })),
+    )
+    const { choose } = await load<typeof breakages>(dist, 'test/support/mutants/breakage.ts')
+    choose(undefined)
+    return new BreakableLaws(dist, choose)
+  }
 
-/** The program with the mutant in it. One copy has those of all laws, and loads itself once. */
-async function brokenBy(mutant: LawMutant): Promise<string> {
-  broken ??= brokenProduct(
-    ...laws.map(({ breakage }, at) => ({
-      ...breakage,
-      table: ['test/support/mutants/laws.js', 'laws', at] as const,
-    })),
-  )
-  const { choose } = await load<typeof breakages>(broken, 'test/support/mutants/breakage.ts')
-  choose(laws.indexOf(mutant))
-  return broken
+  #file({ played }: LawMutant): Promise<LawFile> {
+    return load<LawFile>(this.dist, `test/support/world/laws/${played}.ts`)
+  }
+
+  /** The law of a mutant, to be played with it and without. */
+  async open(mutant: LawMutant, addresses: readonly Address[]): Promise<Law<unknown>> {
+    return (await this.#file(mutant)).open(addresses)
+  }
+
+  async casesOf(mutant: LawMutant): Promise<LawFile['cases'][string]> {
+    const found = (await this.#file(mutant)).cases[mutant.cases]
+    if (!found) throw new Error(`${mutant.played}.ts has no cases ${mutant.cases}`)
+    return found
+  }
+
+  /** The law's error for a case, in the sound program or with the mutant in it; undefined if it holds. */
+  async verdict(law: Law<unknown>, one: unknown, mutant?: LawMutant): Promise<string | undefined> {
+    this.choose(mutant && laws.indexOf(mutant))
+    return await law
+      .play(one)
+      .then(
+        () => undefined,
+        (error: unknown) => String(error),
+      )
+      .finally(() => this.choose(undefined))
+  }
 }
-
-/** The law with the sound program, or with the broken one: until another one is broken. */
-export async function lawOf(
-  mutant: LawMutant,
-  program: 'sound' | 'broken',
-  addresses: readonly Address[],
-): Promise<Law<unknown>> {
-  const dist = program === 'sound' ? join(root, 'dist') : await brokenBy(mutant)
-  const { open } = await load<LawFile>(dist, fileOf(mutant))
-  return open(addresses)
-}
-
-export async function casesOf(mutant: LawMutant): Promise<LawFile['cases'][string]> {
-  const found = (await load<LawFile>(join(root, 'dist'), fileOf(mutant))).cases[mutant.cases]
-  if (!found) throw new Error(`${fileOf(mutant)} has no cases ${mutant.cases}`)
-  return found
-}
-
-/** The law's error for a case; undefined if it holds. */
-export const verdictOf = (law: Law<unknown>, one: unknown): Promise<string | undefined> =>
-  law.play(one).then(
-    () => undefined,
-    (error: unknown) => String(error),
-  )
