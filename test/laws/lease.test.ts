@@ -9,25 +9,20 @@ import { Skip, Stop } from '../../src/engine/base/errors.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
 import { template } from '../../src/sandbox/index.js'
 import { Leases, shardOf } from '../support/harness/leases.js'
-import { configure } from '../support/harness/place.js'
-import { Program, program } from '../support/harness/process.js'
 import { known, readHolders } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { statusOf } from '../support/harness/status.js'
 import {
   bothWarehouses,
   claimLease,
-  contents,
   type Kind,
   kept,
   listenCommand,
   openLease,
-  reopen,
   rowsOf,
   takeLease,
   type Warehouse,
   wantLease,
-  warehouses,
   wishes,
 } from '../support/harness/warehouse.js'
 import { through } from '../support/world/through.js'
@@ -46,22 +41,6 @@ function warehouseOf(kind: Kind): void {
     warehouse = await place.open()
     leases = new Leases(warehouse)
   })
-}
-
-/** Holds the first request for notes until it is released. */
-function hold(): { readonly reached: Promise<void>; readonly release: () => void } {
-  let release = (): void => {}
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  const reached = new Promise<void>((reach) => {
-    sandbox.onRequest(async ({ resource }) => {
-      if (resource !== 'notes') return
-      reach()
-      await released
-    })
-  })
-  return { reached, release }
 }
 
 describe.each(bothWarehouses())('$name', (kind) => {
@@ -140,37 +119,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await rowsOf(warehouse, 'notes')).toEqual([])
     expect((await rowsOf(warehouse, 'sync_meta')).some(({ name }) => name === 'mark')).toBe(false)
   })
-
-  it.runIf(warehouses().includes(kind))(
-    'a second process exits with code 4, and so does the first one when it slept until another has taken over',
-    async () => {
-      sandbox.reset()
-      sandbox.store.addTenant({ id: 1 })
-      sandbox.store.put(1, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))
-      const address = await kind.viewed()
-      const config = configure(sandbox, address, ['notes'])
-      const sync = (): Program => new Program(program, ['sync', '--config', config, '--json'])
-      const { reached, release } = hold()
-      const first = sync()
-      await Promise.race([reached, first.ended.then(({ stderr }) => Promise.reject(stderr))])
-      const second = await sync().ended
-      expect(second.code, second.stderr).toBe(4)
-      expect(second.stdout).toContain(`pid ${first.child.pid}`)
-      first.kill('SIGSTOP')
-      const mine = await reopen(address)
-      await new Leases(mine).expire()
-      release()
-      const third = await sync().ended
-      expect(third.code, third.stderr).toBe(0)
-      const look = async () => [await contents(mine), await rowsOf(mine, 'sync_cursors')]
-      const before = await look()
-      first.kill('SIGCONT')
-      const woken = await first.ended
-      expect(woken.code, woken.stderr).toBe(4)
-      expect(await look()).toEqual(before)
-      await mine.close()
-    },
-  )
 })
 
 describe('an SQLite file', () => {

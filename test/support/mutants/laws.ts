@@ -91,10 +91,10 @@ export const laws: readonly LawMutant[] = [
         return [...sound(walk, commit, memory), early.compile()]
       }),
   }),
-  ...ofLaw('6 Motion', 'motion deletesBehind', misled, {
+  ...ofLaw('6 Motion', 'motion any', misled, {
     'no-stepping-back': () => breaking('engine/list/count').fallen(() => 0),
   }),
-  ...ofLaw('6 Motion', 'motion tiedBehind', misled, {
+  ...ofLaw('6 Motion', 'motion any', misled, {
     'watermark-of-the-last-response': () =>
       breaking('engine/list/evidence').judgeReading((sound, reading, ...rest) => {
         const outcome = sound(reading, ...rest)
@@ -106,7 +106,7 @@ export const laws: readonly LawMutant[] = [
     'equal-version-kept': () => storedAs((version) => ({ ...version, syncedAt: forever })),
     'no-count-and-ties': () => breaking('engine/list/walkstate').mayReadOn(() => false),
   }),
-  ...ofLaw('6 Motion', 'motion shuffledTies', misled, {
+  ...ofLaw('6 Motion', 'motion any', misled, {
     'ties-not-read-again': () => breaking('engine/list/books').Book.isShort(() => false),
   }),
   ...ofLaw('6 Motion', 'motion comparisons', misled, {

@@ -25,21 +25,7 @@ const retryWaits = 4
  * docs/guarantees.md; `traceless`: an exchange in the late zone left no trace in any response, and the next run reads the
  * zone again; `again`: syncs beyond the first after the source stopped changing.
  */
-export class Tally {
-  readonly #counts: Record<string, number> = {}
-
-  add(what: string): void {
-    this.#counts[what] = this.of(what) + 1
-  }
-
-  of(what: string): number {
-    return this.#counts[what] ?? 0
-  }
-
-  toString(): string {
-    return JSON.stringify(this.#counts)
-  }
-}
+export type Tally = Map<string, number>
 
 /** The tables that a scenario writes. */
 const tables = [
@@ -98,15 +84,20 @@ export class Play {
     private readonly script: MotionScript,
   ) {}
 
+  #tell(what: string): void {
+    const { tally } = this.parts
+    tally.set(what, (tally.get(what) ?? 0) + 1)
+  }
+
   async run(): Promise<void> {
-    this.parts.tally.add('scenarios')
+    this.#tell('scenarios')
     await wipe(this.parts.warehouse, tables)
     for (const run of this.script.runs) await this.#one(run)
     await this.#settle()
   }
 
   async #one({ mode, steps, death }: ScriptRun, full = false): Promise<RunReport | undefined> {
-    this.parts.tally.add('runs')
+    this.#tell('runs')
     for (const step of steps) await this.#befall(step)
     this.parts.world.prepare(steps)
     this.#begun ??= this.parts.world.requests
@@ -140,7 +131,7 @@ export class Play {
       })
     } catch (error) {
       if (!(error instanceof Killed)) throw error
-      this.parts.tally.add('deaths')
+      this.#tell('deaths')
     }
     const cursor = report?.cursors.find((one) => one.tenant_id === moving)
     await this.#judge(cursor)
@@ -173,7 +164,7 @@ export class Play {
     if (this.#isCompared || this.#misled) return
     const isWalked = cursor?.status === 'ok' || cursor?.error?.startsWith('The books do not close')
     if (!cursor || !isWalked) return this.#judgeCut(rows)
-    this.parts.tally.add(cursor.completeness)
+    this.#tell(cursor.completeness)
     if (cursor.completeness !== 'unproven') this.#verify(cursor, rows)
     this.#begun = undefined
   }
@@ -225,17 +216,17 @@ export class Play {
     const { watermark: claimed, planned = claimed } = cursor
     const watermark = micros(claimed)
     const nextFloor = this.#floorOf(planned)
-    if (this.#during(this.parts.world.late)) this.parts.tally.add('with late')
+    if (this.#during(this.parts.world.late)) this.#tell('with late')
     for (const [id, standing] of this.parts.world.seen) {
       // What came late is within the overlap: the next walk starts before it.
       const until = this.parts.world.latecomers.has(id) ? nextFloor : watermark
       if (standing.micros > until || (rows.get(id)?.serial ?? -1) >= standing.serial) continue
       if (cursor.completeness === 'proven' && standing.micros > nextFloor && this.#isTraceless()) {
-        this.parts.tally.add('traceless')
+        this.#tell('traceless')
         return
       }
       if (this.#isBeyond(standing.micros)) {
-        this.parts.tally.add(`beyond ${cursor.completeness}`)
+        this.#tell(`beyond ${cursor.completeness}`)
         console.log(`${cursor.completeness}, beyond counting: ${JSON.stringify(this.script)}`)
         this.#misled = true
         return
@@ -291,7 +282,7 @@ export class Play {
     for (let attempt = 1; !this.#isCompared; attempt++) {
       const report = await this.#one({ mode: 'sync', steps: [], death: null })
       if (report?.status === 'ok') break
-      this.parts.tally.add('again')
+      this.#tell('again')
       if (attempt === retryWaits)
         throw new Error(`Still not done after ${retryWaits} syncs: ${JSON.stringify(report?.cursors)}`)
     }
@@ -319,7 +310,7 @@ export class Play {
       const isEqual =
         live.length === there.size && live.every(([id, { serial }]) => there.get(id)?.serial === serial)
       if (isEqual && reports.every((report) => report?.status === 'ok')) return
-      this.parts.tally.add('again')
+      this.#tell('again')
       if (attempt === retryWaits)
         throw new Error(`Still not equal: ${JSON.stringify(reports.map((report) => report?.cursors))}`)
     }

@@ -8,7 +8,7 @@
 import fc from 'fast-check'
 import type { Address } from '../../harness/place.js'
 import type { Warehouse } from '../../harness/warehouse.js'
-import { type Hears, Play, Tally } from '../motion.js'
+import { type Hears, Play, type Tally } from '../motion.js'
 import { comparisons, exchange, histories, type MotionScript, type Step, scripts } from '../motionscript.js'
 import { type MotionSource, MotionWorld, motionSource } from '../motionworld.js'
 import { type Law, warehouseAt } from './law.js'
@@ -141,7 +141,7 @@ export const cases = {
 }
 
 export class Motion implements Law<MotionScript> {
-  readonly tally = new Tally()
+  readonly tally: Tally = new Map()
 
   private constructor(
     private readonly warehouse: Warehouse,
@@ -168,7 +168,7 @@ export class Motion implements Law<MotionScript> {
   async close(): Promise<void> {
     await this.warehouse.close()
     for (const { sandbox } of this.sources.values()) await sandbox.close()
-    if (this.tally.of('scenarios') > 1) console.log(`motion: ${this.tally}`)
+    if ((this.tally.get('scenarios') ?? 0) > 1) console.log('motion:', Object.fromEntries(this.tally))
   }
 }
 
