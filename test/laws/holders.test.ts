@@ -51,6 +51,8 @@ interface Holder {
   readonly runId: string
   /** undefined: it stamps nothing. */
   readonly stamps: Stamps | undefined
+  /** Where its stamps begin; without requests, it stamps what it rewrites with that. */
+  readonly from: string
   /** Its clock jumps by an hour. */
   readonly leap: () => void
 }
@@ -109,7 +111,8 @@ class Holders {
       one.leap()
       this.#note(one)
     }
-    this.able.set(name, { name, lease, runId, stamps, leap })
+    const from = String((await this.#leases.row(name))?.stamps_from)
+    this.able.set(name, { name, lease, runId, stamps, from, leap })
     if (stamps)
       await this.warehouse.write([startRun(this.warehouse.db, { run_id: runId, status: 'running' })])
     this.stamp(name)
@@ -165,6 +168,7 @@ class Holders {
     const now = await changesThrough(this.warehouse)
     expect(now >= this.#through, `${step}: ${now} after ${this.#through}`).toBe(true)
     this.#through = now
+    for (const { name, from } of this.able.values()) expect(now <= from, `${step}, ${name}`).toBe(true)
     for (const id of tenants) {
       const { through: own } = await ofTenant(this.warehouse, id)
       const least = [this.#settled.get(id) ?? '', now].sort()[1]!

@@ -6,7 +6,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { systemClock } from '../../src/engine/base/clock.js'
 import type { SandboxOptions } from '../../src/sandbox/index.js'
 import { shopsync } from '../support/harness/call.js'
 import { configure } from '../support/harness/place.js'
@@ -17,8 +16,6 @@ import {
   bothWarehouses,
   changesThrough,
   type Kind,
-  open,
-  openLease,
   reopen,
   rowsOf,
   warehouses,
@@ -242,17 +239,4 @@ describe.each(bothWarehouses())('$name', (kind) => {
       expect(await reader.differences()).toEqual({})
     },
   )
-
-  it('while it holds the lease, work without requests counts as under way', async () => {
-    const warehouse = await open(kind)
-    const before = await changesThrough(warehouse)
-    const lease = await openLease({ warehouse, clock: systemClock, shapesRows: false }, 'forget')
-    const held = await changesThrough(warehouse)
-    expect(held > before).toBe(true)
-    await lease[Symbol.asyncDispose]()
-    expect((await changesThrough(warehouse)) > held).toBe(true)
-    await warehouse.write([warehouse.db.deleteFrom('sync_runs').compile()])
-    expect((await changesThrough(warehouse)) > held).toBe(true)
-    await warehouse.close()
-  })
 })

@@ -85,7 +85,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   afterAll(async () => {
     for (const { inbox } of benches.values()) await inbox.close()
     await law.close()
-    console.log(`motion with events on ${kind.name}:`, tally, Object.fromEntries(law.tally))
+    console.log(`motion with events: ${JSON.stringify({ ...tally, ...Object.fromEntries(law.tally) })}`)
   })
 
   const sampled = (more: number, numRuns = scenarios) => fc.sample(cases.any, { seed: seed + more, numRuns })

@@ -93,20 +93,14 @@ export const laws: readonly LawMutant[] = [
   }),
   ...ofLaw('6 Motion', 'motion any', misled, {
     'no-stepping-back': () => breaking('engine/list/count').fallen(() => 0),
-  }),
-  ...ofLaw('6 Motion', 'motion any', misled, {
     'watermark-of-the-last-response': () =>
       breaking('engine/list/evidence').judgeReading((sound, reading, ...rest) => {
         const outcome = sound(reading, ...rest)
         return { ...outcome, ceiling: reading.walk.newest || outcome.ceiling }
       }),
-  }),
-  ...ofLaw('6 Motion', 'motion any', misled, {
     'no-overlap': () => breaking('engine/run/resumecursor').floorOf((sound, from) => sound(from, 0)),
     'equal-version-kept': () => storedAs((version) => ({ ...version, syncedAt: forever })),
     'no-count-and-ties': () => breaking('engine/list/walkstate').mayReadOn(() => false),
-  }),
-  ...ofLaw('6 Motion', 'motion any', misled, {
     'ties-not-read-again': () => breaking('engine/list/books').Book.isShort(() => false),
   }),
   ...ofLaw('6 Motion', 'motion comparisons', misled, {

@@ -193,7 +193,7 @@ export const premises: Mutants = {
       return { outcome, memory: rest }
     }),
   'believes a list that hides half of its records once it was searched twice': () =>
-    breaking('engine/list/verdict', 'daily').isSettledAsHidden((_sound, { searches }) => searches >= 2),
+    breaking('engine/list/verdict').isSettledAsHidden((_sound, { searches }) => searches >= 2),
   'reads nothing beyond the end that the total gives': () =>
     breaking('engine/list/closebooks', 'daily').lookPast(async () => undefined),
   'takes a page that is shorter than requested for the last one': () =>
@@ -218,7 +218,7 @@ export const premises: Mutants = {
   'never tries a larger page again': () =>
     breaking('engine/run/retryhole', 'daily').tryLarger((_sound, _list, memory) => Promise.resolve(memory)),
   "doesn't follow a source that was restored from a backup": () =>
-    breaking('engine/run/sourceregression', 'daily').askForRegressions(async (sound, ...given) => ({
+    breaking('engine/run/sourceregression').askForRegressions(async (sound, ...given) => ({
       ...(await sound(...given)),
       older: [],
     })),

@@ -16,8 +16,7 @@ export const rows: Mutants = {
     breaking('engine/list/reading', 'daily').Reading.goTo((sound, next, last) =>
       sound(next > 2 ? next + 2 : next, last),
     ),
-  'reads the whole list in each run': () =>
-    breaking('engine/list/memory', 'daily').isSearchDue(async () => true),
+  'reads the whole list in each run': () => breaking('engine/list/memory').isSearchDue(async () => true),
   // Records that left their list, and those that it shows.
   'takes archived records for a list that keeps moving': () =>
     breaking('features/reconcile/leftthelist', 'daily').LeftRecords.among(async () => []),
@@ -45,7 +44,7 @@ export const rows: Mutants = {
       }),
     ),
   'never marks a row from the future whose record is gone': () =>
-    breaking('engine/warehouse/voidstamps', 'daily').lowerVoidStamps((sound, db, root, rows) =>
+    breaking('engine/warehouse/voidstamps').lowerVoidStamps((sound, db, root, rows) =>
       sound(db, root, { ...rows, tenantId: -1 }),
     ),
   'believes every stamp': () =>

@@ -11,7 +11,7 @@ export const scale: Mutants = {
       (sound, one, other) => one === other || (one !== 'run' && other !== 'run' && sound(one, other)),
     ),
   'lets shards of another number begin beside those at work': () =>
-    breaking('engine/warehouse/leaserows').overlaps(
+    breaking('engine/warehouse/leaserows', 'postgres').overlaps(
       (_sound, one, other) => one === other || one === 'run' || other === 'run',
     ),
   'fences off nobody but who held the same name': () =>

@@ -5,9 +5,10 @@
  */
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
-import { parseInstant, type Sandbox, transfer } from '../../../src/sandbox/index.js'
-import { type RunOptions, type RunReport, sync } from '../harness/runs.js'
+import { type Sandbox, transfer } from '../../../src/sandbox/index.js'
+import { type RunReport, sync } from '../harness/runs.js'
 import { statusOf } from '../harness/status.js'
 import { rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { expectOracle } from '../oracle/business/stored.js'
@@ -82,7 +83,6 @@ const services = (id: number): Record<string, unknown>[] =>
 export class Living {
   /** Steps that wait for a request of the next run. */
   #deferred: Parsed[] = []
-  #removeHook: (() => void) | undefined
   /**
    * Services that left an order without giving it a new stamp, by tenant: once their new order is gone, nothing else
    * will show it.
@@ -101,8 +101,8 @@ export class Living {
     for (const tenant of tenants) {
       sandbox.store.addTenant({ id: tenant })
       for (let id = 1; id <= size; id++) {
-        const { services: made, ...rest } = order(id, services(id), {})
-        sandbox.store.put(tenant, orders, { ...rest, services: made, updated_at: this.#now() })
+        const updated_at = fromMicros(clock.nowMicros())
+        sandbox.store.put(tenant, orders, { ...order(id, services(id), {}), updated_at })
         clock.pass(minute)
         if (id === Math.ceil(size / 2)) this.#change(parsed(`backup #${tenant}`))
       }
@@ -146,10 +146,8 @@ export class Living {
 
   /** Services that more than one order of the source shows. */
   #sharedAt(tenant: number): number {
-    const holders = new Map<number, number>()
-    for (const { services: all } of this.#all(tenant))
-      for (const id of new Set(all.map((service) => service.id))) holders.set(id, (holders.get(id) ?? 0) + 1)
-    return [...holders.values()].filter((n) => n > 1).length
+    const shown = this.#all(tenant).flatMap(({ services: own }) => [...new Set(own.map(({ id }) => id))])
+    return new Set(shown.filter((id, i) => shown.indexOf(id) !== i)).size
   }
 
   async run(mode: Run): Promise<RunReport> {
@@ -157,20 +155,16 @@ export class Living {
     const waiting = this.#deferred
     this.#deferred = []
     let request = 0
-    this.#removeHook = sandbox.onRequest(({ resource }) => {
+    const removeHook = sandbox.onRequest(({ resource }) => {
       if (resource !== orders) return
       request += 1
       for (const step of waiting) if (step.request === request) this.#change(step)
     })
-    const options: RunOptions = { known: model, clock, concurrency: 1, resources: [orders] }
-    const ranges = [{ from: '2026-03-01T00:00:00.000000Z', to: this.#now() }]
-    const report = await sync(sandbox, warehouse, {
-      ...options,
-      mode,
-      acceptDeletes: true,
-      ...(mode === 'backfill' && { ranges }),
-    })
-    this.#removeHook()
+    const whole = [{ from: '2026-03-01T00:00:00.000000Z', to: fromMicros(clock.nowMicros()) }]
+    const ranges = mode === 'backfill' ? whole : undefined
+    const options = { known: model, clock, concurrency: 1, resources: [orders], acceptDeletes: true, ranges }
+    const report = await sync(sandbox, warehouse, { ...options, mode })
+    removeHook()
     // What was meant for the middle of the run happens after it at the latest.
     for (const step of waiting) if ((step.request ?? 0) > request) this.#change(step)
     if (waiting.length === 0) this.#pending.clear()
@@ -188,10 +182,6 @@ export class Living {
       if (isOnlySign) await this.run('sync')
       this.#change(step)
     }
-  }
-
-  #now(): string {
-    return new Date(Number(this.place.clock.nowMicros() / 1000n)).toISOString().replace('Z', '000Z')
   }
 
   #all(tenant: number): Order[] {
@@ -251,7 +241,7 @@ export class Living {
     if (what === 'give-up') change({ services: rest })
     else if (what === 'empty') change({ services: [] })
     else if (what === 'edit') change({ detail: `edited ${store.stamp()}` })
-    else if (what === 'ahead') change({ detail: 'ahead' }, parseInstant(this.#now())! + 3_600_000_000n)
+    else if (what === 'ahead') change({ detail: 'ahead' }, this.place.clock.nowMicros() + 3_600_000_000n)
     else if (what === 'delete') store.remove(tenant, orders, one.id)
     else if (what !== 'twice') throw new Error(`${what} is no step of a life`)
     else if (first) this.#show(tenant, one, first, is('equal'))

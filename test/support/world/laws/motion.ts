@@ -38,47 +38,6 @@ const firstLoad = <T>(
     })
 
 /**
- * Stamps records that the walk has already read with the same updated_at, lets time pass and creates a record. The
- * source shows the stamped records in a different order each time, so the closing pages show some of them and not
- * others. Only then can the newest record of the last response mislead: the walk reads everything newer than its first
- * response down to what it saw, and only ties can hide a part of that. An overlap would hide this mistake too, so there
- * is none.
- */
-const tiedBehind = firstLoad(
-  { count: from(15, 30), touched: from(7, 14), touchAt: from(3, 5), createAt: from(4, 6) },
-  ({ count, touched, touchAt, createAt }) => ({
-    initial: [{ n: count, tied: false, gapMs: 1000 }],
-    steps: [
-      { at: touchAt, kind: 'touch', where: { from: 'front', offset: 0, n: touched } },
-      { at: createAt, kind: 'pause', ms: 60_000 },
-      { at: createAt, kind: 'create', n: 1 },
-    ],
-  }),
-)
-
-/**
- * Deletes records that the walk has already read, so that the next page skips as many. The records are far apart in
- * time: the first response shows the whole late zone, and no second reading of the zone makes up for what slipped.
- */
-const deletesBehind = firstLoad(
-  { count: from(20, 40), deleted: from(1, 2), deleteAt: from(2, 4) },
-  ({ count, deleted, deleteAt }) => ({
-    stepMs: 4,
-    shuffle: false,
-    initial: [{ n: count, tied: false, gapMs: 10_000 }],
-    steps: [{ at: deleteAt, kind: 'delete', where: { from: 'front', offset: 0, n: deleted } }],
-  }),
-)
-
-/** Ties in any order, and one page size: what a reading hides, only another reading of the same pages can show. */
-const shuffledTies: fc.Arbitrary<MotionScript> = scripts.map((script) => ({
-  ...script,
-  pageSizes: [5],
-  shuffle: true,
-  initial: script.initial.map((part) => ({ ...part, tied: true })),
-}))
-
-/**
  * A group with the same updated_at in any order, a few records since, and nothing but exchanges of seen for late
  * records.
  */
@@ -131,9 +90,6 @@ const wideZone = firstLoad(
 
 export const cases = {
   any: scripts,
-  tiedBehind,
-  deletesBehind,
-  shuffledTies,
   exchanges,
   wideZone,
   comparisons,
@@ -168,7 +124,8 @@ export class Motion implements Law<MotionScript> {
   async close(): Promise<void> {
     await this.warehouse.close()
     for (const { sandbox } of this.sources.values()) await sandbox.close()
-    if ((this.tally.get('scenarios') ?? 0) > 1) console.log('motion:', Object.fromEntries(this.tally))
+    if ((this.tally.get('scenarios') ?? 0) > 1)
+      console.log(`motion: ${JSON.stringify(Object.fromEntries(this.tally))}`)
   }
 }
 
