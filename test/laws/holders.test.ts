@@ -205,6 +205,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     }
   })
 
+  // Mostly shards that work beside each other.
   const names = kind.name === 'sqlite' ? ['run'] : ['run', '0/2', '1/2', '0/3', '1/2', '0/2']
   it.each([1, 2, 3])(
     'one holder a tenant commits, and stamps later than all before, in sequence %i',
