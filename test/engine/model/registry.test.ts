@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { id, integer, type Kind, many, one, scalars, text } from '../../../schema/resource.js'
 import { Stop } from '../../../src/engine/base/errors.js'
-import { flattenAuthorization } from '../../../src/engine/model/flatten/authorization.js'
 import { compileFlatten } from '../../../src/engine/model/flatten/flatten.js'
 import { withColumns } from '../../../src/engine/model/registry.js'
 import { tablesOf } from '../../../src/engine/model/table.js'
@@ -55,29 +54,6 @@ describe('the model', () => {
       'red',
       null,
     ])
-  })
-})
-
-describe('authorizations', () => {
-  test('become what the tenants table needs', () => {
-    const ids = { tenant_id: 5, api_tenant_id: 6 }
-    const record = { id: 3, api_partner_id: '4', writable: true, plan: 'gold', ...ids }
-    expect(flattenAuthorization(record)).toMatchObject({
-      row: { authorization_id: 3, api_partner_id: 4, writable: true, _extra: '{"plan":"gold"}', ...ids },
-      reason: null,
-      quarantine: [],
-      drift: [{ resource: 'authorizations', path: 'plan' }],
-    })
-  })
-
-  test.each([
-    [{ id: 1, tenant_id: null }, 'it names no tenant', 0],
-    [{ id: 1, tenant_id: 'x' }, 'its tenant_id cannot be used', 1],
-    [null, 'not an object', 1],
-  ])('%j grants nothing usable', (record, reason, quarantined) => {
-    const flat = flattenAuthorization(record)
-    expect(flat).toMatchObject({ row: null, reason })
-    expect(flat.quarantine).toHaveLength(quarantined)
   })
 })
 

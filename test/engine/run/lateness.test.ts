@@ -1,54 +1,21 @@
-/** The stories of lateness.txt, what status says of lists that may lack late records, and the overlap that is learned. */
-import { describe, expect, it } from 'vitest'
+/** The stories of lateness.txt, and the overlap that is learned. */
+import { expect, it } from 'vitest'
 import { latenessOf, overlapOf, type RunOptions } from '../../support/harness/runs.js'
 import { statusText } from '../../support/harness/status.js'
-import { warehouses } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
-import { later, TimedList } from '../../support/world/timedlist.js'
-import { timedStories } from '../../support/world/timedstories.js'
+import { statusNow, timedStories } from '../../support/world/timedstories.js'
 
-const day = 86_400
-
-const { clock, sandbox } = await timedStories('test/engine/run/lateness.txt', { overlapMs: 600_000 }, () => ({
+await timedStories('test/engine/run/lateness.txt', { overlapMs: 600_000 }, () => ({
+  'status in words': async (story) => {
+    const lines = statusText(await statusNow(story, 30 * 86_400_000)).split('\n')
+    return lines.flatMap((line) => (/all fresh|may lack/.test(line) ? line.trim() : [])).join(' / ')
+  },
   'counts are lost': (story) => {
     const around: RunOptions['around'] = (source) =>
       new Between(source, async (_request, ask) => ({ ...(await ask()), total: undefined }) as never)
     story.options = { around }
   },
 }))
-
-describe.each(warehouses())('$name', (kind) => {
-  const list = new TimedList(sandbox, kind, clock, { overlapMs: 300_000 })
-  const orders = new TimedList(sandbox, kind, clock, { overlapMs: 300_000 }, 'repair_orders')
-
-  it.each([
-    ['notes', list],
-    ['repair_orders', orders],
-  ])('%s may lack late records until a reading of the whole list finds none', async (resource, own) => {
-    const expectSaid = async (words: string): Promise<void> =>
-      expect(statusText(await own.status({ deletesUncheckedAfterMs: 30 * day * 1000 }))).toContain(words)
-    const doubted = (since: string): string => `${resource} may lack late records since ${since}`
-    await own.begin(5)
-    await own.sync({})
-    await expectSaid('all fresh')
-    own.wait(day)
-    own.put(9, later(-3 * day))
-    // At once, after each walk that looks back less far, and even if those have caught up with what was claimed before.
-    await own.reconcile({})
-    await expectSaid(`${doubted('Feb 26')}; every cursor`)
-    own.wait(3600)
-    await own.sync({})
-    await expectSaid(`${doubted('Feb 26')}; every cursor`)
-    own.wait(6 * day)
-    await own.sync({})
-    await expectSaid(doubted('Mar 4'))
-    await own.sync({}, { mode: resource === 'notes' ? 'reconcile' : 'full' })
-    await expectSaid('all fresh')
-    own.wait(3600)
-    await own.sync({})
-    await expectSaid('all fresh')
-  })
-})
 
 it('of a thousand records, status shows how late 999 were at most, and how late the latest was', () => {
   const bucket = (records: number, upToMs: number) =>

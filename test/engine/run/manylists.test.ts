@@ -97,10 +97,4 @@ describe.each(warehouses())('$name', (kind) => {
     const ends = cursors.map(({ resource, status }) => `${resource} ${status}`)
     expect(ends).toEqual(['notes ok', 'vehicles unavailable'])
   })
-
-  it('works once on a tenant that the choice names twice', async () => {
-    const { cursors, requests } = await run({ tenants: [3, 3] })
-    expect(byName(cursors).map(nameOf)).toEqual(resources.map((resource) => `3 ${resource}`))
-    expect(requests).toBe(1 + resources.length)
-  })
 })

@@ -5,12 +5,12 @@ import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import type { Words } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
 import { timeOf } from '../../support/world/notes.js'
-import { when } from '../../support/world/onelist.js'
 
 const words: Words = {
   'the 33rd record breaks all pages but its own': ({ list }) =>
     list.onList((_, page, perPage) => {
       const isThere = (page - 1) * perPage <= 32 && page * perPage > 32
+      const when = { resource: 'notes', kind: 'list' } as const
       const breaks = { when, fault: { kind: 'status', status: 502 } } as const
       list.sandbox.script(isThere && perPage > 1 ? [breaks] : [])
     }),

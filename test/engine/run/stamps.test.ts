@@ -1,8 +1,7 @@
 /** The stories of stamps.txt. */
 import { addMicros } from '../../../src/engine/base/timestamp.js'
 import { rowsOf } from '../../support/harness/warehouse.js'
-import { later } from '../../support/world/timedlist.js'
-import { timedStories } from '../../support/world/timedstories.js'
+import { later, timedStories } from '../../support/world/timedstories.js'
 
 await timedStories('test/engine/run/stamps.txt', { overlapMs: 60_000 }, (clock) => ({
   'N milliseconds later': (_, milliseconds) => clock.pass(Number(milliseconds)),

@@ -15,7 +15,6 @@ import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusOf, statusText } from '../../support/harness/status.js'
 import {
   bothWarehouses,
-  contents,
   type Kind,
   migrate,
   open,
@@ -23,6 +22,7 @@ import {
   type Warehouse,
   warehouses,
 } from '../../support/harness/warehouse.js'
+import { compare, expected } from '../../support/oracle/cells.js'
 import { Between } from '../../support/world/between.js'
 import { HandClock } from '../../support/world/clocks.js'
 import { fill } from '../../support/world/notes.js'
@@ -42,12 +42,6 @@ const putOrder = (tenant: number, id: number, at = stamp(id * 60)): string => {
 const run = (warehouse: Warehouse, options: RunOptions = {}): Promise<RunReport> =>
   sync(sandbox, warehouse, { resources: chosen, clock, ...options })
 
-async function loaded(kind: Kind, known?: Model): Promise<Warehouse> {
-  const warehouse = await open(kind, known)
-  expect((await run(warehouse, known && { known })).status).toBe('ok')
-  return warehouse
-}
-
 /** Two tenants that were synced and have lost tables of orders and customers, and a third one that is new. */
 async function begin(kind: Kind, known?: Model): Promise<Warehouse> {
   sandbox.reset()
@@ -60,22 +54,14 @@ async function begin(kind: Kind, known?: Model): Promise<Warehouse> {
     fill(sandbox, 2, { tenantId: tenant, resource: 'customers' })
     fill(sandbox, 5, { tenantId: tenant })
   }
-  const warehouse = await loaded(kind, known)
+  const warehouse = await open(kind, known)
+  expect((await run(warehouse, known && { known })).status).toBe('ok')
   sandbox.store.addTenant({ id: 3 })
   putOrder(3, 1)
   const { table } = warehouse.dialect.views().sql
   for (const name of ['repair_order_labors', 'repair_order_parts', 'customer_phones'])
     await sql.raw(`drop table ${table(name)}`).execute(warehouse.db)
   return warehouse
-}
-
-/** It equals a warehouse that has lost nothing, but for when each row was first seen. */
-async function expectWhole(warehouse: Warehouse, kind: Kind, known?: Model): Promise<void> {
-  const unseen = (tables: object): unknown =>
-    JSON.parse(JSON.stringify(tables, (name, value) => (name === '_seen_from' ? undefined : value)))
-  const fresh = await loaded(kind, known)
-  expect(unseen(await contents(warehouse, known))).toEqual(unseen(await contents(fresh, known)))
-  await fresh.close()
 }
 
 const cursors = (warehouse: Warehouse) => rowsOf(warehouse, 'sync_cursors')
@@ -109,7 +95,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const warehouse = await begin(kind, known)
     await migrate(warehouse)
     expect((await run(warehouse, { known })).status).toBe('ok')
-    await expectWhole(warehouse, kind, known)
+    await compare(warehouse, expected(sandbox))
     const ended = await rowsOf(warehouse, 'repair_orders_history')
     expect(ended).toHaveLength(9 + 45)
     for (const { _ended_by, _children } of ended)
@@ -178,7 +164,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     clock.pass(2000)
     await run(warehouse)
     expect(String((await progress())?.complete_through) > String(claimed)).toBe(true)
-    await expectWhole(warehouse, kind)
+    await compare(warehouse, expected(sandbox))
     await warehouse.close()
   })
 
@@ -210,7 +196,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await refills(warehouse)).length).toBe(skipped.length)
     expect((await run(warehouse)).status).toBe('ok')
     expect(await refills(warehouse)).toEqual([])
-    await expectWhole(warehouse, kind)
+    await compare(warehouse, expected(sandbox))
     await warehouse.close()
   })
 })

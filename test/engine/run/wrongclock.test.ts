@@ -1,17 +1,13 @@
-/**
- * This machine's clock was a year ahead during one run, and is right again. Nothing that the run dated ahead makes the
- * warehouse look fresh, hides the run that came after it, or ages the history of runs.
- */
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Clock, systemClock } from '../../../src/engine/base/clock.js'
+/** The stories of wrongclock.txt, and what alerts make of such a clock. */
+import { afterAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isSearchDue } from '../../../src/engine/list/memory.js'
 import { template } from '../../../src/sandbox/index.js'
 import { carryOut, lastOfJobs, readGauges, readRuns } from '../../support/harness/commands.js'
-import { type RunOptions, runJob, type Source, sync } from '../../support/harness/runs.js'
+import { runJob } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { closeAll } from '../../support/harness/server.js'
-import { statusOf, statusText } from '../../support/harness/status.js'
 import {
   kept,
   lastTurns,
@@ -21,171 +17,87 @@ import {
   warehouses,
 } from '../../support/harness/warehouse.js'
 import { AlertingWorld, lineOf, receiver, ruleOf } from '../../support/world/alerting.js'
-import { Between } from '../../support/world/between.js'
+import type { ListStory } from '../../support/world/liststory.js'
+import { plain } from '../../support/world/stories.js'
+import { later, timedStories } from '../../support/world/timedstories.js'
+
+afterAll(closeAll)
+
+/** Records a run that doesn't end: it was killed. */
+const kill = (warehouse: Warehouse, at: string, name = `killed-${at}`): Promise<unknown> => {
+  const row = { run_id: name, mode: 'sync', job: 'mine', status: 'running', started_at: at }
+  return warehouse.write([startRun(warehouse.db, row)])
+}
+const daysAgo = (days: string): string => later(-86_400 * Number(days))
+/** Of the note: when its row was stored last. */
+const stamp = async ({ list }: ListStory): Promise<string> =>
+  String((await rowsOf(list.warehouse, 'notes'))[0]?._synced_at)
+const stamped = new WeakMap<ListStory, string>()
+
+await timedStories('test/engine/run/wrongclock.txt', {}, (clock) => ({
+  killed: ({ list }) => kill(list.warehouse, fromMicros(clock.nowMicros())),
+  'killed N days before': ({ list }, days) => kill(list.warehouse, daysAgo(days!), `killed-${days}`),
+  'those killed': async ({ list }) => {
+    const ids = (await rowsOf(list.warehouse, 'sync_runs')).map(({ run_id }) => String(run_id))
+    return ids.filter((id) => id.startsWith('killed')).join(' ')
+  },
+  'job WORD[ planned N days before]': async ({ list }, name, days) => {
+    const plan = { name: name!, steps: [], timeLimit: undefined, wait: 0, onFailure: 'continue' } as const
+    const plannedAt = days === undefined ? undefined : daysAgo(days)
+    const work = carryOut(list.sandbox, list.warehouse, (deps) => runJob(deps, { ...plan, plannedAt }), {
+      clock: clock.skewed,
+    })
+    return work.then(({ job, status }) => `${job} ${status}`).catch((error: Error) => error.message)
+  },
+  runs: async ({ list: { warehouse } }) => {
+    const question = { warehouse, last: 9, onlyFailed: false, tenants: null, resources: null }
+    const runs = await readRuns({ ...question, nowMicros: clock.nowMicros() })
+    const last = (await lastOfJobs(warehouse, ['mine'])).get('mine')?.status
+    return `${runs.map(({ job, mode, status }) => `${job ?? mode} ${status}`).join(', ')}; the job is ${last}`
+  },
+  gauges: async ({ list: { warehouse } }) => {
+    const limits = { staleAfterMs: 86_400_000, deletesUncheckedAfterMs: 3 * 86_400_000, maxTenants: 9 }
+    const choice = { warehouse, resources: ['notes'], tenants: null, exceptTenants: [], ...limits }
+    const { deletesUnchecked, states } = await readGauges({ ...choice, nowMicros: clock.nowMicros() })
+    return plain({ deletesUnchecked, stale: states.get('stale'), ok: states.get('ok') })
+  },
+  'the stamp': async (story) => {
+    const [before, now] = [stamped.get(story), await stamp(story)]
+    stamped.set(story, now)
+    if (before !== undefined) return now > before ? 'later than before' : 'earlier than before'
+    return undefined
+  },
+  'sync customers': async ({ list }) => {
+    await list.cut({ resources: ['customers'] })
+  },
+  turns: async ({ list }) => {
+    const turns = [...(await lastTurns(list.warehouse, 'sync'))]
+    return turns
+      .toSorted(([, a], [, b]) => (a < b ? -1 : 1))
+      .map(([name]) => name)
+      .join(', then ')
+  },
+  'idle runs were thinned up to next year': async ({ list: { warehouse } }) => {
+    const ahead = warehouse.db.updateTable('sync_meta').set({ value: later(365 * 86_400) })
+    const marks = ['history_thinned_to', 'history_pruned_on']
+    await warehouse.write([ahead.where('name', 'in', marks).compile()])
+  },
+  'thinned up to': async ({ list }) => {
+    const marks = await rowsOf(list.warehouse, 'sync_meta')
+    return String(marks.find(({ name }) => name === 'history_thinned_to')?.value)
+  },
+}))
 
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
 sandbox.store.put(1, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))
-afterAll(closeAll)
-
-const dayMicros = 86_400_000_000n
-const { nowMicros: now } = systemClock
-const yearAhead: Clock = { nowMicros: () => now() + 365n * dayMicros, sleep: systemClock.sleep }
-const daysAgo = (days: number): string => fromMicros(now() - BigInt(days) * dayMicros)
-
-/** A source that never sends its time. */
-class Timeless extends Between {
-  constructor(private readonly told: Source) {
-    super(told, async (_request, ask) => ({ ...(await ask()), serverDate: undefined }))
-  }
-
-  override stats(): ReturnType<Source['stats']> {
-    return { ...this.told.stats(), serverTime: undefined }
-  }
-
-  override tagged(): Source {
-    return new Timeless(this.told.tagged())
-  }
-}
 
 describe.each(warehouses())('$name', (kind) => {
   const place = kept(kind)
-  let warehouse: Warehouse
-  beforeEach(async () => {
-    warehouse = await place.open()
-  })
-
-  const run = (options: RunOptions = {}) => sync(sandbox, warehouse, { resources: ['notes'], ...options })
-  const job = (name: string, { plannedAt, clock }: { plannedAt?: string; clock?: Clock } = {}) => {
-    const plan = { name, steps: [], timeLimit: undefined, wait: 0, onFailure: 'continue' } as const
-    return carryOut(
-      sandbox,
-      warehouse,
-      (deps) => runJob(deps, { ...plan, plannedAt }),
-      clock ? { clock } : {},
-    )
-  }
-  /** Records a run that doesn't end: it was killed. */
-  const kill = (at = fromMicros(now()), name = `killed-${at}`) => {
-    const row = { run_id: name, mode: 'sync', job: 'mine', status: 'running', started_at: at }
-    return warehouse.write([startRun(warehouse.db, row)])
-  }
-  const status = (nowMicros = now()) => statusOf(sandbox, warehouse, { nowMicros })
-
-  it('status calls stale what it cannot know the age of, and names the run that was killed last', async () => {
-    await run({ clock: yearAhead })
-    await run({ mode: 'reconcile', clock: yearAhead })
-    await kill()
-    const report = await status()
-    expect(report).toMatchObject({
-      healthy: false,
-      last_run: { job: 'mine', ended_without_a_word: true },
-      cursors: [{ state: 'stale', age_seconds: null, deletes_unchecked: true }],
-    })
-    expect(statusText(report)).toMatch(
-      /complete at 20.*ahead of this machine's clock: how long ago is unknown/,
-    )
-    const gauges = await readGauges({
-      warehouse,
-      resources: ['notes'],
-      tenants: null,
-      exceptTenants: [],
-      maxTenants: 9,
-      staleAfterMs: 86_400_000,
-      deletesUncheckedAfterMs: 3 * 86_400_000,
-      nowMicros: now(),
-    })
-    expect([gauges.deletesUnchecked, gauges.states.get('stale'), gauges.states.get('ok')]).toEqual([1, 1, 0])
-    // The next run ends all of this.
-    await run()
-    await run({ mode: 'reconcile' })
-    const after = { last_run: { mode: 'reconcile', status: 'ok' }, cursors: [{ deletes_unchecked: false }] }
-    expect(await status()).toMatchObject({ healthy: true, ...after })
-    // A clock that is a few seconds ahead, as another machine’s may be, makes nothing stale.
-    const cursors = [{ state: 'ok', age_seconds: 0 }]
-    expect(await status(now() - 20_000_000n)).toMatchObject({ healthy: true, cursors })
-  })
-
-  it('completeness under a wrong clock is not a claim', async () => {
-    await run({ clock: yearAhead, around: (source) => new Timeless(source) })
-    const [stored] = await rowsOf(warehouse, 'sync_cursors')
-    expect(String(stored?.complete_through) > fromMicros(now())).toBe(true)
-    expect((await status()).cursors).toMatchObject([{ complete_through: null }])
-  })
-
-  it('the last run is the one that was recorded last, wherever runs are shown', async () => {
-    await job('mine', { clock: yearAhead })
-    await run({ clock: yearAhead })
-    await kill(daysAgo(1))
-    const question = { warehouse, last: 9, onlyFailed: false, tenants: null, resources: null }
-    const runs = await readRuns({ ...question, nowMicros: now() })
-    expect(runs.map(({ job, mode, status }) => [job ?? mode, status])).toEqual([
-      ['mine', 'interrupted'],
-      ['sync', 'ok'],
-      ['mine', 'ok'],
-    ])
-    expect((await lastOfJobs(warehouse, ['mine'])).get('mine')?.status).toBe('running')
-  })
-
-  it('a run after it shows its real duration, and its rows are stamped later than earlier ones', async () => {
-    const stamp = async () => String((await rowsOf(warehouse, 'notes'))[0]?._synced_at)
-    await run({ clock: yearAhead })
-    let before = await stamp()
-    for (let i = 0; i < 2; i++) {
-      const started = fromMicros(now())
-      const { finished_at } = await run({ full: true })
-      expect(finished_at < fromMicros(now()) && finished_at > started).toBe(true)
-      const after = await stamp()
-      expect(after > before).toBe(true)
-      before = after
-    }
-  })
-
-  it('cursors take turns by the recorded runs, not by the times of a wrong clock', async () => {
-    await run({ clock: yearAhead })
-    await run({ resources: ['customers'] })
-    const turns = await lastTurns(warehouse, 'sync')
-    expect((turns.get('1 notes') ?? '') < (turns.get('1 customers') ?? '')).toBe(true)
-  })
-
-  it('a job by hand under a wrong clock has not run for the instants until then; a planned one has for its own', async () => {
-    const plannedAt = daysAgo(1)
-    await job('mine', { clock: yearAhead })
-    expect(await job('mine', { plannedAt })).toMatchObject({ job: 'mine' })
-    await expect(job('mine', { plannedAt })).rejects.toThrow('Another program already ran mine')
-    await job('other', { plannedAt, clock: yearAhead })
-    await expect(job('other', { plannedAt })).rejects.toThrow('Another program already ran other')
-    expect(await job('other', { plannedAt: fromMicros(now()) })).toMatchObject({ job: 'other' })
-  })
-
-  it.each([
-    ['by the source’s clock', (source: Source) => source],
-    ['by the run before, where the source tells no time', (source: Source) => new Timeless(source)],
-  ])('history keeps what is not old %s', async (_how, around) => {
-    for (const days of [40, 20, 0]) await kill(daysAgo(days), `past-${days}`)
-    const expectKept = async (...names: readonly string[]): Promise<void> => {
-      const ids = (await rowsOf(warehouse, 'sync_runs')).map(({ run_id }) => String(run_id))
-      expect(ids.filter((id) => /past/.test(id)).sort()).toEqual(names)
-    }
-    await run({ clock: yearAhead, around })
-    await expectKept('past-0', 'past-20', 'past-40')
-    // What has become too old is removed, once the clock is right.
-    await run({ historyKeepMs: 30 * 86_400_000, around })
-    await expectKept('past-0', 'past-20')
-  })
-
-  it('idle runs are thinned again, although they were thinned up to next year', async () => {
-    await run()
-    const marks = ['history_thinned_to', 'history_pruned_on']
-    const value = fromMicros(yearAhead.nowMicros())
-    const ahead = warehouse.db.updateTable('sync_meta').set({ value })
-    await warehouse.write([ahead.where('name', 'in', marks).compile()])
-    await run()
-    const thinned = (await rowsOf(warehouse, 'sync_meta')).find(({ name }) => name === marks[0])
-    expect(String(thinned?.value) < fromMicros(now())).toBe(true)
-  })
 
   it('alerts report the killed run, stale lists, and drift', async () => {
+    const warehouse = await place.open()
+    const now = (days = 0) => fromMicros(systemClock.nowMicros() + BigInt(days) * 86_400_000_000n)
     const hook = await receiver()
     const told = (): string[] => hook.take().map(lineOf)
     const world = new AlertingWorld(sandbox, warehouse, [ruleOf(hook.url)])
@@ -195,7 +107,7 @@ describe.each(warehouses())('$name', (kind) => {
     await ahead.run()
     // By that clock, the source answered a year ago.
     expect(told()).toEqual(['opened: deletes_unchecked 1/notes, deletes_unchecked 1/payments'])
-    await kill()
+    await kill(warehouse, now())
     const changed = template('notes', 1, `2026-01-02T00:00:0${kind.name.length % 10}Z`)
     sandbox.store.put(1, 'notes', { ...changed, [`mood_${kind.name}`]: 'fine' })
     await world.run({ resources: ['notes'] })
@@ -206,11 +118,11 @@ describe.each(warehouses())('$name', (kind) => {
     // Likewise after a run that was killed under the wrong clock.
     await world.run()
     told()
-    await kill(fromMicros(yearAhead.nowMicros()))
+    await kill(warehouse, now(365))
     await world.run()
     expect(told()).toEqual(['opened: failed run', 'resolved: failed run'])
     // A run that can't begin also reports what was killed before it.
-    await kill()
+    await kill(warehouse, now())
     const { url, partnerId } = sandbox
     await world.run({}, { url, partnerId, secret: 'wrong' })
     expect(hook.take().map(({ incidents }) => incidents.map(({ message }) => message.slice(0, 24)))).toEqual([

@@ -1,4 +1,5 @@
-import { createServer } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import { createServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { describeError, Skip } from '../../../src/engine/base/errors.js'
@@ -23,53 +24,42 @@ const GOOD = envelope([{ id: 1 }])
 const head = (lines: string): string =>
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${lines}\r\n\r\n`
 
-type Fault = (good: (number: number) => boolean) => Promise<Stand>
+/** What a server does with a request: over HTTP, or with the bare connection. */
+type Fault =
+  | { readonly http: (response: ServerResponse) => unknown }
+  | { readonly raw: (socket: Socket) => unknown }
 
-const raw =
-  (text: string | Buffer, end = true): Fault =>
-  (good) =>
-    rawServer((socket, number) => {
-      if (good(number)) return void socket.write(rawJson(GOOD))
-      socket.write(text)
-      if (end) socket.end()
-    })
+/** A server with a fault, which answers well to those requests that are `good`. */
+const standOf = (fault: Fault, good: (number: number) => boolean = () => false): Promise<Stand> =>
+  'raw' in fault
+    ? rawServer((socket, number) => void (good(number) ? socket.write(rawJson(GOOD)) : fault.raw(socket)))
+    : httpServer((_request, response, number) => {
+        if (good(number)) sendJson(response, GOOD)
+        else fault.http(response)
+      })
 
-const status =
-  (code: number, headers: Record<string, string> = {}): Fault =>
-  (good) =>
-    httpServer((_request, response, number) => {
-      if (good(number)) return sendJson(response, GOOD)
-      response.writeHead(code, headers).end(`{"error":"${SECRET}"}`)
-    })
-
-const body = (text: string | Buffer, headers: Record<string, string> = {}): Fault => {
-  const type = 'content-type' in headers ? {} : { 'content-type': 'application/json' }
-  return (good) =>
-    httpServer((_request, response, number) => {
-      if (good(number)) return sendJson(response, GOOD)
-      response.writeHead(200, { ...type, ...headers }).end(text)
-    })
-}
+const raw = (text: string | Buffer, end = true): Fault => ({
+  raw: (socket) => {
+    socket.write(text)
+    if (end) socket.end()
+  },
+})
+const status = (code: number, headers: Record<string, string> = {}): Fault => ({
+  http: (response) => response.writeHead(code, headers).end(`{"error":"${SECRET}"}`),
+})
+const body = (text: string | Buffer, headers: Record<string, string> = {}): Fault => ({
+  http: (response) => response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(text),
+})
 
 const gzipped = gzipSync(GOOD)
 
 /** The faults, each with a part of the message that people read if the fault stays. */
 const faults: Record<string, [fault: Fault, said: RegExp]> = {
-  'reset before the headers': [
-    (good) =>
-      rawServer((socket, number) =>
-        good(number) ? void socket.write(rawJson(GOOD)) : void socket.resetAndDestroy(),
-      ),
-    /reset|closed/,
-  ],
+  'reset before the headers': [{ raw: (socket) => socket.resetAndDestroy() }, /reset|closed/],
   'closed before the headers': [raw(''), /closed/],
   'closed within the headers': [raw('HTTP/1.1 200 OK\r\ncontent-ty'), /closed|failed/],
   'reset after the headers': [
-    (good) =>
-      rawServer((socket, number) => {
-        if (good(number)) return void socket.write(rawJson(GOOD))
-        socket.write(head('content-length: 100'), () => socket.resetAndDestroy())
-      }),
+    { raw: (socket) => socket.write(head('content-length: 100'), () => socket.resetAndDestroy()) },
     /reset|closed/,
   ],
   'stalled before the headers': [raw('', false), /no answer came in time/],
@@ -118,7 +108,7 @@ const faults: Record<string, [fault: Fault, said: RegExp]> = {
 describe.each(Object.entries(faults))('%s', (_name, [fault, said]) => {
   it('is retried, and the cursor continues once it is over', async () => {
     const retries: RetryInfo[] = []
-    const { url, seen } = await fault((number) => number > 1)
+    const { url, seen } = await standOf(fault, (number) => number > 1)
     const { source } = client(url, { onRetry: (info) => retries.push(info) })
     expect((await source.list(request())).records).toEqual([{ id: 1 }])
     expect(seen).toHaveLength(2)
@@ -127,7 +117,7 @@ describe.each(Object.entries(faults))('%s', (_name, [fault, said]) => {
   })
 
   it('skips the cursor if it stays, and shows what was found, never the secret', async () => {
-    const { url, seen } = await fault(() => false)
+    const { url, seen } = await standOf(fault)
     const error = await refusal(client(url).source.list(request()))
     expect(error).toBeInstanceOf(Skip)
     expect(error).toMatchObject({ reason: 'failed', details: { tenantId: 7, resource: 'customers' } })
@@ -157,7 +147,7 @@ describe('without an answer', () => {
     ['https', /does not speak TLS/, /begins with https:\/\/ or http:\/\//],
     ['http', /headers of the answer are larger/, /smaller headers/],
   ])('what is neither the address nor the network is named: %s', async (scheme, said, hint) => {
-    const { url } = await body('{}', { 'x-more': 'x'.repeat(20_000) })(() => false)
+    const { url } = await standOf(body('{}', { 'x-more': 'x'.repeat(20_000) }))
     const error = await refusal(client(url.replace('http', scheme)).source.list(request()))
     expect(error.message).toMatch(said)
     expect(error).toMatchObject({ name: 'Skip', hint: expect.stringMatching(hint) })
@@ -204,7 +194,7 @@ const refusals: readonly Refusal[] = [
 it.each(refusals)(
   '%s ends the cursor or the run without a second try',
   async (_what, fault, trouble, said) => {
-    const { url, seen } = await fault(() => false)
+    const { url, seen } = await standOf(fault)
     const error = await refusal(client(url, { maxBodyBytes: 2000 }).source.list(request()))
     expect(error).toMatchObject({ name: 'Skip', ...trouble })
     expect(describeError(error)).toMatch(said)
@@ -215,7 +205,7 @@ it.each(refusals)(
 
 describe('waiting', () => {
   it('grows exponentially with jitter up to its bound', async () => {
-    const { url } = await status(500)(() => false)
+    const { url } = await standOf(status(500))
     const { source, clock } = client(url, {
       retry: { attempts: 6, baseMs: 100, maxMs: 500 },
       random: () => 0.5,
@@ -227,7 +217,7 @@ describe('waiting', () => {
   it('is as long as Retry-After says, in seconds or until a date by the server’s clock', async () => {
     const date = 'Wed, 01 Jul 2020 12:00:00 GMT'
     for (const after of ['7', 'Wed, 01 Jul 2020 12:00:07 GMT']) {
-      const { url } = await status(503, { 'retry-after': after, date })((number) => number > 1)
+      const { url } = await standOf(status(503, { 'retry-after': after, date }), (number) => number > 1)
       const { source, clock } = client(url)
       await source.list(request())
       expect(clock.slept).toEqual([7000])
@@ -237,7 +227,7 @@ describe('waiting', () => {
 
 it('keeps the server’s text from breaking a log line or revealing the secret', async () => {
   const headers = { 'x-request-id': `${SECRET}${'y'.repeat(5000)}` }
-  const { url } = await status(403, headers)(() => false)
+  const { url } = await standOf(status(403, headers))
   const error = await refusal(client(url).source.list(request()))
   expect(JSON.stringify(error)).not.toContain(SECRET)
   expect(JSON.stringify(error).length).toBeLessThan(1000)

@@ -108,6 +108,12 @@ const asSent = (token: string): unknown => {
   return String(value) === token ? value : new NumberToken(token)
 }
 
+const brokenLongNumbers = [
+  ...['{12345678901234567:1}', '[00000000000000000001]', '[-012345678901234567]', '[--12345678901234567]'],
+  ...['[+12345678901234567]', '[1 12345678901234567]', '[12345678901234567.]', '["a"12345678901234567]'],
+  '12345678901234567"',
+]
+
 const numRuns = sized(400, 2000)
 
 describe('JSON without rounding', () => {
@@ -170,23 +176,8 @@ describe('JSON without rounding', () => {
       fc.property(broken, (source) => {
         expect(outcome(parsed, source) === 'refused').toBe(outcome(JSON.parse, source) === 'refused')
       }),
-      { numRuns: 2 * numRuns },
+      { numRuns: 2 * numRuns, examples: brokenLongNumbers.map((source) => [source]) },
     )
-  })
-
-  it.each([
-    '{12345678901234567:1}',
-    '[00000000000000000001]',
-    '[-012345678901234567]',
-    '[--12345678901234567]',
-    '[+12345678901234567]',
-    '[1 12345678901234567]',
-    '[12345678901234567.]',
-    '["a"12345678901234567]',
-    '12345678901234567"',
-  ])('refuses %s', (source) => {
-    expect(() => JSON.parse(source)).toThrow(SyntaxError)
-    expect(() => parsed(source)).toThrow(SyntaxError)
   })
 
   it('finds an integer of at least 16 digits wherever it is in the text, and wherever the text is in memory', () => {

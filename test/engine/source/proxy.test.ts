@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'
 import { proxyFor } from '../../../src/engine/config/proxy.js'
+import { shopsync } from '../../support/harness/call.js'
 import { type Place, place } from '../../support/harness/place.js'
 import { spawned } from '../../support/harness/process.js'
 import { forward, startProxy, type TestProxy } from '../../support/harness/relays.js'
@@ -125,35 +126,35 @@ describe('the program', () => {
     await here.remove()
   })
 
-  const run = (words: readonly string[], env: Record<string, string>) =>
-    spawned(words, { cwd: here.folder, env: { API_SECRET: here.sandbox.secret, ...env } })
-  const trusted = { NODE_EXTRA_CA_CERTS: fixture('ca.pem') }
+  const staffs = ['sync', '--resource', 'staffs']
 
   test('reaches an API through HTTPS_PROXY and a private authority; the proxy reads nothing', async () => {
     const proxy = await proxied()
-    const environment = { ...trusted, HTTPS_PROXY: `http://me:hidden@127.0.0.1:${proxy.port}` }
-    const checked = await run(['check'], environment)
-    expect(checked).toMatchObject({ code: 0 })
-    expect(checked.stdout).toMatch(new RegExp(`proxy +127\\.0\\.0\\.1:${proxy.port}, named by HTTPS_PROXY`))
-    const synced = await run(['sync', '--resource', 'staffs', '--log-level', 'trace'], environment)
+    const HTTPS_PROXY = `http://me:hidden@127.0.0.1:${proxy.port}`
+    const env = { API_SECRET: here.sandbox.secret, HTTPS_PROXY, NODE_EXTRA_CA_CERTS: fixture('ca.pem') }
+    const synced = await spawned([...staffs, '--log-level', 'trace'], { cwd: here.folder, env })
     expect(synced).toMatchObject({ code: 0 })
     expect(proxy.heads.length).toBeGreaterThan(0)
     for (const head of proxy.heads) expect(head).toMatch(new RegExp(`^CONNECT localhost:${api.port} `))
     expect(proxy.passed()).not.toContain(here.sandbox.secret)
     expect(proxy.passed()).not.toContain('/api/v1')
-    for (const { stdout, stderr } of [checked, synced]) expect(stdout + stderr).not.toContain('hidden')
+    expect(synced.stdout + synced.stderr).not.toContain('hidden')
   })
 
-  test('bypasses it if NO_PROXY or the setting says so', async () => {
+  // This process trusts no private authority.
+  test('bypasses it if NO_PROXY says so, and tells what to do about a certificate that it does not trust', async () => {
     const proxy = await proxied()
-    const environment = { ...trusted, HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: 'localhost' }
-    expect(await run(['sync', '--resource', 'staffs'], environment)).toMatchObject({ code: 0 })
-    expect(proxy.heads).toEqual([])
-  })
-
-  test('tells you what to do about a certificate that it does not trust', async () => {
-    const { code, stderr } = await run(['sync', '--resource', 'staffs'], {})
-    expect(code).toBe(3)
+    const HTTPS_PROXY = `http://me:hidden@127.0.0.1:${proxy.port}`
+    const env = { API_SECRET: here.sandbox.secret, HTTPS_PROXY }
+    const { code, stderr } = await shopsync(staffs, {
+      cwd: here.folder,
+      env: { ...env, NO_PROXY: 'localhost' },
+    })
+    expect([code, proxy.heads]).toEqual([3, []])
     expect(stderr).toMatch(/certificate is not trusted.*NODE_EXTRA_CA_CERTS/s)
+    const checked = await shopsync(['check'], { cwd: here.folder, env })
+    expect(checked.stdout).toMatch(new RegExp(`proxy +127\\.0\\.0\\.1:${proxy.port}, named by HTTPS_PROXY`))
+    expect(proxy.heads.length).toBeGreaterThan(0)
+    expect(checked.stdout + checked.stderr).not.toContain('hidden')
   })
 })

@@ -20,9 +20,16 @@ import { expectOracle } from '../../support/oracle/business/stored.js'
 import { compare, expected } from '../../support/oracle/cells.js'
 import { keeping } from '../../support/oracle/versions.js'
 import { HandClock } from '../../support/world/clocks.js'
-import { fieldsOf, idsOf, plain, wordsOf } from '../../support/world/liststory.js'
 import { labor, order, part, type ServiceOfOrder, stamp, storeOrders } from '../../support/world/orders.js'
-import { Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
+import {
+  fieldsOf,
+  idsOf,
+  plain,
+  Steps,
+  storyTests,
+  type WordsOf,
+  wordsOf,
+} from '../../support/world/stories.js'
 
 const orders = 'repair_orders'
 const sandbox = await sandboxOfFile()

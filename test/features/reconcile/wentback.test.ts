@@ -1,9 +1,10 @@
 /** The stories of wentback.txt. */
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { idsOf, type Words } from '../../support/world/liststory.js'
+import type { Words } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
 import { at, timeOf } from '../../support/world/notes.js'
 import type { OneList } from '../../support/world/onelist.js'
+import { idsOf } from '../../support/world/stories.js'
 
 const sandbox = await sandboxOfFile()
 let backup: ReturnType<OneList['collection']['backup']>

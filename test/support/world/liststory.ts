@@ -6,16 +6,7 @@ import type { Rule } from '../../../src/sandbox/index.js'
 import type { RunOptions } from '../harness/runs.js'
 import { at, atSource, timeOf } from './notes.js'
 import type { OneList } from './onelist.js'
-import type { Steps, WordsOf } from './stories.js'
-
-/** `1 2 5..9 100..900/9`: the last are each ninth. */
-export const idsOf = (text: string): number[] =>
-  text.split(' ').flatMap((word) => {
-    const [, from, to = from, step = '1'] = /^(\d+)(?:\.\.(\d+))?(?:\/(\d+))?$/.exec(word)!
-    return Array.from({ length: (Number(to) - Number(from)) / Number(step) + 1 }, (_, i) =>
-      Math.floor(Number(from) + i * Number(step)),
-    )
-  })
+import { amounts, fieldsOf, plain, type Steps, type WordsOf, wordsOf } from './stories.js'
 
 /** `as 500`: of record 500; `at 2450`, `at 2450.000005`: so many seconds after the first record; or an instant. */
 export function instantOf(how: string, text: string): string {
@@ -24,39 +15,6 @@ export function instantOf(how: string, text: string): string {
   const [seconds, micros = '0'] = text.split('.')
   return at(Number(seconds), Number(micros))
 }
-
-export const jsonOr = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-/** `most=50 pages=asked floor` */
-export const fieldsOf = (words: readonly string[]): Record<string, unknown> =>
-  Object.fromEntries(
-    words.map((word) => {
-      const [name = '', ...value] = word.split('=')
-      return [name, value.length === 0 ? true : jsonOr(value.join('='))]
-    }),
-  )
-export const wordsOf = (text: string): string[] => text.split(' ').filter((word) => word !== '')
-export const actionOf = (text: string): object => {
-  const [kind, ...fields] = wordsOf(text)
-  return { kind, ...fieldsOf(fields) }
-}
-
-/** With the fields in one order, whatever the database stored. */
-export const plain = (value: unknown): string =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-    ? Object.entries(value)
-        .toSorted(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, inner]) => `${name}: ${plain(inner)}`)
-        .join(', ')
-        .replace(/.*/, '{$&}')
-    : Array.isArray(value)
-      ? `[${value.map(plain).join(', ')}]`
-      : String(value)
 
 /** An instant by the id of the record that has it; others to the second, because each look at the clock takes some time. */
 export function markOf(instant: string | null): string {
@@ -78,10 +36,6 @@ const memoryOf = (remembered: unknown): string =>
 const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`
 
 const some = (ids: readonly number[]): string => (ids.length > 4 ? `${ids.length} records` : ids.join(' '))
-/** Those that aren't 0, `3 deleted`. */
-const amounts = (counts: Record<string, unknown>): string[] =>
-  Object.entries(counts).flatMap(([name, n]) => (n === 0 || n === undefined ? [] : `${n} ${name}`))
-
 export type Words = WordsOf<ListStory>
 
 export class ListStory {

@@ -4,21 +4,11 @@ import { plan, verifyText } from '../harness/commands.js'
 import type { RunOptions } from '../harness/runs.js'
 import { statusLines, statusOf } from '../harness/status.js'
 import { type Kind, rowsOf } from '../harness/warehouse.js'
-import {
-  actionOf,
-  fieldsOf,
-  idsOf,
-  instantOf,
-  jsonOr,
-  ListStory,
-  markOf,
-  plain,
-  type Words,
-  wordsOf,
-} from './liststory.js'
+import { instantOf, ListStory, markOf, type Words } from './liststory.js'
 import { at, atSource, timeOf } from './notes.js'
 import { OneList } from './onelist.js'
-import { Steps, storyTests } from './stories.js'
+import { shown } from './runstory.js'
+import { actionOf, fieldsOf, idsOf, jsonOr, plain, Steps, storyTests, wordsOf } from './stories.js'
 
 /** What happens to the list and to the warehouse. */
 const changes: Words = {
@@ -133,6 +123,7 @@ const commands: Words = {
       .filter(({ resource, id }) => resource === 'notes' && id === null)
       .map(({ updated_after }) => updated_after ?? 'everything')
       .join(' '),
+  'show WORD REST': ({ list }, table, columns) => shown(list.warehouse, table!, columns!),
   'cursor REST': async ({ list }, names) => columnsOf(await list.cursor(), names!),
   'row N REST': async ({ list }, id, names) => columnsOf((await list.row(Number(id)))!, names!),
   live: async ({ list }) => {

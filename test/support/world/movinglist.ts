@@ -201,6 +201,9 @@ export class World {
   }
 }
 
+export const pick = <T>(next: () => number, some: readonly T[]): T =>
+  some[Math.floor(next() * some.length)] as T
+
 const counts = ['true', 'none', 'capped', 'low', 'page'] as const
 
 /** A source that serves short pages, counts wrongly or not at all, and answers past the end in its own way. */
@@ -215,10 +218,10 @@ export class Paged extends World {
 
   constructor(seed: number, count: number, ties: number) {
     super(seed, count, ties)
-    this.count = counts[Math.floor(this.next() * counts.length)] ?? 'true'
+    this.count = pick(this.next, counts)
     this.most = this.next() < 0.3 ? 100 : 2 + Math.floor(this.next() * 5)
     this.#cap = 1 + Math.floor(this.next() * 40)
-    this.beyond = (['empty', 'last', 'refused'] as const)[Math.floor(this.next() * 3)] ?? 'empty'
+    this.beyond = pick(this.next, ['empty', 'last', 'refused'])
   }
 
   #total(all: number, shown: number): number {
@@ -255,9 +258,6 @@ export class Paged extends World {
     }
   }
 }
-
-export const pick = <T>(next: () => number, some: readonly T[]): T =>
-  some[Math.floor(next() * some.length)] as T
 
 /** Lists in a wrong order, records twice or not at all, totals that jump, and places that can't be read. */
 export class Odd extends World {

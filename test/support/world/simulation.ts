@@ -32,9 +32,6 @@ export interface Scenario {
 }
 
 export interface Tally {
-  /** Windows counted: complete ones, from the third on. */
-  readonly windows: number
-  readonly sent: number
   readonly refused: number
   /** Refused by windows after the first complete one. */
   readonly refusedLater: number
@@ -272,8 +269,6 @@ function tally(scenario: Scenario, server: Windows, first: number, mostInflightU
   }
   const sum = (counts: Map<number, number>): number => [...counts.values()].reduce((a, b) => a + b, 0)
   return {
-    windows: scenario.windows,
-    sent: sum(server.ours),
     refused: sum(server.refused),
     sentLater,
     refusedLater,

@@ -58,6 +58,52 @@ export class Steps<S> {
   }
 }
 
+/** `1 2 5..9 100..900/9`: the last are each ninth. */
+export const idsOf = (text: string): number[] =>
+  text.split(' ').flatMap((word) => {
+    const [, from, to = from, step = '1'] = /^(\d+)(?:\.\.(\d+))?(?:\/(\d+))?$/.exec(word)!
+    return Array.from({ length: (Number(to) - Number(from)) / Number(step) + 1 }, (_, i) =>
+      Math.floor(Number(from) + i * Number(step)),
+    )
+  })
+
+export const jsonOr = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+/** `most=50 pages=asked floor` */
+export const fieldsOf = (words: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(
+    words.map((word) => {
+      const [name = '', ...value] = word.split('=')
+      return [name, value.length === 0 ? true : jsonOr(value.join('='))]
+    }),
+  )
+export const wordsOf = (text: string): string[] => text.split(' ').filter((word) => word !== '')
+export const actionOf = (text: string): object => {
+  const [kind, ...fields] = wordsOf(text)
+  return { kind, ...fieldsOf(fields) }
+}
+
+/** With the fields in one order, whatever the database stored. */
+export const plain = (value: unknown): string =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? Object.entries(value)
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, inner]) => `${name}: ${plain(inner)}`)
+        .join(', ')
+        .replace(/.*/, '{$&}')
+    : Array.isArray(value)
+      ? `[${value.map(plain).join(', ')}]`
+      : String(value)
+
+/** Those that aren't 0, `3 deleted`. */
+export const amounts = (counts: Record<string, unknown>): string[] =>
+  Object.entries(counts).flatMap(([name, n]) => (n === 0 || n === undefined ? [] : `${n} ${name}`))
+
 interface Story {
   readonly title: string
   /** Steps, and what they reported. */
@@ -76,25 +122,17 @@ function storiesOf(text: string): { readonly about: string; readonly all: readon
   return { about, all }
 }
 
-/** Each story is a test, on every kind of warehouse that is asked for. `on` makes what all of them share. */
-export function storyTests<S>(
-  file: string,
-  steps: Steps<S>,
-  on: (kind: Kind) => () => S | Promise<S>,
-  kinds = warehouses(),
-): void {
+/** Each story is a test; `begin` makes what its steps act on. */
+export function storiesAsTests<S>(file: string, steps: Steps<S>, begin: () => S | Promise<S>): void {
   const path = join(root, file)
   const { about, all } = storiesOf(readFileSync(path, 'utf8'))
   const written = new Map<Story, readonly string[]>()
-  describe.each(kinds)('$name', (kind) => {
-    const begin = on(kind)
-    const chosen = all.filter((story) => isWhole() || !isLong(story))
-    // With `$title`, a test's name would be cut short, and promises would not find it.
-    it.each(chosen.map((story) => [story.title, story] as const))('%s', async (_title, story) => {
-      const played = await steps.play(await begin(), story.lines)
-      written.set(story, played)
-      if (!inject('rewrites')) expect(played).toEqual(story.lines)
-    })
+  const chosen = all.filter((story) => isWhole() || !isLong(story))
+  // With `$title`, a test's name would be cut short, and promises would not find it.
+  it.each(chosen.map((story) => [story.title, story] as const))('%s', async (_title, story) => {
+    const played = await steps.play(await begin(), story.lines)
+    written.set(story, played)
+    if (!inject('rewrites')) expect(played).toEqual(story.lines)
   })
   afterAll(() => {
     if (!inject('rewrites')) return
@@ -104,4 +142,14 @@ export function storyTests<S>(
     })
     writeFileSync(path, `${about}${now.join('\n')}`)
   })
+}
+
+/** The same on every kind of warehouse that is asked for. `on` makes what all of them share. */
+export function storyTests<S>(
+  file: string,
+  steps: Steps<S>,
+  on: (kind: Kind) => () => S | Promise<S>,
+  kinds = warehouses(),
+): void {
+  describe.each(kinds)('$name', (kind) => storiesAsTests(file, steps, on(kind)))
 }

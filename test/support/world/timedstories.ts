@@ -1,22 +1,64 @@
-/** Stories of a list whose source has the program's clock (timedlist.ts): with what is late, ahead, or told by a wrong clock. */
-import { latenessOf, type RunOptions } from '../harness/runs.js'
+/**
+ * Stories of a list whose source has the program's clock, and shows its time: with what is late, ahead, or told by a wrong
+ * clock. Records are an hour apart, the newest an hour old.
+ */
+import { addMicros } from '../../../src/engine/base/timestamp.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
+import { latenessOf, type RunOptions, type Source } from '../harness/runs.js'
 import { sandboxOfFile } from '../harness/sandbox.js'
-import { statusLines } from '../harness/status.js'
-import { readLateness } from '../harness/warehouse.js'
+import { statusLines, statusOf } from '../harness/status.js'
+import { type Kind, readLateness } from '../harness/warehouse.js'
 import { Between } from './between.js'
 import { HandClock } from './clocks.js'
-import { idsOf, plain, type Words } from './liststory.js'
+import type { ListStory, Words } from './liststory.js'
 import { stories } from './listwords.js'
-import { begin, dateless, later, TimedList } from './timedlist.js'
+import { OneList } from './onelist.js'
+import { idsOf, plain } from './stories.js'
 
-/** Each page takes ten seconds. */
-const slowly =
-  (clock: HandClock): RunOptions['around'] =>
-  (source) =>
-    new Between(source, (_, ask) => {
-      clock.pass(10_000)
-      return ask()
-    })
+/** When every list begins. */
+const begin = '2026-03-01T00:00:00.000000Z'
+export const later = (seconds: number): string => addMicros(begin, BigInt(Math.round(seconds * 1e6)))
+
+/** A source that never sends its time. */
+class Dateless extends Between {
+  constructor(private readonly told: Source) {
+    super(told, async (_request, ask) => ({ ...(await ask()), serverDate: undefined }))
+  }
+
+  override stats(): ReturnType<Source['stats']> {
+    return { ...this.told.stats(), serverTime: undefined }
+  }
+
+  override tagged(): Source {
+    return new Dateless(this.told.tagged())
+  }
+}
+
+class TimedList extends OneList {
+  constructor(
+    sandbox: Sandbox,
+    kind: Kind,
+    /** The sandbox's, too. */
+    private readonly time: HandClock,
+    usual: RunOptions = {},
+  ) {
+    super(sandbox, kind, { clock: time.skewed, ...usual })
+  }
+
+  protected override startClock(): HandClock {
+    this.time.micros = BigInt(Date.parse(begin)) * 1000n
+    this.time.skew = 0n
+    return this.time
+  }
+
+  override add(count: number, from = 1): void {
+    for (let id = from; id < from + count; id++) this.put(id, later(-3600 * (count + 1 - id)))
+  }
+}
+
+/** What `status` says, by the right clock. */
+export const statusNow = ({ list }: ListStory, deletesUncheckedAfterMs = 3 * 86_400_000) =>
+  statusOf(list.sandbox, list.warehouse, { nowMicros: list.clock.nowMicros(), deletesUncheckedAfterMs })
 
 /** Times are seconds after the list's beginning. */
 const timed = (clock: HandClock): Words => ({
@@ -29,17 +71,22 @@ const timed = (clock: HandClock): Words => ({
   "the source's is off by WORD": ({ list }, seconds) =>
     list.sandbox.script([{ fault: { kind: 'skew', seconds: Number(seconds) } }]),
   'the source tells no time': (story) => {
-    story.options = { around: dateless }
+    story.options = { around: (source) => new Dateless(source) }
   },
   'each page takes ten seconds': (story) => {
-    story.options = { around: slowly(clock)! }
+    const around: RunOptions['around'] = (source) =>
+      new Between(source, (_, ask) => {
+        clock.pass(10_000)
+        return ask()
+      })
+    story.options = { around }
   },
   'all as usual': (story) => {
     story.options = {}
   },
-  status: async ({ list }) => statusLines(await (list as TimedList).status()).join(' ') || 'nothing odd',
-  'status of WORD': async ({ list }, part) => {
-    const { cursors, ...report } = await (list as TimedList).status()
+  status: async (story) => statusLines(await statusNow(story)).join(' ') || 'nothing odd',
+  'status of WORD': async (story, part) => {
+    const { cursors, ...report } = await statusNow(story)
     return plain({ ...report, ...cursors[0] }[part as 'lateness'])
   },
   'lateness[ N days later]': async ({ list }, days = '0') => {
@@ -53,5 +100,4 @@ export async function timedStories(file: string, settings: RunOptions, words: (c
   const sandbox = await sandboxOfFile({ data: 'none', clock })
   const all = { ...words(clock), ...timed(clock) }
   stories(file, sandbox, settings, all, (kind) => new TimedList(sandbox, kind, clock, settings))
-  return { clock, sandbox }
 }
