@@ -1,17 +1,14 @@
 /**
- * Workers as processes that are killed, stopped, cut off and replaced: their shards go on, and nothing is lost. Commands that
- * need the whole warehouse get their turn beside them, and what a round does once is done once.
+ * Workers as processes that are killed and replaced: how soon their shards go on. Commands that need the whole warehouse get
+ * their turn beside them. Whatever becomes of workers and of Postgres, nothing is lost: test/laws/pool.test.ts.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { spawn, spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { onServer } from '../support/harness/databases.js'
 import { type Address, type Place, place } from '../support/harness/place.js'
-import { startPostgres, type TestPostgres } from '../support/harness/postgres.js'
 import { Program, program } from '../support/harness/process.js'
+import { nextRequest, stall } from '../support/harness/sandbox.js'
 import { writeJob } from '../support/harness/scheduler.js'
 import { bothWarehouses, reopen, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
 
@@ -23,14 +20,6 @@ let address: Address
 let warehouse: Warehouse
 const started: { kill(signal: NodeJS.Signals): unknown }[] = []
 
-async function begin(at: Address, more: Record<string, object> = {}): Promise<void> {
-  address = at
-  here = await place({ tenants, repairOrders: 5 })
-  configure(more)
-  writeJob(here.folder, 'mine', { steps: [{ command: 'sync' }, { command: 'snapshot' }] })
-  warehouse = await reopen(at)
-}
-
 const configure = (more: Record<string, object> = {}): void =>
   here.configure({
     sync: { resources },
@@ -41,7 +30,11 @@ const configure = (more: Record<string, object> = {}): void =>
 
 beforeEach(async () => {
   const [, postgres] = bothWarehouses()
-  await begin(await postgres!.migrated())
+  address = await postgres!.migrated()
+  here = await place({ tenants, repairOrders: 5 })
+  configure()
+  writeJob(here.folder, 'mine', { steps: [{ command: 'sync' }, { command: 'snapshot' }] })
+  warehouse = await reopen(address)
 })
 afterEach(async () => {
   for (const one of started.splice(0)) one.kill('SIGKILL')
@@ -65,23 +58,6 @@ const enqueue = async (shards: number): Promise<void> => {
   expect(code, stderr).toBe(0)
 }
 
-/** From now on, no list of notes is answered. Resolves when the next one has been asked for. */
-function stall(): Promise<void> {
-  here.sandbox.script([
-    { when: { resource: 'notes' }, fault: { kind: 'stall', ms: 600_000, part: 'headers' } },
-  ])
-  return nextRequest()
-}
-
-const nextRequest = (): Promise<void> =>
-  new Promise((resolve) => {
-    const off = here.sandbox.onRequest(({ resource }) => {
-      if (resource !== 'notes') return
-      off()
-      resolve()
-    })
-  })
-
 async function runs(): Promise<string[]> {
   const rows = await warehouse.read((db) =>
     db.selectFrom('sync_runs').select(['shard', 'mode', 'status']).orderBy('seq').execute(),
@@ -98,49 +74,31 @@ async function isEqual(): Promise<void> {
   expect((await here.run('verify')).code).toBe(0)
 }
 
-it('one that is killed is replaced on its own machine within 40 seconds', async () => {
+/** A machine of its own, as far as anybody can tell: no other process has its pids. */
+const elsewhere = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child=SIGKILL']
+const canBeElsewhere = spawnSync('unshare', [...elsewhere.slice(1), 'true']).status === 0
+if (!canBeElsewhere) console.warn('Not checked: a worker on another machine (unshare is not permitted)')
+
+it.each([
+  ['its own machine', 40, []],
+  ['another machine', 75, elsewhere],
+])('one that is killed is replaced on %s within %i seconds', async (_where, seconds, machine) => {
+  if (machine.length > 0 && !canBeElsewhere) return
   await enqueue(1)
-  const asked = stall()
-  const first = startWorker()
+  const asked = stall(here.sandbox, 'notes')
+  const [command = '', ...words] = [...machine, process.execPath, '--', program, 'worker']
+  const first = spawn(command, words, { cwd: here.folder, env: environment(), stdio: 'ignore' })
+  started.push(first)
   await asked
   startWorker()
-  const again = nextRequest()
+  const again = nextRequest(here.sandbox, 'notes')
   first.kill('SIGKILL')
-  await first.ended
   here.sandbox.script([])
-  await expect(Promise.race([again.then(() => 'goes on'), sleep(40_000)])).resolves.toBe('goes on')
+  await expect(Promise.race([again.then(() => 'goes on'), sleep(seconds * 1000)])).resolves.toBe('goes on')
   await roundIsDone()
   expect(await runs()).toEqual(['0/1 interrupted', '0/1 ok', 'whole ok'])
   await isEqual()
 })
-
-/** A machine of its own, as far as anybody can tell: no other process has its pids. */
-const elsewhere = ['--pid', '--fork', '--mount-proc', '--kill-child=SIGKILL']
-const canBeElsewhere = spawnSync('unshare', [...elsewhere, 'true']).status === 0
-if (!canBeElsewhere) console.warn('Not checked: a worker on another machine (unshare is not permitted)')
-
-it.skipIf(!canBeElsewhere)(
-  'one that is killed is replaced on another machine within 75 seconds',
-  async () => {
-    await enqueue(1)
-    const asked = stall()
-    const words = [...elsewhere, process.execPath, '--', program, 'worker']
-    const first: ChildProcess = spawn('unshare', words, {
-      cwd: here.folder,
-      env: environment(),
-      stdio: 'ignore',
-    })
-    started.push(first)
-    await asked
-    startWorker()
-    const again = nextRequest()
-    first.kill('SIGKILL')
-    here.sandbox.script([])
-    await expect(Promise.race([again.then(() => 'goes on'), sleep(75_000)])).resolves.toBe('goes on')
-    await roundIsDone()
-    await isEqual()
-  },
-)
 
 it('one that may not change tables waits until somebody has', async () => {
   configure({ warehouse: { autoMigrate: false } })
@@ -180,31 +138,6 @@ it('one that is older than the warehouse gives its shard back, and ends with 2',
   expect(await runs()).toEqual(['0/1 ok', 'whole ok'])
 })
 
-it('they wait for a server that is away for a minute, and end the round', async () => {
-  await warehouse.close()
-  await here.remove()
-  const server: TestPostgres = await startPostgres()
-  try {
-    await begin({ url: server.url, schema: 'shopsync' })
-    expect((await here.run('migrate')).code).toBe(0)
-    await enqueue(2)
-    const asked = stall()
-    const worker = startWorker()
-    await asked
-    await server.crash()
-    here.sandbox.script([])
-    await sleep(60_000)
-    await server.start()
-    await roundIsDone()
-    worker.kill('SIGTERM')
-    const { code, stderr } = await worker.ended
-    expect(code, stderr).toBe(0)
-    await isEqual()
-  } finally {
-    await server.stop()
-  }
-})
-
 it.each([['forget', '--tenant', '101', '--yes'], ['migrate'], ['copy', '--to', 'sqlite:./copied.db']])(
   'beside busy workers, %s gets the whole warehouse within two minutes',
   async (...words) => {
@@ -230,42 +163,3 @@ it.each([['forget', '--tenant', '101', '--yes'], ['migrate'], ['copy', '--to', '
     expect(reasons.includes('wanted')).toBe(words[0] !== 'migrate')
   },
 )
-
-it('a round takes its snapshot after all shards, and calls its heartbeat once', async () => {
-  const beats: string[] = []
-  const server = createServer((request, response) => {
-    beats.push(request.url ?? '')
-    response.end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  configure({ api: { allowInsecure: true } })
-  const { port } = server.address() as AddressInfo
-  const steps = [{ command: 'sync' }, { command: 'snapshot' }]
-  writeJob(here.folder, 'mine', { steps, heartbeat: `http://127.0.0.1:${port}/` })
-  startWorker()
-  startWorker()
-  const whole = async () =>
-    (await rowsOf(warehouse, 'sync_runs')).filter(
-      ({ mode, finished_at }) => mode === 'whole' && finished_at !== null,
-    )
-  for (const round of [1, 2]) {
-    await enqueue(4)
-    await expect.poll(async () => (await whole()).length, { timeout: 300_000, interval: 1000 }).toBe(round)
-  }
-  const rounds = await whole()
-  const runs = await rowsOf(warehouse, 'sync_runs')
-  for (const round of rounds) {
-    const shards = runs.filter(({ shard, planned_at }) => shard !== null && planned_at === round.planned_at)
-    expect(new Set(shards.map(({ shard }) => shard)).size).toBe(4)
-    for (const { finished_at } of shards) expect(String(finished_at) <= String(round.started_at)).toBe(true)
-  }
-  expect(new Set(rounds.map(({ planned_at }) => planned_at)).size).toBe(2)
-  expect(beats).toHaveLength(2)
-  const [last = ''] = rounds
-    .map(({ started_at }) => String(started_at))
-    .sort()
-    .reverse()
-  for (const { _synced_at } of await rowsOf(warehouse, 'daily_snapshots'))
-    expect(String(_synced_at) >= last).toBe(true)
-  server.close()
-})

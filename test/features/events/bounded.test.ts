@@ -1,12 +1,11 @@
-/** What rings may use: the time between two of the same list, requests, the lease; and what a failing list may. */
+/** What rings may use: the stories of bounded.txt, and what concerns the lease, and the rate limit. */
 import { sql } from 'kysely'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { RunOptions, Source } from '../../support/harness/runs.js'
+import type { Source } from '../../support/harness/runs.js'
 import { until } from '../../support/harness/scheduler.js'
 import { isWhole } from '../../support/harness/size.js'
 import {
   addLateness,
-  bothWarehouses,
   claimLease,
   reopen,
   rowsOf,
@@ -14,24 +13,43 @@ import {
   warehouses,
 } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
+import { eventStories, replacing, small } from '../../support/world/eventwords.js'
 import { during, EventWorld, list, minute, resources } from '../../support/world/eventworld.js'
-
-/** In pages so small that a list has several of them. */
-const small = { pageSizes: [3, 4, 5], readAhead: 0 }
-const broken = () => Promise.reject(new TypeError('no function of the program throws this'))
 
 /** Checks of the inbox come and go. */
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 200))
 
-/** The methods of a source, some of them replaced. */
-function replacing(source: Source, instead: (its: Source) => object): Source {
-  return new Proxy(source, {
-    get: (its, name) => {
-      if (name === 'tagged') return () => replacing(its.tagged(), instead)
-      const value = (Reflect.get(instead(its), name) ?? Reflect.get(its, name)) as unknown
-      return typeof value === 'function' ? value.bind(its) : value
+eventStories(
+  'test/features/events/bounded.txt',
+  { repairOrders: 20 },
+  {
+    'the next hour begins': ({ w }) => w.nextHour(),
+    'recorded rings': async ({ w }) => {
+      const since = `events-${w.later(w.now, -90 * minute).slice(0, 13)}`
+      const runs = (await rowsOf(w.warehouse, 'sync_runs')).filter(({ run_id }) => String(run_id) >= since)
+      const ids = runs.map(({ run_id }) => run_id)
+      const cursors = await rowsOf(w.warehouse, 'sync_run_cursors')
+      const verdicts = cursors.flatMap((one) => (ids.includes(one.run_id) ? one.completeness : []))
+      const lines = runs.map(
+        ({ mode, status, requests, job }) => `${job || mode} ${status}, ${requests} requests`,
+      )
+      return `${lines.join('; ')}; ${[...new Set(verdicts)].join()}`
     },
-  })
+    'N records by (walk|reconcile), N s late': ({ w }, records, way, seconds) => {
+      const day = { resource: list, day: w.now.slice(0, 10), way: way as 'walk' }
+      const largestMicros = Number(seconds) * 1_000_000
+      const buckets = [{ upToMs: 2 ** 15, records: Number(records), largestMicros }]
+      return w.warehouse.write(addLateness(w.warehouse.db, day, buckets))
+    },
+    'turn goes back by': ({ w }) => backBy(w, () => w.turn({ overlapMs: 20 * minute })),
+    'a planned walk goes back by': ({ w }) =>
+      backBy(w, () => w.sync({ overlapMs: 20 * minute, resources: [list], tenants: [w.tenant] })),
+  },
+)
+
+async function backBy(w: EventWorld, run: () => Promise<unknown>): Promise<string> {
+  const watermark = Date.parse(String((await w.cursor())?.watermark))
+  return `${Math.floor((watermark - Date.parse(await w.floor(run))) / 1000)} s`
 }
 
 describe.each(warehouses())('on $name', (kind) => {
@@ -49,18 +67,6 @@ describe.each(warehouses())('on $name', (kind) => {
   const waitingFor = async (): Promise<string[]> =>
     (await w.events.states()).filter((state) => state !== 'settled')
   const ofCustomer = () => w.events.put({ tenant: w.tenant, resource: 'customers', id: 1, type: 'Customer' })
-  const told = (words: string) => w.notices.filter(([message]) => message.includes(words))
-
-  it('several events of a cursor cause one ring, and the next one waits until the first has settled', async () => {
-    w.events.settings = { ...w.events.settings, settle: 2000 }
-    for (let i = 0; i < 50; i++) await w.put({ id })
-    expect(await w.turn()).toBe('1 list: 50 settled')
-    await w.put({ id })
-    w.clock.pass(900)
-    expect(await w.turn()).toBe('nothing: 50 settled, waiting')
-    w.clock.pass(1200)
-    expect(await w.turn()).toBe('1 list: 51 settled')
-  })
 
   it('is fetched once, if its ring ends between what the next look has read and what follows from that', async () => {
     await w.put({ id, version: w.change(id) })
@@ -84,117 +90,6 @@ describe.each(warehouses())('on $name', (kind) => {
     expect(looks).toBeGreaterThanOrEqual(2)
     stop()
     inbox.read = read
-  })
-
-  it('is recorded in one row per hour, with the verdict of its list', async () => {
-    const hour = (): string => `events-${w.now.slice(0, 13)}`
-    w.nextHour()
-    const hours = [hour(), hour(), '']
-    for (const [i] of hours.entries()) {
-      if (i === 2) w.clock.pass(60 * minute)
-      hours[i] = hour()
-      await w.put({ id })
-      await w.turn()
-    }
-    const ofRings = async (table: 'sync_runs' | 'sync_run_cursors') =>
-      (await rowsOf(w.warehouse, table)).filter(({ run_id }) => hours.includes(String(run_id)))
-    expect(
-      (await ofRings('sync_runs')).map(({ run_id, mode, status, requests, job }) =>
-        [run_id, mode, status, requests, job].join(' '),
-      ),
-    ).toEqual([`${hours[0]} events ok 2 `, `${hours[2]} events ok 1 `])
-    expect(new Set((await ofRings('sync_run_cursors')).map((one) => one.completeness))).toEqual(
-      new Set(['proven']),
-    )
-  })
-
-  it('goes back by the whole overlap, or by less if it is known how late records come', async () => {
-    const overlapMs = 20 * minute
-    const day = { resource: list, day: w.now.slice(0, 10) }
-    const late = (records: number, largest: number, way: 'walk' | 'reconcile' = 'walk') => {
-      const buckets = [{ upToMs: 2 ** 15, records, largestMicros: largest * 1_000_000 }]
-      return w.warehouse.write(addLateness(w.warehouse.db, { ...day, way }, buckets))
-    }
-    const watermark = Date.parse(String((await w.cursor())?.watermark))
-    const back = async (run: () => Promise<unknown> = () => w.turn({ overlapMs })): Promise<number> => {
-      await w.put({ id })
-      return Math.floor((watermark - Date.parse(await w.floor(run))) / 1000)
-    }
-    expect(await back()).toBe(20 * 60)
-    await late(999, 1)
-    expect(await back()).toBe(20 * 60)
-    await late(1, 1)
-    expect(await back()).toBe(30)
-    await late(1, 60)
-    expect(await back()).toBe(120)
-    await late(1, 240, 'reconcile')
-    expect(await back()).toBe(480)
-    // A planned walk still goes back by the whole overlap.
-    expect(await back(() => w.sync({ overlapMs, resources: [list], tenants: [w.tenant] }))).toBe(20 * 60)
-  })
-
-  it("keeps no progress, and leaves a planned walk's as it is", async () => {
-    const cut = (): RunOptions => {
-      const stop = new AbortController()
-      return { ...small, signal: stop.signal, around: during(() => stop.abort(), 2) }
-    }
-    for (const one of w.orders) w.change(one, { detail: 'anew' })
-    await w.put({ id })
-    const before = await w.cursor()
-    expect(await w.turn(cut())).toMatch(/waiting cut_short$/)
-    expect(await w.cursor()).toMatchObject({ walk: null, watermark: before?.watermark })
-    await w.sync({ mode: 'full', resources: [list], tenants: [w.tenant], ...cut() })
-    const planned = await w.cursor()
-    expect(planned?.walk).not.toBeNull()
-    expect(await w.turn()).toMatch(/: settled$/)
-    const after = await w.cursor()
-    expect(after?.walk).toEqual(planned?.walk)
-    expect(String(after?.watermark) > String(before?.watermark)).toBe(true)
-  })
-
-  it('a host whose clock is an hour ahead makes no event wait for an hour', async () => {
-    await w.put({ id, version: w.later(w.now, 1) })
-    expect(await w.turn()).toBe('1 list: waiting not_listed')
-    const { inbox } = w.events
-    const due_at = w.later(w.now, 60 * minute)
-    await inbox.write([inbox.db.updateTable('sync_events').set({ due_at }).compile()])
-    w.clock.pass(1000)
-    w.change(id)
-    expect(await w.turn()).toBe('1 list: settled')
-  })
-
-  it('does no first load', async () => {
-    await w.events.put({ tenant: w.tenant, resource: 'notes', id: 1 })
-    expect(await w.turn()).toBe('nothing: waiting not_loaded')
-    await w.sync({ resources: ['notes'], beside: w.events.beside })
-    expect(await w.seen()).toBe('settled')
-  })
-
-  it('a failing cursor is rung after 10 s, 1 min and 5 min, then left to the next run; others continue', async () => {
-    w.sandbox.script([{ when: { resource: list }, fault: { kind: 'status', status: 403 } }])
-    const ring = async (): Promise<string> => {
-      // What comes meanwhile doesn't ring it early.
-      await w.put({ id })
-      await ofCustomer()
-      return (await w.turn()).replace(/:.*/, '')
-    }
-    expect(await ring()).toBe('2 lists')
-    for (const pause of [10_000, minute, 5 * minute]) {
-      w.clock.pass(pause - 2000)
-      expect(await ring()).toBe('1 list')
-      w.clock.pass(3000)
-      expect(await ring()).toBe('2 lists')
-    }
-    expect(told('left for the next run').map(([, fields]) => fields)).toEqual([
-      { tenant_id: w.tenant, resource: list },
-    ])
-    w.clock.pass(60 * minute)
-    expect(await w.turn()).toMatch(/^nothing: 7 waiting walk_failed, 7 settled$/)
-    w.sandbox.script([])
-    await w.sync({ beside: w.events.beside })
-    // It is rung at once again.
-    await w.put({ id })
-    expect(await w.turn()).toBe('1 list: 15 settled')
   })
 
   describe('of a rate limit of 20 requests a window', () => {
@@ -330,33 +225,6 @@ describe.each(warehouses())('on $name', (kind) => {
     await w.warehouse.write([expired.compile()])
   })
 
-  it('a fault in one cursor is its own: others are rung, and the faulty one is rung again later', async () => {
-    await w.put({ id })
-    await ofCustomer()
-    const around = (source: Source): Source =>
-      new Between(source, ({ path }, ask) => (path === list ? broken() : ask()))
-    expect(await w.turn({ around, toleratesBugs: true })).toMatch(/: waiting walk_failed, settled$/)
-    expect(w.notices.map(([, fields]) => fields)).toEqual([
-      { tenant_id: w.tenant, resource: list, error: expect.stringContaining('no function') },
-    ])
-    w.clock.pass(10_000)
-    expect(await w.turn()).toBe('1 list: 2 settled')
-  })
-
-  it('a fault while events are settled fails no run: the list is read, and the events wait', async () => {
-    const other = w.unused()
-    await w.put({ id, action: 'deleted' })
-    w.change(other)
-    const around = (source: Source): Source => replacing(source, () => ({ item: broken }))
-    const report = await w.sync({ around, beside: w.events.settling, toleratesBugs: true })
-    expect(report.status).toBe('ok')
-    expect(w.notices.map(([, { error }]) => error)).toEqual(['no function of the program throws this'])
-    expect(await w.row(other)).toMatchObject({ detail: 'changed' })
-    expect(await w.seen()).toBe('waiting not_asked')
-    w.clock.pass(5000)
-    expect(await w.turn()).toBe('1 list, 1 by id: waiting exists')
-  })
-
   it.runIf(kind.name === 'sqlite')('so does a file of events that is damaged meanwhile', async () => {
     await w.put({ id, version: w.change(id) })
     const { inbox } = w.events
@@ -423,7 +291,7 @@ describe.each(warehouses())('with 60 requests a minute on $name', (kind) => {
   })
 })
 
-it.each(bothWarehouses())(
+it.each(warehouses())(
   'on $name, more deletions than a statement can name values are settled',
   async (kind) => {
     const w = await EventWorld.open(kind, { repairOrders: 60 })

@@ -48,7 +48,7 @@ const forged = (sandbox: Sandbox, now: string): TestEvent[] =>
 /** Shops, a warehouse of their own, and an inbox if somebody has listened. */
 async function opened(kind: Kind, hears: boolean) {
   const clock = new HandClock('2026-11-20T10:00:00Z')
-  const shops = { tenants: 2, repairOrders: isWhole() ? 40 : 14, seed: 5, until: '2026-11-20T09:00:00Z' }
+  const shops = { tenants: 2, repairOrders: isWhole() ? 40 : 9, seed: 5, until: '2026-11-20T09:00:00Z' }
   const sandbox = await createSandbox({ ...shops, clock })
   const warehouse = await open(kind)
   const events = hears ? await EventBench.open(sandbox, warehouse, clock.still) : undefined

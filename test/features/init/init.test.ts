@@ -1,15 +1,6 @@
 /** `shopsync init`: from nothing to files that a sync works with. */
 import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -31,13 +22,6 @@ interface ComposeService {
   readonly working_dir: string
   readonly command: readonly string[]
   readonly volumes: readonly { readonly source: string }[]
-}
-
-interface KubernetesDocument {
-  readonly kind: string
-  readonly metadata: { readonly name: string }
-  readonly spec: { readonly schedule?: string; readonly timeZone?: string }
-  readonly data?: Readonly<Record<string, string>>
 }
 
 /** A folder with a file that contains the secret. */
@@ -116,83 +100,20 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-/** Prints a way for what a folder has, a configuration and jobs of its own, and writes nothing. */
-async function printed(way: string, config: object, jobs: Readonly<Record<string, object>>): Promise<string> {
+test('what each way prints is well-formed, and systemd takes it; test/transcripts/init.txt: what it is', async () => {
   const folder = folderOf()
-  mkdirSync(join(folder, 'jobs'))
   const api = { baseUrl: sandbox.url, partnerId: '42', secret: 's' }
-  const warehouse = { url: 'postgres://u@h/d' }
-  writeFileSync(join(folder, 'config.json'), JSON.stringify({ api, warehouse, ...config }))
-  for (const [name, job] of Object.entries(jobs))
-    writeFileSync(
-      join(folder, `jobs/${name}.json`),
-      JSON.stringify({ description: 'mine', steps: [{ command: 'sync' }], ...job }),
-    )
-  const before = readdirSync(folder, { recursive: true })
-  const { code, stdout, stderr } = await shopsync(['init', '--print', way, '--quiet'], { cwd: folder })
-  expect([code, stderr, readdirSync(folder, { recursive: true })]).toEqual([0, '', before])
-  return stdout
-}
-
-describe('--print has what is configured here; test/transcripts/init.txt: crontab', () => {
-  const schedule = { timeZone: 'America/Chicago', shards: 8 }
-  const configured = { schedule, events: { port: 8700 } }
-  // A job of one's own, one that the program brings with another schedule, and one without any.
-  const jobs = {
-    'ten-past': { schedule: '10 6-8 * * mon-fri' },
-    nightly: {},
-    hourly: { schedule: '5 * * * *' },
+  const configured = {
+    schedule: { shards: 8 },
+    events: { port: 8700 },
+    warehouse: { url: 'postgres://u@h/d' },
   }
-
-  test('systemd', async () => {
-    const text = await printed('systemd', configured, jobs)
-    expect(text.match(/^(# \/etc|OnCalendar).*$/gm)).toEqual([
-      '# /etc/systemd/system/shopsync@.service',
-      '# /etc/systemd/system/shopsync-hourly.timer',
-      'OnCalendar=*-*-* *:05:00 America/Chicago',
-      '# /etc/systemd/system/shopsync-ten-past.timer',
-      'OnCalendar=Mon,Tue,Wed,Thu,Fri *-*-* 06,07,08:10:00 America/Chicago',
-      '# /etc/systemd/system/shopsync-weekly-verify.timer',
-      'OnCalendar=Sun *-*-* 05:00:00 America/Chicago',
-      '# /etc/systemd/system/shopsync-listen.service',
-      '# /etc/systemd/system/shopsync-worker.service',
-    ])
-    const started = text.match(/(?<=^ExecStart=.* )(run .*|\w+)$/gm)
-    expect(started).toEqual(['run %i --enqueue 8', 'listen', 'worker'])
-    await takesUnits(await printed('systemd', configured, {}), [
-      'shopsync-listen.service',
-      'shopsync-worker.service',
-    ])
-  })
-
-  test('compose and Kubernetes', async () => {
-    const { services } = parse(await printed('compose', configured, jobs)) as {
-      services: Record<string, ComposeService>
-    }
-    expect(Object.values(services).map(({ command }) => command.at(-1))).toEqual([
-      'schedule',
-      'listen',
-      'worker',
-    ])
-    const documents: readonly KubernetesDocument[] = parseAllDocuments(
-      await printed('kubernetes', configured, jobs),
-    ).map((one) => one.toJS())
-    expect(documents.map(({ kind, metadata, spec }) => [kind, metadata.name, spec?.schedule])).toEqual([
-      ['ConfigMap', 'shopsync', undefined],
-      ['CronJob', 'shopsync-hourly', '5 * * * *'],
-      ['CronJob', 'shopsync-ten-past', '10 6-8 * * mon-fri'],
-      ['CronJob', 'shopsync-weekly-verify', '0 5 * * 0'],
-      ['Deployment', 'shopsync-listen', undefined],
-      ['Service', 'shopsync-listen', undefined],
-      ['Deployment', 'shopsync-worker', undefined],
-      ['PodDisruptionBudget', 'shopsync-worker', undefined],
-    ])
-    expect(documents[2]?.spec.timeZone).toBe('America/Chicago')
-    expect(Object.keys(documents[0]?.data ?? {})).toEqual(['config.json', 'hourly.json', 'ten-past.json'])
-    expect(JSON.parse(documents[0]!.data!['config.json']!)).toMatchObject({ api: { baseUrl: sandbox.url } })
-    expect(JSON.stringify(documents[2])).toContain('{"key":"ten-past.json","path":"jobs/ten-past.json"}')
-    expect(JSON.stringify(documents[2])).toContain('["run","ten-past","--enqueue","8"]')
-  })
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ api, ...configured }))
+  const printed = async (way: string): Promise<string> =>
+    (await shopsync(['init', '--print', way, '--quiet'], { cwd: folder })).stdout
+  await takesUnits(await printed('systemd'), ['shopsync-listen.service', 'shopsync-worker.service'])
+  for (const way of ['compose', 'kubernetes'])
+    expect(parseAllDocuments(await printed(way)).flatMap(({ errors }) => errors)).toEqual([])
 })
 
 test.each<[schedule: string, ...times: string[]]>([

@@ -10,7 +10,7 @@ import Database from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sendEvent, startListening } from '../../support/harness/listening.js'
 import { Metrics } from '../../support/harness/metrics.js'
-import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { newLines, type Place, viewedPlace } from '../../support/harness/place.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { until } from '../../support/harness/scheduler.js'
@@ -204,14 +204,14 @@ test('if no run comes, it writes the metrics itself, and reports an incident and
   expect(await runs()).toBe(before)
   sqlOf('warehouse.db.events', "delete from sync_events where event_id = 'unlisted'")
   await listenUntil('resolved')
-  const told = text('told.jsonl').trim().split('\n')
-  expect(told.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['opened', 'resolved'])
+  const told = newLines<{ type: string }>(join(here.folder, 'told.jsonl'))
+  expect(told.map(({ type }) => type)).toEqual(['opened', 'resolved'])
   expect((await here.run('status')).code).toBe(0)
 })
 
 test('a full disk: what was answered is stored, the rest is refused with 503; SIGTERM ends it with 0', async () => {
   const env = { API_SECRET: here.sandbox.secret }
-  const listener = await startListening(here.folder, env, ['--port', '0', '--no-ring'], 'listen', 6000)
+  const listener = await startListening(here.folder, env, ['--port', '0', '--no-ring'], 'listen', 3000)
   const stored: string[] = []
   let refused = 0
   const filling = 'x'.repeat(100)

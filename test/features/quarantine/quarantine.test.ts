@@ -5,7 +5,7 @@ import { replay } from '../../support/harness/commands.js'
 import { model } from '../../support/harness/model.js'
 import { type RunOptions, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { bothWarehouses, kept, openAt, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
+import { kept, openAt, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const begin = (): void => {
@@ -20,7 +20,7 @@ const aside = async (warehouse: Warehouse): Promise<string[]> =>
     .map(({ record_id, path }) => `${String(record_id).slice(0, 1)} ${path}`.trim())
     .sort()
 
-describe.each(bothWarehouses())('$name', (kind) => {
+describe.each(warehouses())('$name', (kind) => {
   const stock = kept(kind)
 
   it('stores what can be stored by now, and reports the outcome of the rest', async () => {

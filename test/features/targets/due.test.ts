@@ -273,6 +273,33 @@ describe('a round', () => {
     expect(await run('run', 'short')).toMatchObject({ status: 'ok', reason: null })
   })
 
+  it('ends with 0 if the limit falls to a tenth while it reads', async () => {
+    Object.assign(rate, { limit: 60, window: 1 })
+    const stop = shops.onRequest(() => {
+      if (rate.limit === 60 && shops.requests.length % 5 === 0) rate.limit = 6
+    })
+    expect((await run('sync', '--due')).cursors.length).toBe(15)
+    stop()
+    expect(rate.limit).toBe(6)
+  })
+
+  it('leaves a tenth of its requests to checks of deletions if all are late', async () => {
+    await run('sync')
+    await set({ polled_at: ago(24), deletes_checked_at: long })
+    const steps = ['sync', 'reconcile'].map((command) => ({ command, due: true }))
+    writeJob(dirname(config), 'brief', { timeLimit: 'PT4M', steps })
+    // Four minutes of an hour.
+    allows(10_000, 3600)
+    rate.limit -= (await left()) - 15 * 15
+    const { cursors, requests } = await run('run', 'brief')
+    const requestsOf = (wanted: number): number =>
+      cursors.reduce((sum, { step, requests: its }) => sum + (step === wanted ? its : 0), 0)
+    // Fifteen requests, and one for who is granted; a check takes two.
+    expect(requestsOf(1)).toBeGreaterThanOrEqual(9)
+    expect(requestsOf(2)).toBe(2)
+    expect(requests).toBeLessThanOrEqual(16)
+  })
+
   it.runIf(isWhole())('gives checks of deletions time, even if polls have work for all of it', async () => {
     settings({ sync: { concurrency: 1 } })
     await run('sync')
@@ -291,6 +318,32 @@ describe('a round', () => {
     await run('sync', '--due')
     expect(await run('sync', '--due')).toMatchObject({ status: 'ok', cursors: [], requests: 1 })
     expect((await shopsync(['sync', '--json', '--config', config])).code).toBe(3)
+  })
+
+  it('late in a window, knows from earlier ones how long windows are; of another limit it knows nothing', async () => {
+    allows(1000, 3600)
+    await run('sync', '--due')
+    const seen = async (window: object): Promise<void> => {
+      const kept = { value: JSON.stringify(window) }
+      await warehouse.db.updateTable('sync_meta').set(kept).where('name', '=', 'rate window').execute()
+    }
+    const length = async (): Promise<number> =>
+      (await shopsync(['plan', '--json', '--config', config])).json<{ rate: { window_seconds: number } }>()
+        .rate.window_seconds
+    const kept = async (): Promise<{ limit: number; seconds: number }> =>
+      JSON.parse(
+        String((await rowsOf(warehouse, 'sync_meta')).find((row) => row.name === 'rate window')?.value),
+      )
+    await seen({ limit: 1000, seconds: 86_400, resetsAt: 0 })
+    expect(await length()).toBe(86_400)
+    await seen({ limit: 999, seconds: 86_400, resetsAt: 0 })
+    expect(await length()).toBeLessThanOrEqual(3600)
+    await run('sync', '--due')
+    expect(await kept()).toMatchObject({ limit: 1000 })
+    // The end of a later window shows that windows aren't that long.
+    await seen({ limit: 1000, seconds: 86_400, resetsAt: Date.now() - 3_600_000 })
+    await run('sync', '--due')
+    expect((await kept()).seconds).toBeLessThan(7300)
   })
 
   it('gives first loads no more requests than it has, and the next one goes on', async () => {

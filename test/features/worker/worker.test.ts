@@ -1,11 +1,11 @@
 /** Workers: rounds sent by hand and by `schedule`, and taken by programs in this process. Those that are killed: test/long. */
-import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Reason } from '../../../src/engine/base/reasons.js'
 import { onServer } from '../../support/harness/databases.js'
 import { becomes } from '../../support/harness/declared.js'
-import { type Address, type Place, place } from '../../support/harness/place.js'
+import { type Address, newLines, type Place, place } from '../../support/harness/place.js'
+import { stall } from '../../support/harness/sandbox.js'
 import { onlyJob, until, writeJob } from '../../support/harness/scheduler.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
 import {
@@ -94,7 +94,6 @@ test('`schedule` sends a round and works on none of it; with schedule.work it is
 })
 
 test('a round is taken shard by shard, then what concerns the whole warehouse, and then told', async () => {
-  const file = join(here.folder, 'told.jsonl')
   configure({ then: [{ command: ['sh', '-c', 'cat >> told.jsonl; echo >> told.jsonl'] }] })
   expect((await here.run('worker', '--once')).code).toBe(0)
   const sent = await here.run('run', 'mine', '--enqueue', '3', '--json')
@@ -106,11 +105,7 @@ test('a round is taken shard by shard, then what concerns the whole warehouse, a
   expect(done.toSorted()).toEqual(['0/3 ok', '1/3 ok', '2/3 ok', 'whole ok'])
   expect(done.at(-1)).toBe('whole ok')
   expect(await rowsOf(warehouse, 'tenants')).toHaveLength(5)
-  const told = (): { readonly changes_through: string }[] => {
-    const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
-    rmSync(file, { force: true })
-    return lines.map((line) => JSON.parse(line) as { changes_through: string })
-  }
+  const told = () => newLines<{ readonly changes_through: string }>(join(here.folder, 'told.jsonl'))
   const [first, ...more] = told()
   expect([first, more]).toMatchObject([{ job: 'mine', status: 'ok' }, []])
   // Once a round, with what all of its shards did.
@@ -135,16 +130,7 @@ test('a round is taken shard by shard, then what concerns the whole warehouse, a
 test('SIGTERM puts the shard and its lease back, and the next worker continues', async () => {
   writeJob(here.folder, 'ended')
   await here.run('run', 'ended', '--enqueue', '1')
-  here.sandbox.script([
-    { when: { resource: 'notes' }, fault: { kind: 'stall', ms: 60_000, part: 'headers' } },
-  ])
-  const asked = new Promise<void>((resolve) => {
-    const off = here.sandbox.onRequest(({ resource }) => {
-      if (resource !== 'notes') return
-      off()
-      resolve()
-    })
-  })
+  const asked = stall(here.sandbox, 'notes')
   const worker = await start('worker', '--json')
   const { url } = worker
   await Promise.race([asked, worker.call.ended])

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /** The program in a folder with a configuration, called in this process: for the tests of the commands. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/index.js'
 import { type Ended, shopsync } from './call.js'
@@ -87,4 +87,12 @@ export async function viewedPlace(options: SandboxOptions = {}): Promise<Place> 
   const { cloneSqlite } = await import('./clones.js')
   await cloneSqlite(join(here.folder, 'data/warehouse.db'), 'viewed')
   return here
+}
+
+/** The lines of JSON that commands have added to a file since the last call. */
+export function newLines<T>(file: string): T[] {
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  rmSync(file)
+  return lines.map((line) => JSON.parse(line) as T)
 }

@@ -8,3 +8,19 @@ export async function sandboxOfFile(options: SandboxOptions = { data: 'none' }):
   after(() => sandbox.close())
   return sandbox
 }
+
+/** Resolves when the next list of this resource has been asked for. */
+export const nextRequest = (sandbox: Sandbox, wanted: string): Promise<void> =>
+  new Promise((resolve) => {
+    const off = sandbox.onRequest(({ resource }) => {
+      if (resource !== wanted) return
+      off()
+      resolve()
+    })
+  })
+
+/** From now on, no list of this resource is answered. Resolves when the next one has been asked for. */
+export function stall(sandbox: Sandbox, resource: string): Promise<void> {
+  sandbox.script([{ when: { resource }, fault: { kind: 'stall', ms: 600_000, part: 'headers' } }])
+  return nextRequest(sandbox, resource)
+}

@@ -2,10 +2,15 @@
  * When each change of the source was in the warehouse, by the source's own instants and the rows that are there: it knows
  * nothing of what the product counts. And how long each list waited between two polls, by the requests that the source got.
  */
-import { toMicros } from '../../../src/engine/base/timestamp.js'
+import { canonical, toMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import type { Sandbox } from '../../../src/sandbox/index.js'
-import { versionOf } from '../oracle/owed.js'
+import type { Sandbox, Store, StoreChange } from '../../../src/sandbox/index.js'
+
+/** The `updated_at` that a change gave its record; null where it was deleted. */
+export function versionOf(store: Store, { action, tenant, resource, id }: StoreChange): string | null {
+  const record = action === 'deleted' ? undefined : store.get(tenant, resource, id)
+  return record ? canonical(String(record.updated_at)) : null
+}
 
 export interface Change {
   readonly resource: string

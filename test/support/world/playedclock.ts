@@ -19,8 +19,6 @@ const slowStep = 20
 const longestStep = 120_000
 
 export class PlayedClock implements Clock {
-  /** How far the program's clock is from the source's, in microseconds. */
-  skew = 0n
   /** Whether a sleep of the program may be long, so that time may leap: it waits for the next window. */
   mayLeap: () => boolean = () => true
   #micros: bigint
@@ -42,7 +40,7 @@ export class PlayedClock implements Clock {
 
   nowMicros(): bigint {
     this.#signs++
-    return ++this.#micros + this.skew
+    return ++this.#micros
   }
 
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {

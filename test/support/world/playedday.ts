@@ -11,19 +11,20 @@ import { eventSettings } from '../../../src/features/events/settings.js'
 import { aroundJobs, jobFolders, readJob } from '../../../src/features/jobs/jobfile.js'
 import { runCommand } from '../../../src/features/jobs/runcommand.js'
 import { carryOutJob } from '../../../src/features/jobs/work.js'
+import { delaysSince } from '../../../src/features/targets/sql.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import type { Feature } from '../../../src/shell/command.js'
 import { withConfig } from '../../../src/shell/commandcontext.js'
 import { loadConfiguration } from '../../../src/shell/configuration.js'
 import { shopsync } from '../harness/call.js'
 import { configure } from '../harness/place.js'
-import { known, type RunReport } from '../harness/runs.js'
+import { known } from '../harness/runs.js'
 import { writeJob } from '../harness/scheduler.js'
-import { type Kind, reopen, rowsOf, type Warehouse } from '../harness/warehouse.js'
-import { Debts, versionOf } from '../oracle/owed.js'
-import { ArrivalWatch } from './arrivals.js'
+import { type Kind, reopen, type Warehouse } from '../harness/warehouse.js'
+import { compare, expected } from '../oracle/cells.js'
+import { ArrivalWatch, versionOf } from './arrivals.js'
 import { EventBench } from './events.js'
-import { LossyPost, type PostTally } from './lossypost.js'
+import { LossyPost } from './lossypost.js'
 import { PlayedClock } from './playedclock.js'
 import { randomFrom } from './random.js'
 
@@ -45,17 +46,7 @@ export interface PlayedOptions {
   readonly tenants: number
   readonly begin: string
   readonly seed: number
-  /** Of each shop at the beginning; default 12. */
-  readonly repairOrders?: number
-  readonly targets?: Readonly<Record<string, string>>
-  readonly polling?: object
-  /** After each run and turn, everything that a cursor claims is compared with the source. */
-  readonly checksClaims?: boolean
-}
-
-export interface PlayedRun {
-  readonly code: number | null
-  readonly report: RunReport
+  readonly targets: Readonly<Record<string, string>>
 }
 
 /** The quantile of the normal distribution, roughly (Tukey's lambda). */
@@ -76,13 +67,7 @@ const runAt = (clock: Clock): Feature => ({
 })
 
 export class PlayedDay {
-  readonly tally: PostTally = { events: 0, dropped: 0, doubled: 0, late: 0, forged: 0 }
   readonly watch: ArrivalWatch
-  /** What cursors have claimed, by verdict. */
-  readonly claims: Record<string, number> = {}
-  readonly debts: Debts | undefined
-  /** Turns of the listener. */
-  turns = 0
   #used = { window: 0, requests: 0 }
   #events: EventBench | undefined
   #post: LossyPost | undefined
@@ -98,7 +83,6 @@ export class PlayedDay {
     private readonly options: PlayedOptions,
   ) {
     this.watch = new ArrivalWatch(sandbox, () => clock.now)
-    this.debts = options.checksClaims ? new Debts(sandbox) : undefined
     sandbox.onRequest(() => {
       clock.pass(latency)
       const window = this.#window
@@ -115,12 +99,12 @@ export class PlayedDay {
 
   /** A warehouse that has been synced, without a limit so far. */
   static async open(kind: Kind, options: PlayedOptions): Promise<PlayedDay> {
-    const { tenants, begin, seed, targets, polling, repairOrders = 12 } = options
+    const { tenants, begin, seed, targets } = options
     const clock = new PlayedClock(begin)
     const rate = { limit: 1_000_000, window: 3600 }
-    const sandbox = await createSandbox({ tenants, repairOrders, seed, clock: clock.source, rate })
+    const sandbox = await createSandbox({ tenants, repairOrders: 12, seed, clock: clock.source, rate })
     const address = await kind.migrated()
-    const file = configure(sandbox, address, [], { sync: { resources: 'all' }, targets, polling })
+    const file = configure(sandbox, address, [], { sync: { resources: 'all' }, targets })
     writeJob(dirname(file), 'everything', {
       steps: [{ command: 'sync' }, { command: 'reconcile', full: true }],
     })
@@ -158,12 +142,12 @@ export class PlayedDay {
     this.clock.plan(plan)
   }
 
-  /** Runs a job by its name. */
-  async run(name: string): Promise<PlayedRun> {
+  /** Runs a job by its name; its exit code. */
+  async run(name: string): Promise<number | null> {
     const words = ['played', name, '--json', '--quiet', '--config', this.file]
-    const { code, json } = await this.clock.during(() => shopsync(words, { more: [runAt(this.clock)] }))
-    await this.#look(`the job ${name}`)
-    return { code, report: json<RunReport>() }
+    const { code } = await this.clock.during(() => shopsync(words, { more: [runAt(this.clock)] }))
+    await this.watch.look(this.warehouse)
+    return code
   }
 
   /** Lets time pass until then, in ms since the epoch; a listener takes its turn each minute. */
@@ -171,7 +155,7 @@ export class PlayedDay {
     while (this.clock.now < until) {
       const next = Math.min(until, (Math.floor(this.clock.now / minute) + 1) * minute)
       this.clock.passTo(next)
-      if (await this.clock.during(() => this.#listensAMinute())) await this.#look('a turn')
+      if (await this.clock.during(() => this.#listensAMinute())) await this.watch.look(this.warehouse)
     }
   }
 
@@ -180,7 +164,7 @@ export class PlayedDay {
     name: string,
     every: number,
     hours: number,
-    ended?: (run: PlayedRun, at: number) => void | Promise<void>,
+    ended?: (code: number | null, at: number) => void | Promise<void>,
   ): Promise<void> {
     const until = this.clock.now + hours * hour
     for (let next = this.clock.now; next < until; ) {
@@ -192,40 +176,17 @@ export class PlayedDay {
     await this.passTo(until)
   }
 
-  async #look(after: string): Promise<void> {
-    await this.watch.look(this.warehouse)
-    if (this.debts)
-      await this.#checkClaims(this.debts, `${new Date(this.clock.now).toISOString()}, after ${after}`)
-  }
-
-  /** Everything that a cursor claims is there, and nothing that the source has is marked as deleted. */
-  async #checkClaims(debts: Debts, at: string): Promise<void> {
-    for (const cursor of await rowsOf(this.warehouse, 'sync_cursors')) {
-      const { tenant_id, resource, status, completeness, watermark } = cursor
-      if (status !== 'ok' || completeness === 'unproven' || completeness === null) continue
-      this.claims[String(completeness)] = (this.claims[String(completeness)] ?? 0) + 1
-      await debts.settle(this.warehouse, {
-        tenant: Number(tenant_id),
-        resource: String(resource),
-        covers: ({ updatedAt }) => updatedAt !== null && updatedAt <= String(watermark),
-        says: `${at}: ${completeness} ${watermark}`,
-      })
-    }
-    await debts.checkMarks(this.warehouse, at)
-  }
-
-  /** From now on events come, by a way on which some get lost, and some are forged, and a listener takes turns. */
-  async listen(forged = 0): Promise<void> {
+  /** From now on events come, by a way on which some get lost, and a listener takes turns. */
+  async listen(): Promise<void> {
     const { store } = this.sandbox
     const { targets, seed } = this.options
-    const post = new LossyPost(randomFrom(seed + 2), this.tally, forged)
+    const post = new LossyPost(randomFrom(seed + 2))
     store.onChange((change) =>
       post.changed(change, versionOf(store, change), BigInt(Math.round(this.clock.now * 1000))),
     )
     this.#post = post
     this.#events = await EventBench.open(this.sandbox, this.warehouse, this.clock)
-    const targetOf =
-      targets && ((resource: string) => parseDuration(targets[resource] ?? targets['*'] ?? '') ?? 0)
+    const targetOf = (resource: string) => parseDuration(targets[resource] ?? targets['*'] ?? '') ?? 0
     this.#events.settings = { ...eventSettings({}), targetOf }
     const up_at = fromMicros(this.clock.nowMicros())
     await this.#events.listens({ up_at, seen_at: up_at })
@@ -240,9 +201,24 @@ export class PlayedDay {
     await post.deliver(events.inbox, this.warehouse, this.clock.now)
     if (Number(own / 1000n) < this.#restsUntil) return false
     if ((await events.due()).length === 0) return false
-    this.turns += 1
     const end = await events.turn()
     if (end.by === 'window') this.#restsUntil = end.until
     return true
+  }
+
+  /** What the product has counted since then, in ms since the epoch. */
+  told(from: number) {
+    return delaysSince(this.warehouse, fromMicros(BigInt(Math.round(from)) * 1000n))
+  }
+
+  /** The shops close; reads everything without a limit, and compares every cell with the source: how many there are. */
+  async catchUp(): Promise<number> {
+    this.clock.rest()
+    this.rate.limit = 1_000_000
+    // The window that was spent with the small limit is over.
+    await this.passTo((Math.floor(this.clock.now / hour) + 1) * hour + minute)
+    const code = await this.run('everything')
+    if (code !== 0) throw new Error(`The last run ended with ${code}`)
+    return compare(this.warehouse, expected(this.sandbox))
   }
 }
