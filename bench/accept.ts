@@ -8,8 +8,7 @@
  */
 import { Pool } from 'undici'
 import { startListening } from '../test/support/harness/listening.js'
-import { inbox } from './inbox.js'
-import { Installed, inFolder, options, paced, print } from './kit.js'
+import { Installed, inbox, inFolder, options, paced, print } from './kit.js'
 import { BenchSource } from './source/source.js'
 import { percentile } from './stats.js'
 import { empty, withWarehouses } from './warehouse.js'

@@ -8,6 +8,7 @@ import { resources } from '../schema/index.js'
 import type { Model } from '../src/engine/model/resourcemodel.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../src/engine/warehouse/warehouse.js'
+import { Inbox } from '../src/features/events/inbox.js'
 import { model } from '../test/support/harness/model.js'
 import { Program, program } from '../test/support/harness/process.js'
 import { schema } from './warehouse.js'
@@ -94,6 +95,13 @@ export async function withOpen<T>(url: string, use: (warehouse: Warehouse) => Pr
     await warehouse.close()
   }
 }
+
+/** A query on the inbox of a warehouse: what `shopsync listen` has received. */
+export const inbox = <T>(url: string, question: Parameters<typeof Inbox.prototype.read<T>>[0]): Promise<T> =>
+  withOpen(url, async (warehouse) => {
+    const opened = await Inbox.open(warehouse)
+    return opened.read(question).finally(() => opened.close())
+  })
 
 interface Source {
   readonly url: string

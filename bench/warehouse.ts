@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import { askServer, onServer } from '../test/support/harness/databases.js'
 import { startPostgres } from '../test/support/harness/postgres.js'
 import { parentOf } from './processes.js'
 
@@ -16,16 +16,6 @@ export interface BenchWarehouse {
 
 const isSqlite = (url: string): boolean => url.startsWith('sqlite:')
 
-async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await use(client)
-  } finally {
-    await client.end()
-  }
-}
-
 /** Leaves nothing of what a contender wrote, and nothing for the server to write later. */
 export async function empty(url: string): Promise<void> {
   if (isSqlite(url)) {
@@ -34,26 +24,19 @@ export async function empty(url: string): Promise<void> {
         rmSync(`${url.slice('sqlite:'.length)}${file}${suffix}`, { force: true })
     return
   }
-  await withClient(url, async (client) => {
-    for (const name of [schema, `${schema}_staging`])
-      await client.query(`drop schema if exists ${name} cascade`)
-    await client.query('checkpoint')
-  })
+  const drops = [schema, `${schema}_staging`].map((name) => `drop schema if exists ${name} cascade`)
+  await onServer(url, ...drops, 'checkpoint')
 }
 
 /** Keeps the server's own background work from falling into one run and not the next. */
 export const quieten = (url: string): Promise<void> =>
-  withClient(url, async (client) => {
-    await client.query('alter system set autovacuum = off')
-    await client.query('select pg_reload_conf()')
-  })
+  onServer(url, 'alter system set autovacuum = off', 'select pg_reload_conf()')
 
 /** The parent of all the server's processes. */
-export const serverPid = (url: string): Promise<number | undefined> =>
-  withClient(url, async (client) => {
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-    return rows[0] && parentOf(rows[0].pid)
-  })
+export async function serverPid(url: string): Promise<number | undefined> {
+  const [row] = await askServer<{ pid: number }>(url, 'select pg_backend_pid() as pid')
+  return row && parentOf(row.pid)
+}
 
 /** A process that is ended by a signal skips its exit handlers, and one of them stops the server. */
 const endOnSignals = (): void => {

@@ -6,15 +6,16 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   chromiumPath,
+  desk,
   expectKeyboardReachesAll,
   inPage,
-  type Look,
   looks,
   openPage,
   overflow,
+  phone,
   startBrowser,
 } from '../support/harness/browser.js'
-import { Program, program } from '../support/harness/process.js'
+import { dictionaryAs } from '../support/harness/dictionary.js'
 import { scratch } from '../support/harness/scratch.js'
 
 describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
@@ -23,11 +24,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
 
   beforeAll(async () => {
     const folder = scratch()
-    const { code, stdout, stderr } = await new Program(program, ['dictionary', '--format', 'html'], {
-      cwd: folder,
-    }).ended
-    expect(code, stderr).toBe(0)
-    writeFileSync(join(folder, 'dictionary.html'), stdout)
+    writeFileSync(join(folder, 'dictionary.html'), await dictionaryAs('html'))
     address = pathToFileURL(join(folder, 'dictionary.html')).href
     browser = await startBrowser()
   })
@@ -45,7 +42,6 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     home: pages.length === 0,
     title: pages.length === 0 ? 'Data dictionary' : `${pages[0]} · Data dictionary`,
   })
-  const desk: Look = { width: 1440, scheme: 'light' }
 
   it.each(looks)('$width pixels wide, $scheme: every page within the window', async (look) => {
     const { page, troubles } = await openPage(browser, address, look)
@@ -65,7 +61,6 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
       await expect.poll(() => shown(page)).toMatchObject({ pages: [name], home: false })
     }
     expect(troubles).toEqual([])
-    await page.close()
   })
 
   it('is a page for each relation: links lead from one to the next, and back', async () => {
@@ -88,7 +83,6 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.getByRole('link', { name: 'Data dictionary' }).click()
     await expect.poll(() => shown(page)).toEqual(on())
     expect(troubles).toEqual([])
-    await page.close()
   })
 
   it('a figure has a page, and its relation leads to it', async () => {
@@ -103,7 +97,6 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
       })
     await page.locator('#figure-gross_margin').getByRole('link', { name: 'orders', exact: true }).click()
     await expect.poll(() => shown(page)).toEqual(on('orders'))
-    await page.close()
   })
 
   it('an address can point to a relation, or to one of its columns', async () => {
@@ -115,17 +108,12 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     )
     expect(top).toBeGreaterThanOrEqual(0)
     expect(top).toBeLessThan(1000)
-    await page.close()
   })
 
   it('an address of a page starts at its top', async () => {
-    const { page } = await openPage(browser, `${address}#figure-gross_margin`, {
-      width: 390,
-      scheme: 'light',
-    })
+    const { page } = await openPage(browser, `${address}#figure-gross_margin`, phone)
     await page.waitForLoadState('load')
     await expect.poll(() => inPage(page, 'scrollY')).toBe(0)
-    await page.close()
   })
 
   it('the search shows matches from all pages; Enter opens the first, Esc goes back', async () => {
@@ -145,7 +133,6 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.keyboard.type('orders')
     await page.keyboard.press('Enter')
     await expect.poll(() => shown(page)).toEqual(on('orders'))
-    await page.close()
   })
 
   it('the skip link leads to the content of the current page', async () => {
@@ -155,7 +142,6 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.keyboard.press('Enter')
     expect(await inPage(page, 'document.activeElement.id')).toBe('content')
     await expect.poll(() => shown(page)).toEqual(on('orders'))
-    await page.close()
   })
 
   it('prints the current relation with its examples, and nothing else', async () => {
@@ -167,11 +153,10 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
       "[...document.querySelectorAll('nav, header, section.table, #orders pre')].filter(one => one.checkVisibility()).map(one => one.id || one.tagName)",
     )
     expect(seen).toEqual(['orders', 'PRE'])
-    await page.close()
   })
 
   it('on a phone the list of pages is folded until it is opened', async () => {
-    const { page } = await openPage(browser, address, { width: 390, scheme: 'light' })
+    const { page } = await openPage(browser, address, phone)
     const list = page.getByRole('navigation')
     expect(await list.isVisible()).toBe(false)
     await page.getByRole('button', { name: 'Contents' }).click()
@@ -179,7 +164,6 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await list.getByRole('link', { name: 'orders', exact: true }).click()
     expect(await list.isVisible()).toBe(false)
     await expect.poll(() => shown(page)).toEqual(on('orders'))
-    await page.close()
   })
 
   it('everything can be read without a script', async () => {
@@ -195,6 +179,5 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
   it.each(['', '#orders'])('all of it can be reached with the keyboard%s', async (hash) => {
     const { page } = await openPage(browser, address + hash, desk)
     await expectKeyboardReachesAll(page)
-    await page.close()
   })
 })

@@ -2,7 +2,7 @@
  * The report's pages in a real browser, at desktop and phone widths, in light and dark: made by the demo, as users
  * first see it. `SCREENSHOTS=docs npm run test:browser` also writes the pictures in README.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser } from 'playwright-core'
@@ -10,16 +10,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   chromiumPath,
   cutTables,
+  desk,
   expectKeyboardReachesAll,
   inPage,
   looks,
   openPage,
   overflow,
   pageHeight,
+  phone,
   seenFigures,
   startBrowser,
 } from '../support/harness/browser.js'
-import { Program, program } from '../support/harness/process.js'
+import { shopsync } from '../support/harness/call.js'
+import { configure } from '../support/harness/place.js'
 import { scratch } from '../support/harness/scratch.js'
 import { root } from '../support/harness/tree.js'
 
@@ -28,6 +31,8 @@ if (chromiumPath === undefined)
     'test:browser skips: found no Chromium, expected /usr/bin/chromium or its path in SHOPSYNC_CHROMIUM (Debian: apt install chromium)',
   )
 
+const unused = { url: 'https://api.example.com', partnerId: '1', secret: 'not used' }
+
 describe.skipIf(chromiumPath === undefined)('the report', () => {
   let browser: Browser
   let address = ''
@@ -35,21 +40,15 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
 
   beforeAll(async () => {
     const folder = scratch()
-    const { code, stderr } = await new Program(program, ['demo'], { cwd: folder }).ended
-    expect(code, stderr).toBe(0)
+    const warehouse = { url: `sqlite:${join(folder, 'demo/warehouse.db')}`, schema: '' }
+    const config = configure(unused, warehouse, [], { sync: { resources: 'all' } })
+    const out = join(folder, 'operations.html')
+    for (const words of [['demo'], ['report', '--operations', '--out', out, '--config', config]]) {
+      const { code, stderr } = await shopsync(words, { cwd: folder })
+      expect(code, stderr).toBe(0)
+    }
     address = pathToFileURL(join(folder, 'demo/report.html')).href
-    const config = join(folder, 'config.json')
-    writeFileSync(
-      config,
-      JSON.stringify({
-        api: { baseUrl: 'https://api.example.com', partnerId: '1', secret: 'not used' },
-        warehouse: { url: `sqlite:${join(folder, 'demo/warehouse.db')}` },
-      }),
-    )
-    const page = await new Program(program, ['report', '--operations', '--config', config], { cwd: folder })
-      .ended
-    expect(page.code, page.stderr).toBe(0)
-    operations = pathToFileURL(join(folder, 'operations.html')).href
+    operations = pathToFileURL(out).href
     browser = await startBrowser()
   })
   afterAll(() => browser?.close())
@@ -77,10 +76,9 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
       const path = join(root, process.env.SCREENSHOTS, `report-${look.width}.png`)
       await page.screenshot({ path, clip: { x: 0, y: 0, width: look.width, height }, fullPage: true })
     }
-    await page.close()
   })
 
-  it.each(looks.filter(({ scheme }) => scheme === 'light'))(
+  it.each([desk, phone])(
     '$width pixels wide: the keyboard reaches everything, including what unfolds',
     async (look) => {
       const { page } = await openPage(browser, address, look)
@@ -88,7 +86,6 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
       await inPage(page, "document.querySelectorAll('details').forEach(one => { one.open = true })")
       expect(await overflow(page)).toBeLessThanOrEqual(0)
       expect(await cutTables(page)).toEqual([])
-      await page.close()
     },
   )
 
@@ -97,7 +94,6 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     if (look.width === 390) expect(await pageHeight(page)).toBeLessThan(6000)
     await inPage(page, "document.querySelectorAll('details').forEach(one => { one.open = true })")
     expect([await overflow(page), await cutTables(page), troubles]).toEqual([0, [], []])
-    await page.close()
   })
 
   it('exports the numbers of a chart as CSV, with amounts as plain numbers', async () => {
@@ -132,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
   })
 
   it('shows the numbers of the mark under the pointer, from the table below the chart', async () => {
-    const { page, troubles } = await openPage(browser, address, looks[0]!)
+    const { page, troubles } = await openPage(browser, address, desk)
     const mark = page.locator('#all-sales .full [data-s="0"][data-i="3"]').first()
     await mark.scrollIntoViewIfNeeded()
     await mark.hover()
@@ -147,11 +143,10 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     await page.mouse.move(2, 2)
     expect(await tip.isVisible()).toBe(false)
     expect(troubles).toEqual([])
-    await page.close()
   })
 
   it('shows the selected shop and period, and keeps the selection in the address', async () => {
-    const { page, troubles } = await openPage(browser, address, looks[0]!)
+    const { page, troubles } = await openPage(browser, address, desk)
     const values = (pick: string): Promise<string[]> =>
       inPage(page, `[...document.querySelectorAll('[data-pick="${pick}"] option')].map(one => one.value)`)
     const shown = (name: string): Promise<string[]> =>
@@ -178,7 +173,6 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     await page.reload()
     expect([await shown('scope'), await shown('period')]).toEqual([[shop], ['last-12-months']])
     expect(troubles).toEqual([])
-    await page.close()
   })
 
   it('works without its script', async () => {
@@ -202,6 +196,5 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     expect(await page.locator('[data-pick="scope"]').isVisible()).toBe(false)
     expect(await page.locator('summary').first().isVisible()).toBe(false)
     expect((await page.pdf({ format: 'A4' })).length).toBeGreaterThan(20_000)
-    await page.close()
   })
 })

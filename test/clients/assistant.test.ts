@@ -13,7 +13,7 @@ import { blocksOf } from '../support/harness/docs.js'
 import { type Address, configure } from '../support/harness/place.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { query } from '../support/harness/views.js'
-import { reopen, warehouses } from '../support/harness/warehouse.js'
+import { bothWarehouses, reopen } from '../support/harness/warehouse.js'
 import { client, lackingFor } from './environment.js'
 
 const requirements = 'requirements-mcp.txt'
@@ -79,9 +79,8 @@ describe.skipIf(lacking !== undefined)('an assistant with the role of docs/bi.md
   let views: string[]
 
   beforeAll(async () => {
-    address = warehouses()
-      .find(({ name }) => name === 'postgres')!
-      .address()
+    const [, postgres] = bothWarehouses()
+    address = postgres!.address()
     config = configure(sandbox, address, [], { sync: { resources: 'all' } })
     const synced = await shopsync(['sync', '--config', config])
     expect(synced.code, synced.stderr).toBe(0)
@@ -110,11 +109,9 @@ describe.skipIf(lacking !== undefined)('an assistant with the role of docs/bi.md
       EXECUTE_QUERY_MAX_CHARS: '100000000',
     })
     await assistant.start()
-    const found = await owner.query(
-      'select table_name from information_schema.views where table_schema = $1',
-      [role],
-    )
-    views = (found.rows as { table_name: string }[]).map(({ table_name }) => table_name)
+    const listed = 'select table_name from information_schema.views where table_schema = $1'
+    const { rows } = await owner.query<{ table_name: string }>(listed, [role])
+    views = rows.map(({ table_name }) => table_name)
   })
   afterAll(async () => {
     assistant?.stop()
@@ -151,18 +148,12 @@ describe.skipIf(lacking !== undefined)('an assistant with the role of docs/bi.md
   })
 
   it('sees no name, address, number or note of a customer', async () => {
-    const secrets = sandbox.tenantIds.flatMap((tenant) => [
-      ...sandbox.store
-        .all(tenant, 'customers')
-        .flatMap(({ email, address: street, phone, first_name, last_name }) => [
-          String(email),
-          String(street),
-          String(phone),
-          `${first_name} ${last_name}`,
-        ]),
-      ...sandbox.store.all(tenant, 'notes').map(({ description }) => String(description)),
+    const all = (resource: string) => sandbox.tenantIds.flatMap((id) => sandbox.store.all(id, resource))
+    const people = all('customers').flatMap(({ first_name, last_name, email, address: street, phone }) => [
+      ...[email, street, phone, `${first_name} ${last_name}`],
     ])
-    const long = secrets.filter((text) => text.length > 8)
+    const notes = all('notes').map(({ description }) => description)
+    const long = [...people, ...notes].map(String).filter((text) => text.length > 8)
     expect(long.length).toBeGreaterThan(100)
     for (const view of views) {
       const seen = await assistant.ask(`select * from ${view}`)
@@ -173,33 +164,22 @@ describe.skipIf(lacking !== undefined)('an assistant with the role of docs/bi.md
     )
   })
 
-  it.each([
-    ['tables', (schema: string) => `select * from ${schema}.customers`],
-    ['the views of all tenants', (schema: string) => `select * from ${schema}_analytics.orders`],
-    ['deleting', (schema: string) => `delete from ${schema}.customers`],
-    ['deleting in its own views', () => 'delete from orders'],
-    ['updating its own views', () => 'update dim_customers set city = null'],
-    ['tables of its own', () => 'create table public.mine (a int)'],
-    ['views of its own', () => `create view ${role}.mine as select 1`],
-    ['another role', () => 'set role postgres'],
-  ])('is refused %s, also if it switches the read-only default off', async (_, sql) => {
+  // What else a reader is refused: test/features/grants/attacks.test.ts.
+  it('is refused what is not its own, also if it switches the read-only default off, and has its queries ended', async () => {
     for (const setting of ['on', 'off']) {
       await assistant.ask(`set default_transaction_read_only = ${setting}`)
-      expect(await assistant.ask(sql(address.schema))).toMatch(
-        /^Error: .*(permission denied|read-only transaction|cannot (delete|update))/s,
-      )
+      for (const sql of [
+        `select * from ${address.schema}.customers`,
+        'delete from orders',
+        'set role postgres',
+      ])
+        expect(await assistant.ask(sql)).toMatch(
+          /^Error: .*(permission denied|read-only transaction|cannot delete)/s,
+        )
     }
     await assistant.ask('reset default_transaction_read_only')
-  })
-
-  it('writes nothing by mistake, such as temporary tables and large objects', async () => {
+    // It writes nothing by mistake.
     expect(await assistant.ask('select lo_create(0)')).toContain('read-only transaction')
-    expect(await assistant.ask('create temp table mine (a int)')).toMatch(
-      /permission denied|read-only transaction/,
-    )
-  })
-
-  it('has its queries ended', async () => {
     expect(await assistant.ask('select pg_sleep(60)')).toContain('statement timeout')
   })
 

@@ -5,12 +5,11 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import BetterSqlite3 from 'better-sqlite3'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import { shopsync } from '../support/harness/call.js'
+import { askServer, inFile } from '../support/harness/databases.js'
 import { type Address, configure } from '../support/harness/place.js'
 import { known } from '../support/harness/runs.js'
 import { query } from '../support/harness/views.js'
@@ -36,21 +35,13 @@ const texts = (row: object): string =>
   JSON.stringify(Object.values(row), (_, value) => (typeof value === 'bigint' ? String(value) : value))
 
 /** Reads what dbt made. */
-async function openCopies({ url }: Address) {
-  if (!url.startsWith('sqlite:')) {
-    const client = new pg.Client(url)
-    await client.connect()
-    return {
-      rows: async (text: string) => (await client.query<object>(text)).rows,
-      close: () => client.end(),
-    }
-  }
-  const db = new BetterSqlite3(':memory:')
-  db.exec(`attach '${join(dirname(url.slice('sqlite:'.length)), 'made_by_dbt.db')}' as made_by_dbt`)
-  return {
-    rows: async (text: string) => db.prepare(text).all() as object[],
-    close: async () => void db.close(),
-  }
+async function askCopies({ url }: Address, text: string): Promise<object[]> {
+  if (!url.startsWith('sqlite:')) return askServer<object>(url, text)
+  const made = join(dirname(url.slice('sqlite:'.length)), 'made_by_dbt.db')
+  return inFile(':memory:', (db) => {
+    db.exec(`attach '${made}' as made_by_dbt`)
+    return db.prepare(text).all() as object[]
+  })
 }
 
 describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
@@ -128,25 +119,22 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
 
   it.runIf(kind.name === 'sqlite')('leaves the warehouse file as it was', () => {
     const file = address.url.slice('sqlite:'.length)
-    const made = new BetterSqlite3(join(dirname(file), 'made_by_dbt.db'), { readonly: true })
-    const own = new BetterSqlite3(file, { readonly: true })
-    const orders = own.prepare('select count(*) from orders').pluck().get()
+    const count = (of: string, from: string) =>
+      inFile(of, (db) => db.prepare(`select count(*) from ${from}`).pluck().get())
+    const orders = count(file, 'orders')
     expect(Number(orders)).toBeGreaterThan(100)
-    expect(made.prepare('select count(*) from stg_shopsync__orders').pluck().get()).toBe(orders)
-    expect(own.prepare("select count(*) from sqlite_master where name like 'stg%'").pluck().get()).toBe(0)
-    for (const db of [made, own]) db.close()
+    expect(count(join(dirname(file), 'made_by_dbt.db'), 'stg_shopsync__orders')).toBe(orders)
+    expect(count(file, "sqlite_master where name like 'stg%'")).toBe(0)
   })
 
   it('copies that are continued are those that are made again', async () => {
     const copies = async (): Promise<unknown[]> => {
       const found: unknown[] = []
-      const reader = await openCopies(address)
       for (const { name, columns } of known.tables) {
         const cells = columns.map((column) => `"${column.name}"`).join(', ')
-        const rows = await reader.rows(`select ${cells} from made_by_dbt.inc_shopsync__${name}`)
+        const rows = await askCopies(address, `select ${cells} from made_by_dbt.inc_shopsync__${name}`)
         found.push([name, rows.map(texts).sort()])
       }
-      await reader.close()
       return found
     }
     const before = await copies()

@@ -1,5 +1,5 @@
 /**
- * The clients' virtual environments, below node_modules: one for Superset, one for the MCP server, and one for all others,
+ * The clients' virtual environments, below node_modules: one for Superset, one for the MCP server, one for test/deploy, and one for all others,
  * with the packages of their requirements. Made by the first suite that needs one, and again when the requirements change,
  * or node_modules is elsewhere: the programs of an environment name its folder.
  */

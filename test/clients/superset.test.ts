@@ -7,9 +7,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { shopsync } from '../support/harness/call.js'
+import { onServer } from '../support/harness/databases.js'
 import { dictionary, supersetArchive } from '../support/harness/dictionary.js'
 import { configure } from '../support/harness/place.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
@@ -43,12 +43,6 @@ describe.skipIf(lacking !== undefined)('Superset', () => {
     const words_ = [here('charts.py'), ...words]
     const { stdout } = await run(client('python', requirements), words_, { env, maxBuffer: 1e9 })
     return JSON.parse(/^SEEN (.*)$/m.exec(stdout)?.[1] ?? 'null') as Seen
-  }
-  const administer = async (statement: string): Promise<void> => {
-    const administrator = new pg.Client({ connectionString: postgresUrl() })
-    await administrator.connect()
-    await administrator.query(statement)
-    await administrator.end()
   }
   const archives: string[] = []
   const own = new Map<string, number>()
@@ -89,7 +83,7 @@ describe.skipIf(lacking !== undefined)('Superset', () => {
       archives.at(-1) ?? '',
       user,
     ])
-    await administer(`create database ${database}`)
+    await onServer(postgresUrl(), `create database ${database}`)
     place.pathname = `/${database}`
     const settings = [
       `SECRET_KEY = '${randomBytes(24).toString('hex')}'`,
@@ -106,7 +100,7 @@ describe.skipIf(lacking !== undefined)('Superset', () => {
     for (const archive of archives) await superset('import-datasources', '--path', archive)
     second = await ask()
   }, 1_800_000)
-  afterAll(() => administer(`drop database if exists ${database} with (force)`))
+  afterAll(() => onServer(postgresUrl(), `drop database if exists ${database} with (force)`))
 
   it('has both warehouses side by side', () => {
     expect(Object.keys(first).sort()).toEqual(['postgresql', 'sqlite'])

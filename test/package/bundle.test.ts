@@ -1,17 +1,16 @@
 /**
  * The program as it is installed: dist/bin, the compiled files bundled into a few. The other tests run the compiled
  * files themselves. These check what bundling can break: threads, which are started by their files' names, and the
- * files next to the program.
+ * files next to the program. That it loads Postgres: tarball.test.ts.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { configure, type Place, viewedPlace } from '../support/harness/place.js'
+import { inFile } from '../support/harness/databases.js'
+import { type Place, viewedPlace } from '../support/harness/place.js'
 import { program as installed, Program } from '../support/harness/process.js'
 import { startScheduler } from '../support/harness/scheduler.js'
 import { filesIn, root } from '../support/harness/tree.js'
-import { postgresUrl } from '../support/harness/warehouse.js'
 
 const resources = ['repair_orders', 'customers']
 
@@ -56,25 +55,18 @@ test('loads SQLite, whose large pages its writer thread stores, and reads the jo
 })
 
 test('remembers by its files what the views were made from, and makes them again if one is gone', async () => {
-  const inDatabase = <T>(use: (db: Database.Database) => T): T => {
-    const db = new Database(join(here.folder, 'data/warehouse.db'))
-    try {
-      return use(db)
-    } finally {
-      db.close()
-    }
-  }
+  const file = join(here.folder, 'data/warehouse.db')
   const wanted = (): string =>
-    inDatabase((db) => {
+    inFile(file, (db) => {
       const value = db.prepare("select value from sync_meta where name = 'views'").pluck().get()
       return JSON.parse(String(value))[' inputs'].wanted
     })
   const before = wanted()
   expect(before).toMatch(/^[0-9a-f]{20}$/)
-  inDatabase((db) => db.exec('drop view orders'))
+  inFile(file, (db) => db.exec('drop view orders'))
   here.configure({ sync: { resources }, report: { unlisted: 'leave out' } })
   expect((await run('sync')).code).toBe(0)
-  inDatabase((db) => db.prepare('select count(*) from orders').get())
+  inFile(file, (db) => db.prepare('select count(*) from orders').get())
   expect(wanted()).not.toBe(before)
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
 })
@@ -94,13 +86,4 @@ test("makes the scheduler's page in its own thread", async () => {
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('</html>')])
   schedule.kill('SIGTERM')
   expect((await schedule.ended).code).toBe(0)
-})
-
-test('loads Postgres', async () => {
-  const address = { url: postgresUrl(), schema: 'installed_program' }
-  const config = configure(here.sandbox, address, ['customers'])
-  const synced = await run('sync', '--config', config, '--json')
-  expect(synced.code).toBe(0)
-  const status = (await run('status', '--config', config, '--json')).json<{ cursors: { rows: number }[] }>()
-  expect(status.cursors[0]?.rows).toBeGreaterThan(10)
 })

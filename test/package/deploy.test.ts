@@ -2,12 +2,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { readDocument } from '../../src/engine/config/load.js'
 import { calendarTimes, checks, metricNames } from '../support/harness/declared.js'
+import { listens } from '../support/harness/relays.js'
 import type { Json } from '../support/harness/requests.js'
 import { scratch } from '../support/harness/scratch.js'
 import { filesIn, textOf as text } from '../support/harness/tree.js'
@@ -70,7 +71,6 @@ async function mailServer(): Promise<{ readonly port: number; readonly mail: Pro
   })
   const server = createServer((socket) => {
     let [said, isMail] = ['', false]
-    socket.on('error', () => {})
     socket.write('220 here\r\n')
     socket.on('data', (chunk: Buffer) => {
       said += chunk.toString()
@@ -80,10 +80,10 @@ async function mailServer(): Promise<{ readonly port: number; readonly mail: Pro
       socket.write(isMail ? '354 go on\r\n' : '250 well\r\n')
       said = ''
     })
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  return { port: (server.address() as AddressInfo).port, mail }
+  })
+  const { port, close } = await listens(server)
+  onTestFinished(close)
+  return { port, mail }
 }
 
 const has = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0

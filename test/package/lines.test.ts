@@ -7,18 +7,18 @@ import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Call, shopsync } from '../support/harness/call.js'
 import { cloneSqlite } from '../support/harness/clones.js'
 import { compiledOf } from '../support/harness/compiled.js'
+import { askServer } from '../support/harness/databases.js'
 import { commands } from '../support/harness/declared.js'
 import { blocksOf, commandsOf, plainWords } from '../support/harness/docs.js'
 import { type Place, place } from '../support/harness/place.js'
 import { program } from '../support/harness/process.js'
-import { sized } from '../support/harness/size.js'
+import { sample, sized } from '../support/harness/size.js'
 import { filesIn, root, textOf } from '../support/harness/tree.js'
-import { bothWarehouses, postgresUrl } from '../support/harness/warehouse.js'
+import { postgresUrl } from '../support/harness/warehouse.js'
 
 const examples = commands.flatMap((command) => command.examples.map(([line]) => line))
 const pages = ['README.md', ...filesIn('docs', '.md')].flatMap(blocksOf).flatMap(commandsOf)
@@ -174,18 +174,17 @@ describe('the lines for a terminal', () => {
 
 it('the crontab works in the environment that cron gives', async () => {
   const crontab = blocksOf('docs/operations.md').find(({ text }) => cron.test(text.split('\n').at(-2) ?? ''))
-  const env: Record<string, string> = { PATH: '/usr/bin:/bin', HOME: here.folder }
-  for (const line of crontab?.text.trim().split('\n').map(adapted) ?? []) {
-    const [, name, value = ''] = /^(\w+)=(.*)$/.exec(line) ?? []
-    if (name !== undefined) env[name] = value === '...' ? here.sandbox.secret : value
-    else expect(await shell(cron.exec(line)?.[1] ?? '', env)).toEqual({ code: 0, text: '' })
-  }
-  expect(env['PATH']).toContain(tools)
+  const its = crontab?.text.trim().split('\n').map(adapted) ?? []
+  const settings = its.flatMap((line) => [...line.matchAll(/^(\w+)=(.*)$/g)])
+  const own = settings.map(([, name, value]) => [name, value === '...' ? here.sandbox.secret : value])
+  const env = { PATH: '/usr/bin:/bin', HOME: here.folder, ...Object.fromEntries(own) }
+  expect(env.PATH).toContain(tools)
+  for (const command of sample(its.flatMap((line) => cron.exec(line)?.[1] ?? [])))
+    expect(await shell(command, env)).toEqual({ code: 0, text: '' })
 })
 
 describe.runIf(has('python3'))('the file for Airflow', () => {
   interface Task {
-    readonly task_id: string
     readonly bash_command: string
     readonly cwd: string
   }
@@ -244,17 +243,6 @@ print(json.dumps(tasks, default=str))
     // The program itself, of which a SQLite warehouse has no shards.
     expect(await bash(found[0]!.bash_command, tools)).toBe(99)
   })
-
-  it('runs a shard, and the whole that names the others', async () => {
-    const [, postgres] = bothWarehouses()
-    const address = await postgres!.viewed()
-    here.configure({ api: { secret: here.sandbox.secret }, warehouse: { ...address } })
-    for (const { task_id, bash_command } of tasks().slice(-2))
-      expect(await bash(bash_command, tools), task_id).toBe(0)
-    const { stdout } = await shopsync(['runs', '--json'], { cwd: here.folder, env: usual() })
-    expect(stdout).toMatch(/"shard": "7\/8"/)
-    useConfigOfReadme()
-  })
 })
 
 it('the systemd unit starts a run whose journal the filter for it reads', async (context) => {
@@ -291,11 +279,6 @@ describe('the lines for Postgres', () => {
     url.pathname = own('/warehouse')
     return url.href
   }
-  const asked = async (connectionString: string, text: string): Promise<unknown[]> => {
-    const client = new pg.Client({ connectionString })
-    await client.connect()
-    return (await client.query(text).finally(() => client.end())).rows
-  }
   const run = async (role: string, command: string): Promise<void> => {
     here.configure({
       api: { secret: here.sandbox.secret },
@@ -306,24 +289,24 @@ describe('the lines for Postgres', () => {
   }
 
   it('make roles that are sufficient to migrate, to sync every day, and to read', async () => {
-    await asked(postgresUrl(), own(database!.text))
+    await askServer(postgresUrl(), own(database!.text))
     const owner = address('postgres')
-    await asked(owner, own(roles!.text))
+    await askServer(owner, own(roles!.text))
     await run('shopsync', 'migrate')
-    await asked(owner, own(`create role shopsync_run login; ${daily!.text} ${reporting!.text}`))
+    await askServer(owner, own(`create role shopsync_run login; ${daily!.text} ${reporting!.text}`))
     // To reconcile and to verify need what to sync needs.
     for (const command of sized(['sync', 'status'], ['sync', 'reconcile', 'verify', 'report', 'status']))
       await run('shopsync_run', command)
-    await asked(owner, own(reading!.text))
+    await askServer(owner, own(reading!.text))
     const count = own('select count(*)::int as n from shopsync_analytics.orders')
     const { tenantIds, store } = here.sandbox
     const all = tenantIds.reduce((sum, id) => sum + store.count(id, 'repair_orders'), 0)
-    expect(await asked(address(own('bi')), count)).toEqual([{ n: all }])
+    expect(await askServer(address(own('bi')), count)).toEqual([{ n: all }])
   })
 
   it('dump the schema, if pg_dump knows the server', async (context) => {
     const versions = spawnSync('sh', ['-c', 'pg_dump --version']).stdout.toString()
-    const [version] = (await asked(address('postgres'), 'show server_version_num')) as Record<
+    const [version] = (await askServer(address('postgres'), 'show server_version_num')) as Record<
       string,
       string
     >[]

@@ -3,30 +3,22 @@
  * gives it to somebody else after it. PgBouncer comes from the system (Debian: apt-get install pgbouncer); where it is
  * lacking, the suite says so and is skipped.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { chownSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { databaseAt, postgresUrlOf } from '../support/harness/databases.js'
 import { type Place, place } from '../support/harness/place.js'
 import { freePort } from '../support/harness/postgres.js'
+import { until } from '../support/harness/scheduler.js'
+import { scratch } from '../support/harness/scratch.js'
 import { postgresUrl } from '../support/harness/warehouse.js'
 import { Planted } from '../support/world/planted.js'
 
-function lacking(): string | undefined {
-  try {
-    execFileSync('pgbouncer', ['--version'], { stdio: 'ignore' })
-    return undefined
-  } catch {
-    return 'pgbouncer is lacking; expected it on the PATH (Debian: apt-get install pgbouncer)'
-  }
-}
-
-const missing = lacking()
-if (missing !== undefined) console.warn(`The pooler was not run: ${missing}`)
+const isThere = spawnSync('pgbouncer', ['--version']).status === 0
+if (!isThere) console.warn('The pooler was not run: pgbouncer is lacking (Debian: apt-get install pgbouncer)')
 
 /** PgBouncer refuses to run as root; `nobody` exists wherever root does. */
 const nobody = 65534
@@ -37,8 +29,13 @@ interface Bouncer {
   stop(): void
 }
 
+const isListening = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('error', () => resolve(false)).once('connect', () => socket.end(() => resolve(true)))
+  })
+
 async function startBouncer(server: string): Promise<Bouncer> {
-  const folder = mkdtempSync(join(tmpdir(), 'shopsync-pooler-'))
   const { hostname, port: serverPort } = new URL(server)
   const port = await freePort()
   const lines = [
@@ -53,44 +50,33 @@ async function startBouncer(server: string): Promise<Bouncer> {
     'default_pool_size = 3',
     'unix_socket_dir =',
   ]
+  const folder = scratch()
   const file = join(folder, 'pgbouncer.ini')
   writeFileSync(file, `${lines.join('\n')}\n`)
   if (isRoot) for (const path of [folder, file]) chownSync(path, nobody, nobody)
-  const child: ChildProcess = spawn('pgbouncer', ['--quiet', file], {
-    stdio: 'ignore',
-    ...(isRoot && { uid: nobody, gid: nobody }),
-  })
-  const stop = (): void => {
-    child.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const identity = isRoot ? { uid: nobody, gid: nobody } : {}
+  const child = spawn('pgbouncer', ['--quiet', file], { stdio: 'ignore', ...identity })
+  const stop = (): void => void child.kill('SIGKILL')
   process.once('exit', stop)
-  for (let tries = 0; tries < 100; tries++) {
-    const socket = connect(port, '127.0.0.1')
-    const isOpen = await new Promise<boolean>((resolve) => {
-      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    })
-    socket.destroy()
-    if (isOpen) return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, stop }
-    await sleep(50)
-  }
-  stop()
-  throw new Error('PgBouncer did not listen within five seconds')
+  await until(() => isListening(port))
+  return { url: postgresUrlOf(port), stop }
 }
 
-describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
+describe.skipIf(!isThere)('a pooler in transaction mode', () => {
   let here: Place
   let bouncer: Bouncer
   const schema = 'through_pooler'
+  const through = (url = bouncer.url): void =>
+    here.configure({ warehouse: { url, schema, pooler: true }, workers: { listen: false } })
 
   beforeAll(async () => {
     here = await place({ tenants: 2 })
     bouncer = await startBouncer(postgresUrl())
-    here.configure({ warehouse: { url: bouncer.url, schema, pooler: true } })
+    through()
   })
   afterAll(async () => {
     await here.remove()
-    bouncer.stop()
+    bouncer?.stop()
   })
 
   test('carries every command, twice and side by side', async () => {
@@ -108,9 +94,7 @@ describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
   test('calls nothing that a stranger planted under a name that we use', async () => {
     const planted = await Planted.start(postgresUrl(), 'planted_behind_pooler')
     await planted.plant()
-    const through = new URL(bouncer.url)
-    through.pathname = new URL(planted.url).pathname
-    here.configure({ warehouse: { url: through.href, schema, pooler: true }, workers: { listen: false } })
+    through(databaseAt(bouncer.url, new URL(planted.url).pathname.slice(1)))
     const lines = 'check; sync; sync; reconcile; status; run hourly --enqueue 2; worker --once; migrate'
     for (const line of lines.split('; '))
       expect([line, await here.run(...line.split(' ')), await planted.wasCalled()]).toMatchObject([
@@ -118,7 +102,7 @@ describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
         { code: 0 },
         false,
       ])
-    here.configure({ warehouse: { url: bouncer.url, schema, pooler: true } })
+    through()
     await planted.stop()
   })
 
@@ -142,6 +126,6 @@ describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
     const { code, stderr } = await here.run('status')
     expect(code).toBe(3)
     expect(stderr).toMatch(/behind a pooler.*"pooler": true/s)
-    here.configure({ warehouse: { url: bouncer.url, schema, pooler: true } })
+    through()
   })
 })

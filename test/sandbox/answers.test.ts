@@ -6,27 +6,31 @@
  *     [N ×] METHOD path [body, or - for an empty one] [with Header: value] [showing what, what]
  *
  * A path is tenant 101's, unless it begins with a slash. Of a list, the ids and its counts are shown, of others the text;
- * or what `showing` names: the status, headers, and /what is like this/ in the text.
+ * or what `showing` names: the status, headers, and /what is like this/ in the text. `heard` and `heard in full` are
+ * the events that have arrived.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
+  type ApiRecord,
   type Motion,
   type Rule,
   type Sandbox,
   type SandboxOptions,
   template,
 } from '../../src/sandbox/index.js'
-import { emptySandbox, type Json, noon, putNotes } from '../support/harness/requests.js'
+import { emptySandbox, type Json, noon, putNotes, request } from '../support/harness/requests.js'
 import { filesIn, root } from '../support/harness/tree.js'
 import { HandClock } from '../support/world/clocks.js'
+import { type Receiver, receiver } from './receiver.js'
 
 const time = '2026-01-01T00:00:00.000000Z'
 
 class World {
   /** The last one, which a request may send back. */
   etag = ''
+  heard: Receiver | undefined
 
   private constructor(
     readonly sandbox: Sandbox,
@@ -45,16 +49,37 @@ class World {
   script(rules: readonly Rule[]): void {
     this.sandbox.script(rules)
   }
+
+  /** Only what is given, one record after the other. */
+  async store(resource: string, records: readonly ApiRecord[]): Promise<void> {
+    for (const record of records) {
+      this.sandbox.store.put(101, resource, record)
+      await this.sandbox.delivered()
+    }
+  }
+
+  /** From now on, events go to a receiver. */
+  async listen(): Promise<void> {
+    this.heard = await receiver()
+    this.sandbox.subscribe(this.heard.url)
+  }
+
+  told(inFull: boolean): string[] {
+    const { received = [] } = this.heard ?? {}
+    return received.map(({ event: { event, payload }, secret, text }, i) => {
+      if (!inFull) return `${event} ${payload['id']}`
+      const isAgain = received.slice(0, i).some((one) => one.text === text)
+      return `${event} ${JSON.stringify(payload)}, secret: ${secret}${isAgain ? ', again' : ''}`
+    })
+  }
 }
 
 const record = '(\\w+) (\\d+)'
 const changes: readonly (readonly [RegExp, (world: World, ...given: string[]) => unknown])[] = [
   [/^(\d+) notes$/, ({ sandbox }, count) => putNotes(sandbox, Number(count))],
   // Only what is given.
-  [
-    /^stores (\w+) (\{.*)$/,
-    ({ sandbox }, resource, json) => sandbox.store.put(101, resource, JSON.parse(json)),
-  ],
+  [/^stores (\w+) (\{.*)$/, (world, resource, json) => world.store(resource, JSON.parse(`[${json}]`))],
+  [/^webhooks$/, (world) => world.listen()],
   [
     new RegExp(`^puts ${record} (\\{.*)$`),
     (world, name, id, json) => world.put(name, Number(id), JSON.parse(json)),
@@ -77,12 +102,13 @@ const changes: readonly (readonly [RegExp, (world: World, ...given: string[]) =>
 ]
 const motionsOf = (text: string): Motion[] => JSON.parse(`[${text}]`) as Motion[]
 
-function change(world: World, text: string): readonly string[] {
+async function change(world: World, text: string): Promise<readonly string[]> {
   for (const [pattern, does] of changes) {
     const found = pattern.exec(text)
     if (!found) continue
     try {
-      does(world, ...found.slice(1))
+      await does(world, ...found.slice(1))
+      await world.sandbox.delivered()
       return []
     } catch (error) {
       return [`  refused: ${(error as Error).message}`]
@@ -129,21 +155,16 @@ const asked =
 
 async function answer(world: World, line: string): Promise<string> {
   const [, , method = '', path = '', given, header, value = '', showing] = asked.exec(line) ?? []
-  const { url, partnerId, secret } = world.sandbox
-  const headers = new Headers({ 'X-Api-Partner-Id': partnerId, 'X-Api-Secret': secret })
-  if (header) headers.set(header, value.replace('<etag>', world.etag).replace(/^-$/, ''))
-  const body = given === '-' ? '' : (given ?? null)
-  if (body !== null) headers.set('Content-Type', 'application/json')
+  const headers = header ? { [header]: value.replace('<etag>', world.etag).replace(/^-$/, '') } : {}
   const at = path.startsWith('/') ? path : `/api/v1/tenants/101/${path}`
-  const sent = fetch(url + at, { method, headers, body, redirect: 'manual' })
-  const read = sent.then(async (reply) => ({ reply, text: await reply.text() }))
-  const answered = await read.catch(() => undefined)
-  if (!answered) return 'no answer'
-  const { reply, text } = answered
+  const options = { method, headers, body: given === '-' ? '' : given }
+  const reply = await request(world.sandbox, at, options).catch(() => undefined)
+  if (!reply) return 'no answer'
+  const { status, text } = reply
   world.etag = reply.headers.get('etag') ?? ''
-  if (!showing) return `${reply.status} ${bodyOf(text)}`.trimEnd()
+  if (!showing) return `${status} ${bodyOf(text)}`.trimEnd()
   const shown = showing.split(', ').map((what) => {
-    if (what === 'status') return String(reply.status)
+    if (what === 'status') return String(status)
     const [, pattern] = /^\/(.*)\/$/.exec(what) ?? []
     if (pattern === undefined) return `${what}: ${reply.headers.get(what)}`
     return [...text.matchAll(new RegExp(pattern, 'g'))].join(' … ') || 'nothing like this'
@@ -153,7 +174,11 @@ async function answer(world: World, line: string): Promise<string> {
 
 /** The line, and what is written below it. */
 async function lineOf(world: World, line: string): Promise<string[]> {
-  if (line.startsWith('# ')) return [line, ...change(world, line.slice(2))]
+  if (line.startsWith('# ')) return [line, ...(await change(world, line.slice(2)))]
+  if (/^heard( in full)?$/.test(line)) {
+    await world.sandbox.delivered()
+    return [line, ...world.told(line !== 'heard').map((one) => `  ${one}`)]
+  }
   const [is, times = 1] = asked.exec(line) ?? []
   if (is === undefined) return [line]
   const answers: string[] = []
@@ -171,7 +196,7 @@ async function played(text: string): Promise<string> {
     const [, options] = /^# options (.*)$/.exec(line) ?? []
     const begins = line.startsWith('== ') || options !== undefined
     if (begins) world = await World.open(JSON.parse(options ?? '{}'))
-    if (begins) for (const one of everywhere) change(world, one.slice(2))
+    if (begins) for (const one of everywhere) await change(world, one.slice(2))
     written.push(...(options === undefined ? await lineOf(world, line) : [line]))
   }
   return written.join('\n')

@@ -1,8 +1,8 @@
 /** A receiver of events, like a partner's: it keeps what arrives. For the tests of the sandbox. */
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { listens } from '../support/harness/relays.js'
 
 export interface Received {
   readonly secret: string | undefined
@@ -41,9 +41,8 @@ export async function receiver({ status = () => 200, before, tls }: ReceiverOpti
     })
   }
   const server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => server.close().closeAllConnections())
-  const { port } = server.address() as AddressInfo
+  const { port, close } = await listens(server)
+  onTestFinished(close)
   return {
     // The test certificate is for localhost.
     url: tls === undefined ? `http://127.0.0.1:${port}/hook` : `https://localhost:${port}/hook`,

@@ -283,12 +283,12 @@ describe('a generated sandbox', () => {
   })
 
   it('fills every resource of tenants of different sizes', async () => {
-    const sandbox = await emptySandbox({ data: 'generated', tenants: 3, scale: 0.2 })
+    const sandbox = await emptySandbox({ data: 'generated', tenants: 3, scale: 0.05 })
     const { tenantIds, store } = sandbox
     expect(tenantIds.map((tenant) => [tenant, store.count(tenant, 'repair_orders')])).toEqual([
-      [101, 60],
-      [102, 180],
-      [103, 480],
+      [101, 15],
+      [102, 45],
+      [103, 120],
     ])
     expect(store.resources.filter((resource) => store.count(103, resource) === 0)).toEqual([])
     const { body } = await shop(sandbox, 'payments/customer_payment_types')

@@ -1,67 +1,44 @@
-/** How the sandbox announces changes: what is sent, to whom, and how often. */
+/** How the sandbox announces changes: when, to whom, and how often. What is sent: events.txt. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { EVENT_NAMES, type Sandbox, type WebhookOptions } from '../../src/sandbox/index.js'
-import { emptySandbox, request, shop } from '../support/harness/requests.js'
+import type { Rule, Sandbox, WebhookOptions } from '../../src/sandbox/index.js'
+import { emptySandbox, ids, shop } from '../support/harness/requests.js'
 import { sized } from '../support/harness/size.js'
 import { customer, receiver } from './receiver.js'
 
 const fixture = (name: string): Buffer => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url))
 
 /** An empty sandbox with these webhooks, and customers that are created in it. */
-async function announcing(webhooks: WebhookOptions, customers = 1): Promise<Sandbox> {
-  const sandbox = await emptySandbox({ webhooks })
+async function announcing(
+  webhooks: WebhookOptions,
+  customers = 1,
+  script: readonly Rule[] = [],
+): Promise<Sandbox> {
+  const sandbox = await emptySandbox({ webhooks, script })
   for (let id = 1; id <= customers; id += 1) sandbox.store.put(101, 'customers', customer(id))
   await sandbox.delivered()
   return sandbox
 }
 
-describe('an event', () => {
-  it('announces what was created, updated and deleted, with the secret, as a read by id shows it', async () => {
-    const { url, received } = await receiver()
-    const sandbox = await emptySandbox()
-    const { store, delivered } = sandbox
-    const events = ['customer.created', 'customer.updated', 'customer.deleted']
-    expect((await request(sandbox, '/webhooks', { method: 'POST', body: { url, events } })).status).toBe(201)
-    store.put(101, 'customers', customer(1))
-    await delivered()
-    store.put(101, 'customers', { ...customer(1, '05'), zip: 12345678901234567890n })
-    await delivered()
-    const headers = { 'X-Api-Partner-Id': sandbox.partnerId, 'X-Api-Secret': sandbox.secret }
-    const read = await (await fetch(`${sandbox.url}/api/v1/tenants/101/customers/1`, { headers })).text()
-    store.remove(101, 'customers', 1)
-    store.put(101, 'vehicles', { id: 1, updated_at: '2026-01-01T00:00:00Z' })
-    await delivered()
-    expect(received.map(({ event }) => event.event)).toEqual(events)
-    const payload = { type: 'Customer', id: 1, tenant_id: 101 }
-    const event = { timestamp: '2026-03-02T12:00:00.000000Z', payload }
-    expect(received[1]).toMatchObject({ secret: 'sandbox-secret', event })
-    // Verbatim: parsing and printing it would round.
-    expect(received[1]!.text).toContain(`"data":${read}}}`)
-    expect(read).toContain('"zip":12345678901234567890')
-    expect(Object.keys(received[2]!.event.payload).sort()).toEqual(['id', 'tenant_id', 'type'])
-  })
+it('an event has the record verbatim, as a read by id shows it', async () => {
+  const { url, received } = await receiver()
+  const sandbox = await announcing({ hooks: [{ url }] }, 0)
+  sandbox.store.put(101, 'customers', { ...customer(1), zip: 12345678901234567890n })
+  await sandbox.delivered()
+  const headers = { 'X-Api-Partner-Id': sandbox.partnerId, 'X-Api-Secret': sandbox.secret }
+  const read = await (await fetch(`${sandbox.url}/api/v1/tenants/101/customers/1`, { headers })).text()
+  expect(read).toContain('"zip":12345678901234567890')
+  expect(received[0]!.text).toContain(`"data":${read}}}`)
+  expect(received[0]).toMatchObject({ event: { timestamp: '2026-03-02T12:00:00.000000Z' } })
+})
 
-  it('announces what partners write, and that a record has a tag', async () => {
-    const { url, received } = await receiver()
-    const sandbox = await emptySandbox({ webhooks: { hooks: [{ url, events: EVENT_NAMES }] } })
-    await shop(sandbox, 'customers', { method: 'POST', body: { last_name: 'Ours' } })
-    const body = { taggable_type: 'Customer', taggable_id: 1, name: 'a', value: 'b' }
-    expect((await shop(sandbox, 'integrator_tags', { method: 'POST', body })).status).toBe(201)
-    await sandbox.delivered()
-    expect(received.map(({ event }) => event.event)).toEqual(['customer.created', 'customer.updated'])
-  })
-
-  it('is sent neither about tenants that are not granted, nor about records that have none', async () => {
-    const { url, received } = await receiver()
-    const hooks = [{ url, events: ['customer.created', 'note.created'] }]
-    const { store, delivered } = await announcing({ hooks }, 0)
-    store.put(101, 'notes', { id: 1, updated_at: '2026-01-01T00:00:00Z' })
-    store.revoke(101)
-    store.put(101, 'customers', customer(1))
-    await delivered()
-    expect(received).toEqual([])
-  })
+it('a webhook gets the events that it asked for', async () => {
+  const { url, received } = await receiver()
+  const hooks = [{ url, events: ['customer.deleted'] }]
+  const { store, delivered } = await announcing({ hooks })
+  store.remove(101, 'customers', 1)
+  await delivered()
+  expect(received.map(({ event }) => event.event)).toEqual(['customer.deleted'])
 })
 
 describe('deliveries', () => {
@@ -141,16 +118,50 @@ describe('deliveries', () => {
   })
 })
 
-it('accepts at most 20 webhooks, with https or loopback addresses, for events that exist', async () => {
-  const sandbox = await emptySandbox()
-  const asked = async (body: unknown) =>
-    (await request(sandbox, '/webhooks', { method: 'POST', body })).status
-  const [url, events] = ['https://example.com/', ['customer.created']]
-  expect(await asked({ url: 'http://example.com/', events })).toBe(422)
-  for (const name of ['Customer.Created', 'customer.vanished', 'note.created', 'constructor.created', 7])
-    expect([name, await asked({ url, events: [...events, name] })]).toEqual([name, 422])
-  expect(await asked({ url, events: [] })).toBe(422)
-  expect([await asked(''), await asked('{')]).toEqual([400, 400])
-  for (let i = 0; i < 20; i += 1) expect(await asked({ url, events })).toBe(201)
-  expect(await asked({ url, events })).toBe(422)
+it('an event is delayed, so that the next one overtakes it', async () => {
+  const heard = await receiver()
+  const script = [{ when: { id: 1 }, event: { kind: 'delay', ms: 300 } as const }]
+  await announcing({ hooks: [heard] }, 2, script)
+  expect(heard.ids()).toEqual([2, 1])
+})
+
+/** What the lists and a read by id of customer 1 show while the event of a change is under way, and afterwards. */
+it.each<[string, change: (store: Sandbox['store']) => void, last: unknown[], looks: number]>([
+  ['a change', (store) => store.put(101, 'customers', customer(1, '05')), [[1, 2], 2, '05'], 2],
+  ['a deletion', (store) => store.remove(101, 'customers', 1), [[2], 1, 404], 2],
+  [
+    'a creation, whose id no other record gets',
+    (store) => {
+      store.put(101, 'customers', customer(3, '04'))
+      expect(store.collection(101, 'customers').nextKey).toBe(4)
+    },
+    [[3, 2, 1], 3, '00'],
+    2,
+  ],
+  [
+    'changes, the last of which is shown once all events have been sent',
+    (store) => {
+      for (const second of ['05', '06', '07']) store.put(101, 'customers', customer(1, second))
+    },
+    [[1, 2], 2, '07'],
+    4,
+  ],
+])('an event is sent before the lists show %s', async (_, change, last, looks) => {
+  const seen: unknown[] = []
+  const look = async () => {
+    const paths = ['customers?updated_after=1970-01-01T00:00:00Z', 'customers', 'customers/1']
+    const [listed, whole, one] = await Promise.all(paths.map((path) => shop(sandbox, path)))
+    const at = one!.status === 200 ? one!.body.updated_at.slice(17, 19) : one!.status
+    seen.push([ids(listed!), whole!.body.total_count, at])
+  }
+  const sandbox = await announcing({ hooks: [await receiver({ before: look })] }, 0)
+  sandbox.store.put(101, 'customers', customer(1))
+  sandbox.store.put(101, 'customers', customer(2, '03'))
+  await sandbox.delivered()
+  seen.length = 0
+  sandbox.script([{ event: { kind: 'before', ms: 0 } }])
+  change(sandbox.store)
+  await sandbox.delivered()
+  await look()
+  expect(seen).toEqual([...Array(looks - 1).fill([[2, 1], 2, '00']), last])
 })

@@ -3,7 +3,7 @@ import { execFile, execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createServer as createHttp } from 'node:http'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -12,6 +12,7 @@ import { sendEvent, startListening } from '../support/harness/listening.js'
 import { type Place, viewedPlace } from '../support/harness/place.js'
 import { Program, program } from '../support/harness/process.js'
 import { eventBody } from '../support/harness/receiver.js'
+import { listens } from '../support/harness/relays.js'
 import { onlyJob, startScheduler, until } from '../support/harness/scheduler.js'
 import { scratch } from '../support/harness/scratch.js'
 import { sample } from '../support/harness/size.js'
@@ -41,10 +42,6 @@ function broken(code: string): Record<string, string> {
 }
 const run = (words: readonly string[], env: Record<string, string>): Promise<Ended> =>
   new Program(program, words, { cwd: here.folder, env }).ended
-const portOf = (server: Server): Promise<number> =>
-  new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
-  })
 
 /** Something that happens once this file is there. */
 const trigger = join(scratch(), 'trigger')
@@ -63,13 +60,13 @@ describe('an error that nothing has caught ends with 70, told as any other', () 
     ['a rejection', `Promise.reject(new TypeError('planted'))`],
   ])('%s', async (_, code) => {
     // The program waits for an answer when it happens.
-    const silent = createServer(() => writeFileSync(trigger, ''))
-    const api = { baseUrl: `http://127.0.0.1:${await portOf(silent)}`, partnerId: '42', secret: 'any' }
+    const { port, close } = await listens(createServer(() => writeFileSync(trigger, '')))
+    const api = { baseUrl: `http://127.0.0.1:${port}`, partnerId: '42', secret: 'any' }
     const config = join(scratch(), 'silent.json')
     const warehouse = { url: `sqlite:${join(scratch(), 'warehouse.db')}` }
     writeFileSync(config, JSON.stringify({ api, warehouse }))
     const ended = await run(['sync', '--json', '--config', config], broken(whenTold(true, code)))
-    silent.close()
+    await close()
     expect([ended.code, ended.stderr]).toEqual([70, told])
     expect(ended.json()).toEqual({ error: { message: 'planted', hint: null, exit_code: 70 } })
   })
@@ -137,7 +134,8 @@ test('a broken step: the steps after it are done, the document is printed, and n
     called.push(request.url)
     response.end()
   })
-  const at = `http://127.0.0.1:${await portOf(server)}`
+  const { port, close } = await listens(server)
+  const at = `http://127.0.0.1:${port}`
   const following = { then: [{ webhook: `${at}/then`, on: 'finished' }], heartbeat: `${at}/beat` }
   const steps = [{ command: 'report', out: 'a.html' }, { command: 'sync' }]
   onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *', steps, ...following })
@@ -149,7 +147,7 @@ test('a broken step: the steps after it are done, the document is printed, and n
   expect(runs[0]?.requests).toBeGreaterThan(0)
   expect((await here.run('run', 'mine', '--json')).json()).toMatchObject({ status: 'ok' })
   expect(called).toEqual(['/then', '/beat?exit=0'])
-  server.close()
+  await close()
 })
 
 describe('what stays up goes on after an error of ours, and ends with 70', () => {

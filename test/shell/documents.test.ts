@@ -1,13 +1,12 @@
 /**
- * What dashboards and BI tools rely on, compared with a stored version: the columns of each table, the dictionary, the keys
- * of the configuration. An intended change shows in the diff of `npx vitest run test/shell/documents.test.ts -u`. The
- * documents of the commands: test/transcripts/documents.txt.
+ * What dashboards and BI tools rely on, compared with a stored version: the columns of each table, and the dictionary. An
+ * intended change shows in the diff of `npx vitest run test/shell/documents.test.ts -u`. The keys of the configuration:
+ * schema/*.schema.json, which the build writes. The documents of the commands: test/transcripts/documents.txt.
  */
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { shopsync } from '../support/harness/call.js'
 import { inLines, Stabilizer } from '../support/harness/stable.js'
-import { textOf } from '../support/harness/tree.js'
 import { bothWarehouses, type Kind, reopen } from '../support/harness/warehouse.js'
 
 const stored = (name: string): string => `../fixtures/documents/${name}`
@@ -53,34 +52,6 @@ async function tables(kind: Kind): Promise<string> {
   return `${lines.join('\n')}\n`
 }
 
-/** Of a JSON schema, or a part of one. */
-interface Schema extends Readonly<Record<string, unknown>> {
-  readonly required?: readonly string[]
-  readonly properties?: object
-  readonly anyOf?: readonly unknown[]
-  readonly oneOf?: readonly unknown[]
-  readonly allOf?: readonly unknown[]
-}
-
-const facts = ['$ref', 'type', 'enum', 'const', 'default', 'format', 'minimum', 'maximum', 'pattern']
-
-/** The keys that a JSON schema allows, one per line, with their types and defaults. */
-function settings(schema: unknown, path = ''): string[] {
-  if (typeof schema !== 'object' || schema === null) return [`${path}: ${JSON.stringify(schema)}`]
-  const { required, properties = {}, items, additionalProperties, ...all } = schema as Schema
-  const said = facts.filter((name) => name in all).map((name) => `${name} ${JSON.stringify(all[name])}`)
-  if (required) said.push(`requires ${required.join(', ')}`)
-  const ways = [...(all.anyOf ?? []), ...(all.oneOf ?? []), ...(all.allOf ?? [])]
-  const below: [string, unknown][] = [
-    ...Object.entries(properties).map(([key, value]): [string, unknown] => [`.${key}`, value]),
-    ['.*', additionalProperties],
-    ['[]', items],
-    ...ways.map((one, at): [string, unknown] => [`|${at + 1}`, one]),
-  ]
-  const those = below.filter(([, value]) => value !== undefined)
-  return [`${path}: ${said.join(', ')}`, ...those.flatMap(([key, value]) => settings(value, path + key))]
-}
-
 test.each(bothWarehouses())('the columns of each table on $name', async (kind) => {
   await expect(await tables(kind)).toMatchFileSnapshot(stored(`tables.${kind.name}.txt`))
 })
@@ -91,9 +62,4 @@ test('the dictionary', async () => {
   const told = { command: words.join(' '), exit_code: code, document: json() }
   const lines = inLines(new Stabilizer().value(told, false))
   await expect(`${lines}\n`).toMatchFileSnapshot(stored('dictionary.json'))
-})
-
-test.each(['config', 'job'])('the keys of schema/%s.schema.json', async (name) => {
-  const lines = settings(JSON.parse(textOf(`schema/${name}.schema.json`)))
-  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(stored(`${name}.keys.txt`))
 })

@@ -1,7 +1,7 @@
-/** Cursors with the same problem share a line; different problems keep their own lines. */
+/** Cursors with the same problem share a line; different problems keep their own lines. Incidents: test/transcripts/quarantine.txt. */
 import { expect, test } from 'vitest'
 import { shortRequests } from '../../src/engine/base/format.js'
-import { cursorNames, groupLines, incidentsText } from '../support/harness/shown.js'
+import { cursorNames, groupLines } from '../support/harness/shown.js'
 
 const of = (tenant_id: number, resource: string, error: string) => ({ tenant_id, resource, error })
 const errorIn = ({ error }: { error: string }): string => error
@@ -50,25 +50,4 @@ test('names stay short, and each tenant and resource is named with its own', () 
   expect(cursorNames(many)).toBe('tenants 1, 2, 3, 4, 5, 6, 7, 8 and 492 more tenants: a')
   const wide = Array.from({ length: 21 }, (_, i) => of(7, String.fromCharCode(97 + i), ''))
   expect(cursorNames(wide)).toBe('tenant 7: a, b, c, d, e, f, g, h and 13 more resources')
-})
-
-test('incidents of the same kind and problem share a line, with the time of the oldest', () => {
-  const since = (minute: number): string => `2026-01-01T00:0${minute}:00.000000Z`
-  const failed = (tenant_id: number, minute: number) => ({
-    kind: 'failed' as const,
-    tenant_id,
-    resource: 'notes',
-    since: since(minute),
-    advice: '',
-    message: `tenant ${tenant_id}, notes: ${url(tenant_id, 'notes')} answered 403`,
-  })
-  const whole = { kind: 'failed' as const, tenant_id: null, resource: null, since: since(1), advice: '' }
-  const told = incidentsText([failed(2, 3), failed(1, 2), { ...whole, message: 'no tenant is granted' }], 0n)
-  expect(told.replaceAll(/ \(0\.0 s\)/g, '')).toBe(
-    [
-      'Open: 3 incidents',
-      '  ✗ failed since 2026-01-01 00:01:00 UTC: no tenant is granted',
-      '  ✗ failed since 2026-01-01 00:02:00 UTC: tenants 1, 2: notes: the request answered 403',
-    ].join('\n'),
-  )
 })

@@ -1,14 +1,14 @@
 /** A Postgres that several make at once, that refuses, or that is away. */
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { postgresStarted } from '../support/harness/clones.js'
 import { databaseAt, onServer } from '../support/harness/databases.js'
 import { type Place, place } from '../support/harness/place.js'
+import { listens } from '../support/harness/relays.js'
 import { postgresUrl } from '../support/harness/warehouse.js'
 
 const url = postgresUrl()
@@ -49,9 +49,10 @@ test('is made once by several first migrations that meet', async () => {
 })
 
 test('a hint names no table that was undone, and what it says to drop ends the error', async () => {
-  const admin = new pg.Client({ connectionString: databaseAt(url, own) })
-  await admin.connect()
-  await admin.query(`drop schema if exists shopsync_analytics cascade; drop schema if exists shopsync cascade;
+  const database = databaseAt(url, own)
+  await onServer(
+    database,
+    `drop schema if exists shopsync_analytics cascade; drop schema if exists shopsync cascade;
     create function taken() returns event_trigger language plpgsql security definer as $$
       declare made record;
       begin
@@ -59,16 +60,16 @@ test('a hint names no table that was undone, and what it says to drop ends the e
           execute format('alter table %s owner to %I', made.object_identity, current_user);
         end loop;
       end $$;
-    create event trigger takes on ddl_command_end when tag in ('CREATE TABLE') execute function taken()`)
-  const restricted = new URL(databaseAt(url, own))
+    create event trigger takes on ddl_command_end when tag in ('CREATE TABLE') execute function taken()`,
+  )
+  const restricted = new URL(database)
   restricted.username = own
   const config = at(restricted.href)
-  const refused = await here.run('sync', '--json', '--config', config)
+  const refused = await here.run('migrate', '--json', '--config', config)
   expect(refused.code).toBe(3)
   expect(refused.json()).toMatchObject({ error: { hint: expect.stringContaining('drop the event trigger') } })
-  await admin.query('drop event trigger takes')
-  await admin.end()
-  expect(await here.run('sync', '--quiet', '--config', config)).toMatchObject({ code: 0 })
+  await onServer(database, 'drop event trigger takes')
+  expect(await here.run('migrate', '--quiet', '--config', config)).toMatchObject({ code: 0 })
 })
 
 test('sslmode=require on a server without SSL reports that', async () => {
@@ -77,17 +78,15 @@ test('sslmode=require on a server without SSL reports that', async () => {
 })
 
 /** Accepts TLS, and then does something else. */
-const afterTls = (then: (socket: Socket) => void): Promise<Server> =>
-  new Promise((resolve) => {
-    const server = createServer((socket) => {
-      socket.on('error', () => {})
+const afterTls = (then: (socket: Socket) => void) =>
+  listens(
+    createServer((socket) => {
       socket.once('data', () => {
         socket.write('S')
         socket.once('data', () => then(socket))
       })
-    })
-    server.listen(0, '127.0.0.1', () => resolve(server))
-  })
+    }),
+  )
 
 // All at once: each waits for a server that may come back.
 test('that is away, by port, by socket, by route or by TLS: exit 3, said once, and no password in the message', async () => {
@@ -97,16 +96,15 @@ test('that is away, by port, by socket, by route or by TLS: exit 3, said once, a
   expect(await here.run('migrate', '--config', there)).toMatchObject({ code: 0 })
   const server = (at: string): string => `postgres://me:pa55word@${at}`
   const folder = (path: string): string => server(`${encodeURIComponent(path)}:5432/d`)
-  const tls = (by: Server): string =>
-    server(`127.0.0.1:${(by.address() as AddressInfo).port}/d?sslmode=require`)
+  const tls = (port: number): string => server(`127.0.0.1:${port}/d?sslmode=require`)
   const refused = server('127.0.0.1:9/nowhere')
   const away: [address: string, found: string][] = [
     [refused, 'ECONNREFUSED'],
     [folder('/nowhere/at/all'), 'ENOENT'],
     [folder(fileURLToPath(import.meta.url)), 'ENOTDIR'],
     [server('224.0.0.1:5432/d'), 'ENETUNREACH'],
-    [tls(talks), '(EPROTO|ERR_SSL_)'],
-    [tls(leaves), 'ECONNRESET'],
+    [tls(talks.port), '(EPROTO|ERR_SSL_)'],
+    [tls(leaves.port), 'ECONNRESET'],
   ]
   const calls = [
     ...away.map(([address, found]) => ['status', at(address), found]),
@@ -124,6 +122,5 @@ test('that is away, by port, by socket, by route or by TLS: exit 3, said once, a
       expect(stdout + stderr).toMatch(new RegExp(how))
     }),
   )
-  talks.close()
-  leaves.close()
+  await Promise.all([talks.close(), leaves.close()])
 })

@@ -1,7 +1,6 @@
 /** Backups of a warehouse, and how to restore them. */
 import { renameSync, rmSync } from 'node:fs'
-import BetterSqlite3 from 'better-sqlite3'
-import { onServer } from './databases.js'
+import { inFile, onServer } from './databases.js'
 import type { Address } from './place.js'
 
 /** Keeps the rows of a warehouse, and returns how to restore them. Connections to the warehouse may stay open. */
@@ -12,17 +11,9 @@ export function keepRows(address: Address, name: string): Promise<() => Promise<
 async function keepFile({ url }: Address, name: string): Promise<() => Promise<void>> {
   const file = url.slice('sqlite:'.length)
   const kept = `${file}.${name}`
-  const execute = <T>(work: (db: BetterSqlite3.Database) => T): T => {
-    const db = new BetterSqlite3(file)
-    try {
-      return work(db)
-    } finally {
-      db.close()
-    }
-  }
   rmSync(kept, { force: true })
-  execute((db) => db.exec(`vacuum into '${kept}'`))
-  const back = execute((db) => {
+  inFile(file, (db) => db.exec(`vacuum into '${kept}'`))
+  const back = inFile(file, (db) => {
     const tables = db
       .prepare<[], { name: string }>(
         // A table with a trigger refuses changes: what is in it depends on no row.
@@ -39,7 +30,7 @@ async function keepFile({ url }: Address, name: string): Promise<() => Promise<v
       'commit',
     ].join('; ')
   })
-  return async () => void execute((db) => db.exec(back))
+  return async () => void inFile(file, (db) => db.exec(back))
 }
 
 /**
@@ -52,9 +43,7 @@ export function dump(address: Address): Promise<() => Promise<void>> {
 
 async function dumpFile({ url }: Address): Promise<() => Promise<void>> {
   const file = url.slice('sqlite:'.length)
-  const db = new BetterSqlite3(file, { readonly: true })
-  db.exec(`vacuum into '${file}.dump'`)
-  db.close()
+  inFile(file, (db) => db.exec(`vacuum into '${file}.dump'`))
   return async () => renameSync(`${file}.dump`, file)
 }
 

@@ -1,7 +1,7 @@
 /** A real headless Chromium, and what every page of the product must satisfy in it. */
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 
 const places = [
   process.env.SHOPSYNC_CHROMIUM ?? '',
@@ -23,14 +23,16 @@ export interface Look {
   readonly scheme: 'light' | 'dark'
 }
 
+export const desk: Look = { width: 1440, scheme: 'light' }
+export const phone: Look = { width: 390, scheme: 'light' }
 export const looks: readonly Look[] = [
-  { width: 1440, scheme: 'light' },
+  desk,
   { width: 1440, scheme: 'dark' },
-  { width: 390, scheme: 'light' },
+  phone,
   { width: 390, scheme: 'dark' },
 ]
 
-/** An open page, and everything that went wrong on it. */
+/** A page that is open until the test ends, and everything that went wrong on it. */
 export interface Opened {
   readonly page: Page
   /** Errors and warnings on the console, exceptions, and requests for anything but the page. */
@@ -42,6 +44,7 @@ export async function openPage(browser: Browser, address: string, { width, schem
     viewport: { width, height: width === 390 ? 844 : 1000 },
     colorScheme: scheme,
   })
+  onTestFinished(() => page.close())
   const troubles: string[] = []
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) troubles.push(`${message.type()}: ${message.text()}`)

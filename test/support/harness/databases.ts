@@ -1,4 +1,5 @@
-/** Databases on the tests' Postgres, wherever it was started. */
+/** Databases: files of SQLite, and those on the tests' Postgres, wherever it was started. */
+import BetterSqlite3 from 'better-sqlite3'
 import pg from 'pg'
 
 export const postgresUrlOf = (port: number | undefined): string =>
@@ -16,31 +17,35 @@ export interface PostgresTemplate {
   readonly viewed: string
 }
 
-/** Runs statements on a Postgres, outside any transaction. */
-export async function onServer(url: string, ...statements: string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+/** Uses a file of SQLite, given by its path or its address. */
+export function inFile<T>(file: string, use: (db: BetterSqlite3.Database) => T): T {
+  const db = new BetterSqlite3(file.replace(/^sqlite:/, ''))
   try {
-    for (const statement of statements) await client.query(statement)
+    return use(db)
   } finally {
-    await client.end()
+    db.close()
   }
 }
 
-/** The rows of one query, in a session of its own. */
-export async function askServer<T extends object>(
+/** Uses a session of its own. */
+export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return use(client).finally(() => client.end())
+}
+
+/** Runs statements on a Postgres, outside any transaction. */
+export const onServer = (url: string, ...statements: string[]): Promise<void> =>
+  withClient(url, async (client) => {
+    for (const statement of statements) await client.query(statement)
+  })
+
+/** The rows of one query. */
+export const askServer = async <T extends object>(
   url: string,
   text: string,
   values: unknown[] = [],
-): Promise<T[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query<T>(text, values)).rows
-  } finally {
-    await client.end()
-  }
-}
+): Promise<T[]> => withClient(url, async (client) => (await client.query<T>(text, values)).rows)
 
 /** The address of another database on the same server. */
 export function databaseAt(server: string, database: string): string {

@@ -6,7 +6,6 @@
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
@@ -16,6 +15,7 @@ import type { LawSuite } from '../world/lawsuite.js'
 import { expectCompiled } from './compiled.js'
 import { databaseAt, onServer, type PostgresTemplate, postgresUrlOf, templateSchema } from './databases.js'
 import { freePort, startPostgres, type TestPostgres } from './postgres.js'
+import { listens } from './relays.js'
 import { known } from './runs.js'
 import { placeOfCopies } from './scratch.js'
 
@@ -112,17 +112,16 @@ async function startTemplates() {
     return making
   }
   const http = createServer(({ url = '' }, response) => answer(response, ready(url)))
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const { port: at, close } = await listens(http)
   const stop = async (): Promise<void> => {
-    http.close()
-    http.closeAllConnections()
+    await close()
     // A server that is just starting would outlive the run.
     await Promise.allSettled(made.values())
     await server?.stop()
     server = undefined
     rmSync(folder, { recursive: true, force: true })
   }
-  return { templates: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, sqlite, postgres, stop }
+  return { templates: `http://127.0.0.1:${at}`, sqlite, postgres, stop }
 }
 
 /** vitest loads this file for each of its projects; they share one. */

@@ -3,15 +3,11 @@
  * nearest tests come first; those that don't fit are listed, and `npm test` runs them.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { testFiles } from './projects.js'
 import { filesIn, root, targetsOf } from './tree.js'
 
-/** How many seconds of tests are run, counted one after the other; two files run at once. */
-const budget = 50
-/** The assumed seconds of a file that no run has measured; laws and processes take long. */
-const unmeasured = (file: string): number => (/^test\/(laws|shell|features)\//.test(file) ? 25 : 4)
+/** How many files are run, beside those that changed themselves: most take a few seconds, and two run at once. */
+const most = 12
 
 const git = (...words: string[]): string[] =>
   execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean)
@@ -38,37 +34,16 @@ function distance(test: string): number | undefined {
   return undefined
 }
 
-/** How many seconds each test file took in its last run here; vitest stores them. */
-function durations(): Map<string, number> {
-  const seconds = new Map<string, number>()
-  const cache = join(root, 'node_modules/.vite/vitest')
-  const files = existsSync(cache) ? readdirSync(cache).map((name) => join(cache, name, 'results.json')) : []
-  for (const file of files.filter((path) => existsSync(path))) {
-    const { results } = JSON.parse(readFileSync(file, 'utf8')) as {
-      results: [string, { duration: number }][]
-    }
-    for (const [name, { duration }] of results)
-      seconds.set(name.slice(name.indexOf(':') + 1), duration / 1000)
-  }
-  return seconds
-}
-
 const always = 'test/architecture.test.ts'
-const took = durations()
 const near = Object.values(testFiles())
   .flat()
   .flatMap((file) => {
     const steps = file === always ? 0 : distance(file)
-    return steps === undefined ? [] : [{ file, steps, seconds: took.get(file) ?? unmeasured(file) }]
+    return steps === undefined ? [] : [{ file, steps }]
   })
-  .sort((a, b) => a.steps - b.steps || a.seconds - b.seconds)
+  .sort((a, b) => a.steps - b.steps)
 
-let spent = 0
-const chosen = near.filter(({ steps, seconds }) => {
-  const fits = steps === 0 || spent + seconds <= budget
-  if (fits) spent += seconds
-  return fits
-})
+const chosen = near.filter(({ steps }, i) => steps === 0 || i < most)
 const left = near.filter((test) => !chosen.includes(test)).map(({ file }) => file)
 console.log(
   `${changed.size} files changed; ${chosen.length} of ${near.length} test files that reach them are run`,

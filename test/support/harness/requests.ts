@@ -16,6 +16,8 @@ export type Json = any
 export interface Reply {
   readonly status: number
   readonly headers: Headers
+  readonly text: string
+  /** The same, parsed if it is JSON. */
   readonly body: Json
 }
 
@@ -41,7 +43,7 @@ export async function request(
     body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
   })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, body: parsed(text) }
+  return { status: response.status, headers: response.headers, text, body: parsed(text) }
 }
 
 function parsed(text: string): unknown {

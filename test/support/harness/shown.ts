@@ -1,5 +1,4 @@
 /** How texts are shown: what is pure in it, for the tests that try every width and every sequence of events. */
-export * from '../../../src/features/health/incidentwords.js'
 export * from '../../../src/shell/grouped.js'
 export * from '../../../src/shell/log.js'
 export * from '../../../src/shell/progress.js'

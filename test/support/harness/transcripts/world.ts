@@ -3,12 +3,11 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import Database from 'better-sqlite3'
 import pg from 'pg'
 import { createSandbox, type Rule, type Sandbox } from '../../../../src/sandbox/index.js'
 import { shopsync } from '../call.js'
 import { clonePostgres } from '../clones.js'
-import { templateSchema } from '../databases.js'
+import { inFile, templateSchema } from '../databases.js'
 import { sendEvent } from '../listening.js'
 import { eventBody, type SentEvent } from '../receiver.js'
 import { scratch } from '../scratch.js'
@@ -143,11 +142,10 @@ export class World {
       sync_events: ['received_at', 'due_at', 'settled_at'],
       sync_listeners: ['up_at', 'seen_at', 'ended_at'],
     }
-    const db = new Database(`${this.warehouse}.events`)
-    for (const [table, names] of Object.entries(columns))
-      for (const name of names)
-        db.exec(`update ${table} set ${name} = '${now}' where ${name} > '${now.slice(0, 10)}~'`)
-    db.close()
+    const later = Object.entries(columns).flatMap(([table, names]) =>
+      names.map((name) => `update ${table} set ${name} = '${now}' where ${name} > '${now.slice(0, 10)}~'`),
+    )
+    inFile(`${this.warehouse}.events`, (db) => db.exec(later.join('; ')))
   }
 
   /** The warehouse as a first run makes it, which takes longer than most commands: it is made once. */
@@ -177,15 +175,12 @@ export class World {
       const found: pg.QueryArrayResult = await client.query({ text: statement, rowMode: 'array' })
       return found.rows ?? []
     }
-    const db = new Database(this.warehouse)
-    try {
+    return inFile(this.warehouse, (db) => {
       const prepared = db.prepare(statement)
       if (prepared.reader) return prepared.raw().all() as unknown[][]
       prepared.run()
       return []
-    } finally {
-      db.close()
-    }
+    })
   }
 
   /** What is true as long as a command doesn't change it. */
