@@ -17,16 +17,12 @@ export const isPrice = (cents: string): string => isBelow(cents, absurd.price)
 
 export const sanePrice = (cents: string): string => sane(cents, absurd.price)
 
-/** Hours or units of one line, if they count. `most` is the bound. */
-export const saneUnits = (units: string, most: number = absurd.units): string =>
-  `(case when abs(${units}) < ${most - 1}.9999999995 then ${units} end)`
-
 /**
  * The value of some units at a price or cost. Zero units are worth nothing, whatever one of them is worth: below half a
  * billionth they are floating-point noise.
  */
 export const worth = (q: ViewWords, units: string, cents: string, most: number = absurd.units): string =>
-  `(case when abs(${units}) < 5e-10 then 0 else ${q.amount(units, sanePrice(cents), most)} end)`
+  `(case when abs(${units}) < 5e-10 then 0 when ${isPrice(cents)} then ${q.amount(units, cents, most)} end)`
 
 /** How many rows of a group have a number that no sum includes: missing or absurd. */
 export const countUnknown = (q: ViewWords, number: string, most: number): string =>
@@ -67,7 +63,8 @@ export const named = (text: string): string => `coalesce(nullif(trim(${text}), '
 
 /** The sum of one kind of lines; null if one of them has no price. */
 const sumOfLines = (from: string, amount: string): string =>
-  `(select case when count(*) = count(${amount}) then coalesce(sum(${amount}), 0) end from ${from} where l.tenant_id = r.tenant_id and l.recommendation_id = r.id)`
+  `(select case when count(*) = count(a.cents) then coalesce(sum(a.cents), 0) end
+        from (select ${amount} as cents from ${from} where l.tenant_id = r.tenant_id and l.recommendation_id = r.id) a)`
 
 /** What a recommendation `r` would bring: its quick price, else its lines; null if neither is there. */
 export function worthOfRecommendation(q: ViewWords): string {

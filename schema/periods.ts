@@ -61,12 +61,15 @@ function withoutUnused(from: string, select: string): string {
   return parts.filter(isUsed).join('')
 }
 
+const named = (sql: string, name: string): string =>
+  /^\w+\.(\w+)$/.exec(sql)?.[1] === name ? sql : `${sql} as ${name}`
+
 /** The query of a view with only the named columns. */
 function selectedFrom(view: View, q: ViewWords, columns: readonly string[]): string {
   const built = view.build(q)
   const legs = isList(built) ? built : [built]
   const text = legs.map(({ select, from }) => {
-    const list = columns.map((name) => `${select[name] ?? 'null'} as ${name}`).join(', ')
+    const list = columns.map((name) => named(select[name] ?? 'null', name)).join(', ')
     return `select ${list} from ${withoutUnused(from, list)}`
   })
   const tables = legs.flatMap((leg) => leg.with ?? []).join(', ')
@@ -181,10 +184,9 @@ function isOfGroups(view: View, q: ViewWords): boolean {
 
 function legText(q: ViewWords, leg: Leg, period: (day: string) => string): string {
   const { relation, day = '', where } = leg.first
-  const group = ['v.tenant_id', 'v.shop_id', period(`v.${day}`)]
+  const group = ['tenant_id', 'shop_id', period(day)]
   const measures = [...leg.measures].map(([name, sql]) => `${sql} as ${name}`)
-  const [tenant, place, when] = group
-  const list = [`${tenant} as tenant_id`, `${place} as shop_id`, `${when} as period`, ...measures].join(', ')
+  const list = [`${group.join(', ')} as period`, ...measures].join(', ')
   const from = `from (${selectedFrom(relation, q, columnsNeeded(leg))}) v${where === undefined ? '' : ` where ${where}`}`
   return `select ${list} ${from}${isOfGroups(relation, q) ? '' : ` group by ${group.join(', ')}`}`
 }
@@ -199,19 +201,6 @@ export interface PlainLeg {
 
 const keys = ['tenant_id', 'shop_id', 'period']
 
-/** The columns of the stacked legs, apart from the keys and `has_value`. */
-export function stackedNames(
-  q: ViewWords,
-  figures: readonly DeclaredFigure[],
-  plain: readonly PlainLeg[],
-): string[] {
-  const names = [
-    ...legsOf(q, figures).flatMap(({ measures }) => [...measures.keys()]),
-    ...plain.flatMap(({ select }) => Object.keys(select)),
-  ]
-  return [...new Set(names)].filter((name) => !keys.includes(name))
-}
-
 /**
  * The stacked legs, summed by tenant, shop and period in the first row of each (`place` is 1). `period` turns a day
  * into the text or day to group by. The columns are the measures, by name; `has_value` is above 0 if one of them isn't 0.
@@ -222,14 +211,19 @@ export function stacked(
   period: (day: string) => string,
   plain: readonly PlainLeg[] = [],
 ): string {
-  const names = stackedNames(q, figures, plain)
+  const legs = legsOf(q, figures)
+  const columns = [
+    ...legs.flatMap(({ measures }) => [...measures.keys()]),
+    ...plain.flatMap(({ select }) => Object.keys(select)),
+  ]
+  const names = [...new Set(columns)].filter((name) => !keys.includes(name))
   // The first leg names the columns of all. Every client of a SQLite file parses the texts of all views when it opens it.
   const padded = (own: ReadonlySet<string>, isFirst: boolean): string =>
     names
-      .map((name) => q.summand(own.has(name) ? `l.${name}` : undefined) + (isFirst ? ` as ${name}` : ''))
+      .map((name) => q.summand(own.has(name) ? name : undefined) + (isFirst ? ` as ${name}` : ''))
       .join(', ')
   const queries = [
-    ...legsOf(q, figures).map((leg) => ({
+    ...legs.map((leg) => ({
       text: legText(q, leg, period),
       own: [...leg.measures.keys()],
       isAside: false,
@@ -243,8 +237,8 @@ export function stacked(
     })),
   ]
   const stack = queries.map(({ text, own, isAside }, i) => {
-    const isThere = isAside ? undefined : countedIn(own.map((name) => `l.${name} <> 0`).join(' or '))
-    return `select l.tenant_id, l.shop_id, l.period, ${padded(new Set(own), i === 0)}, ${q.summand(isThere)} as has_value from (${text}) l`
+    const isThere = isAside ? undefined : countedIn(own.map((name) => `${name} <> 0`).join(' or '))
+    return `select tenant_id, shop_id, period, ${padded(new Set(own), i === 0)}, ${q.summand(isThere)} as has_value from (${text}) l`
   })
   return q.sums(keys, [...names, 'has_value'], stack.join('\n  union all\n  '))
 }
@@ -269,21 +263,27 @@ function columnFor(figure: DeclaredFigure, measure: Measure, doc: string): ViewC
 }
 
 /** An absurd sum of hours is null although its rows are known: it isn't 0. */
-function shownSum(q: ViewWords, figure: DeclaredFigure, measure: Measure, part: Part, of: ColumnOf): string {
+function shownSum(figure: DeclaredFigure, part: Part, of: ColumnOf): string {
   const sum = `x.${of(figure, part)}`
-  const shown = (text: string): string => (isHours(figure, measure) ? q.fromNine(text) : text)
-  if (!figure.leavesOut) return shown(`coalesce(${sum}, 0)`)
+  if (!figure.leavesOut) return `coalesce(${sum}, 0)`
   const isKnown = isNullIfUnknown(figure)
     ? `x.${of(figure, 'n')} is not null`
-    : `coalesce(x.${of(figure, 'known')}, 0) > 0`
-  return `case when ${isKnown} then ${shown(sum)} when coalesce(x.${of(figure, 'left')}, 0) = 0 then 0 end`
+    : `x.${of(figure, 'known')} > 0`
+  return `case when ${isKnown} then ${sum} when x.${of(figure, 'left')} > 0 then null else 0 end`
 }
 
 /**
  * The columns of figures in a view by period. A figure that adds up, and a distinct count, has a column of its name; a
- * ratio has its numerator and its denominator; what they leave out is next to them.
+ * ratio has its numerator and its denominator; what they leave out is next to them. `isThere`: a condition without which all
+ * are 0.
  */
-export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords | null): PeriodColumn[] {
+export function periodColumns(
+  figures: readonly DeclaredFigure[],
+  q: ViewWords | null,
+  isThere?: string,
+): PeriodColumn[] {
+  const shown = (sql: string): string =>
+    isThere === undefined ? sql : `case when ${isThere} then ${sql} else 0 end`
   const columnOf = stackedColumns(figures)
   return figures.flatMap((figure): PeriodColumn[] => {
     const { name, doc, numerator, denominator, leavesOut } = figure
@@ -292,15 +292,15 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
           {
             name: `${name}_left_out`,
             column: col.count.always(`Left out of \`${name}\`: ${leavesOut.what}.`),
-            sql: `coalesce(x.${columnOf(figure, 'left')}, 0)`,
+            sql: shown(`coalesce(x.${columnOf(figure, 'left')}, 0)`),
           },
         ]
       : []
-    const column = (shown: string, measure: Measure, part: Part, text: string): PeriodColumn => ({
-      name: shown,
-      column: columnFor(figure, measure, text),
-      sql: q === null ? '' : shownSum(q, figure, measure, part, columnOf),
-    })
+    const column = (shownName: string, measure: Measure, part: Part, text: string): PeriodColumn => {
+      const sum = shown(shownSum(figure, part, columnOf))
+      const sql = q !== null && isHours(figure, measure) ? q.fromNine(`(${sum})`) : sum
+      return { name: shownName, column: columnFor(figure, measure, text), sql }
+    }
     if (!denominator) return [column(name, numerator, 'n', doc), ...left]
     return [
       column(`${name}_numerator`, numerator, 'n', `Numerator of \`${name}\`. ${doc}`),

@@ -132,6 +132,8 @@ export interface ViewWords {
    * unless a lower bound is given. That of one line's hours or units is in lines.ts.
    */
   nine(number: string, most?: number): string
+  /** Hours or units of one line, as a column shows them; null if they are `most` or more. */
+  units(number: string, most: number): string
   /** The exact sum of `nine` over the rows of a group; null only if the sum itself is absurd. */
   sumNine(number: string, most?: number): string
   /**
@@ -153,11 +155,6 @@ export interface ViewWords {
    * Null if either is null or absurd (`most` units and more, 9 × 10^9 cents and more).
    */
   amount(units: string, cents: string, most?: number): string
-  /**
-   * Integers: `part` of `whole` times `cents`, rounded half away from zero; 0 if `whole` is 0. Limited to 9 × 10^15 in
-   * both directions, so that sums of it fit.
-   */
-  prorate(cents: string, part: string, whole: string): string
 }
 
 type Columns = Readonly<Record<string, ViewColumn>>

@@ -19,13 +19,13 @@ const bare: ViewWords = {
   dayText: (day) => day,
   minutes: (...all) => all.join(' '),
   nine: (number) => number,
+  units: (number) => number,
   sumNine: (number) => number,
   summand: (value = '') => value,
   sums: (_keys, _names, query) => query,
   fromNine: (whole) => whole,
   quotient: (...all) => all.join(' '),
   amount: (units, cents) => `${units} ${cents}`,
-  prorate: (...all) => all.join(' '),
 }
 
 const isList = (built: ViewQuery | readonly ViewQuery[]): built is readonly ViewQuery[] =>

@@ -1,19 +1,30 @@
 import { absurd } from '../derived/billlines.js'
-import {
-  countUnknown,
-  isBelowMinimum,
-  joinOrder,
-  sanePrice,
-  saneUnits,
-  unitsBelowMinimum,
-  worth,
-} from '../lines.js'
+import { countUnknown, isBelowMinimum, joinOrder, sanePrice, unitsBelowMinimum, worth } from '../lines.js'
 import { isInvoice } from '../open.js'
 import { joinToday, today, todays } from '../today.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
 /** Not taken back, and no noise; a number that doesn't count tells nothing. */
-const isSold = `${saneUnits('l.quantity')} >= 5e-10`
+const isSold = `l.quantity >= 5e-10 and l.quantity < ${absurd.units - 1}.9999999995`
+
+const shown = [
+  'tenant_id',
+  'id',
+  'shop_id',
+  'type',
+  'brand',
+  'number',
+  'description',
+  'primary_vendor_id',
+  'created_at',
+]
+const counted = ['cost_cents', 'quantity_on_hand', 'quantity_ordered_for_stock', 'min_stock', 'max_stock']
+
+/** With the value of each, which several columns need. */
+const items = (q: ViewWords): string =>
+  `(select ${[...shown, ...counted].map((name) => `i.${name}`).join(', ')},
+        cast(${worth(q, 'i.quantity_on_hand', 'i.cost_cents')} as bigint) as on_hand_cents
+        from {inventories} i where i._deleted_at is null) i`
 
 const entered = (q: ViewWords): JoinedDay => q.shopDay('e', 'i.tenant_id', 'i.shop_id', 'i.created_at')
 
@@ -72,8 +83,13 @@ export default defineView({
   example:
     'select shop_key, shop_name, sum(on_hand_cents) as on_hand_cents, count(*) - count(on_hand_cents) as without_value from inventory_value group by shop_key, shop_name order by shop_name, shop_key',
   build: (q) => {
-    const value = worth(q, 'i.quantity_on_hand', 'i.cost_cents')
     const isNew = 'coalesce(f.days < 60, true)'
+    const sold = 'coalesce(s.cost_cents, 0)'
+    // Rounded half away from zero.
+    const hundredfold = q.quotient(
+      `(200 * ${sold} + case when ${sold} < 0 then 0 - i.on_hand_cents else i.on_hand_cents end)`,
+      '(2 * i.on_hand_cents)',
+    )
     return {
       select: {
         tenant_id: 'i.tenant_id',
@@ -90,26 +106,26 @@ export default defineView({
         vendor_id: 'i.primary_vendor_id',
         vendor_key: q.key('i.tenant_id', 'i.primary_vendor_id'),
         vendor_name: q.name('vendors', 'v', 'i.primary_vendor_id'),
-        quantity_on_hand: saneUnits('i.quantity_on_hand'),
-        min_stock: saneUnits('i.min_stock'),
+        quantity_on_hand: q.units('i.quantity_on_hand', absurd.units),
+        min_stock: q.units('i.min_stock', absurd.units),
         cost_cents: sanePrice('i.cost_cents'),
-        on_hand_cents: value,
+        on_hand_cents: 'i.on_hand_cents',
         below_min: isBelowMinimum(q, 'i'),
         // Distinguishes no line from an absurd sum.
         sold_12_months: q.fromNine('(case when s.inventory_id is null then 0 else s.units_nine end)'),
-        turns: `case when ${value} > 0 and not ${isNew} then ${q.prorate('100', 'coalesce(s.cost_cents, 0)', value)} / 100.0 end`,
+        turns: `case when i.on_hand_cents > 0 and not ${isNew} then ${hundredfold} / 100.0 end`,
         sold_unknown: 'coalesce(s.units_unknown, 0)',
         sold_without_cost: 'coalesce(s.without_cost, 0)',
         sold_cost_cents: 'coalesce(s.cost_cents, 0)',
-        max_stock: saneUnits('i.max_stock'),
-        quantity_ordered_for_stock: saneUnits('i.quantity_ordered_for_stock'),
+        max_stock: q.units('i.max_stock', absurd.units),
+        quantity_ordered_for_stock: q.units('i.quantity_ordered_for_stock', absurd.units),
         units_short: unitsBelowMinimum(q, 'i'),
         // A day that is computed has no type, so the table's day is shown.
         last_sold_on: 'm.day',
         shop_is_new: isNew,
         created_on: entered(q).day,
       },
-      from: `{inventories} i
+      from: `${items(q)}
         left join (with ${todays(q)}
         select l.tenant_id, l.part_inventory_id as inventory_id,
           ${q.sumNine('l.quantity', absurd.units)} as units_nine, ${countUnknown(q, 'l.quantity', absurd.units)} as units_unknown,
@@ -130,8 +146,7 @@ export default defineView({
           from {repair_order_totals} o where ${isInvoice('o')} group by o.tenant_id, o.shop_id) y
           ${joinToday('y.tenant_id', 'y.shop_id')}) f on f.tenant_id = i.tenant_id and f.shop_id = i.shop_id
         left join {shops} h on h.tenant_id = i.tenant_id and h.id = i.shop_id
-        left join {vendors} v on v.tenant_id = i.tenant_id and v.id = i.primary_vendor_id ${entered(q).join}
-        where i._deleted_at is null`,
+        left join {vendors} v on v.tenant_id = i.tenant_id and v.id = i.primary_vendor_id ${entered(q).join}`,
     }
   },
 })

@@ -1,5 +1,5 @@
 import { absurd } from '../derived/billlines.js'
-import { joinOrder, sane, sanePrice, saneUnits } from '../lines.js'
+import { joinOrder, sane, sanePrice } from '../lines.js'
 import { col, common, defineView, takes, type ViewQuery, type ViewWords } from '../view.js'
 
 const columns = {
@@ -143,7 +143,7 @@ export default defineView({
       from: '{repair_order_labors} l',
       isRated: true,
       description: 'l.name',
-      quantity: saneUnits('l.hours', absurd.hours),
+      quantity: q.units('l.hours', absurd.hours),
       price: sanePrice('s.labor_rate_cents'),
       technician: 'l.technician_id',
     }),
@@ -152,7 +152,7 @@ export default defineView({
       isBought: true,
       from: '{repair_order_parts} l',
       description: 'l.description',
-      quantity: saneUnits('l.quantity'),
+      quantity: q.units('l.quantity', absurd.units),
       price: sanePrice('l.quoted_price_cents'),
       inventory: 'l.part_inventory_id',
       brand: 'l.brand',
@@ -170,7 +170,7 @@ export default defineView({
       kind: 'hazmat',
       from: '{repair_order_hazmats} l',
       description: 'l.name',
-      quantity: saneUnits('l.quantity'),
+      quantity: q.units('l.quantity', absurd.units),
       price: sanePrice('l.fee_cents'),
     }),
   ],

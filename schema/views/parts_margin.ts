@@ -1,4 +1,5 @@
-import { isPrice, joinOrder, sanePrice, saneUnits } from '../lines.js'
+import { absurd } from '../derived/billlines.js'
+import { isPrice, joinOrder, sanePrice } from '../lines.js'
 import { col, common, defineView } from '../view.js'
 
 export default defineView({
@@ -59,7 +60,7 @@ export default defineView({
       brand: 'l.brand',
       part_number: 'l.number',
       description: 'l.description',
-      quantity: saneUnits('l.quantity'),
+      quantity: q.units('l.quantity', absurd.units),
       quoted_price_cents: sanePrice('l.quoted_price_cents'),
       unit_cost_cents: sanePrice('l.cost_cents'),
       sold_cents: 'coalesce(l._amount_cents, 0)',

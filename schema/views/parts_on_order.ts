@@ -1,5 +1,5 @@
 import { absurd } from '../derived/billlines.js'
-import { joinOrder, saneUnits } from '../lines.js'
+import { joinOrder } from '../lines.js'
 import { col, common, defineView, involved, joinInvolved, selectInvolved, takes } from '../view.js'
 
 /**
@@ -67,20 +67,20 @@ export default defineView({
       brand: 'l.brand',
       part_number: 'l.number',
       description: 'l.description',
-      quantity: saneUnits('l.quantity'),
+      quantity: q.units('l.quantity', absurd.units),
       inventory_id: 'l.part_inventory_id',
       inventory_key: q.key('l.tenant_id', 'l.part_inventory_id'),
       vendor_id: 'i.primary_vendor_id',
       vendor_key: q.key('i.tenant_id', 'i.primary_vendor_id'),
       vendor_name: q.name('vendors', 'd', 'i.primary_vendor_id'),
-      needed: saneUnits('i.quantity_needed'),
-      ordered: saneUnits('i.quantity_ordered'),
+      needed: q.units('i.quantity_needed', absurd.units),
+      ordered: q.units('i.quantity_ordered', absurd.units),
       received: q.fromNine(
         '(case when g.id is not null then g.nine when l.part_inventory_id is not null then 0 end)',
       ),
-      returned: saneUnits('i.quantity_returned'),
-      allocated: saneUnits('i.quantity_in_progress'),
-      on_hand: saneUnits('i.quantity_on_hand'),
+      returned: q.units('i.quantity_returned', absurd.units),
+      allocated: q.units('i.quantity_in_progress', absurd.units),
+      on_hand: q.units('i.quantity_on_hand', absurd.units),
     },
     from: `{repair_order_parts} l ${joinOrder('l')}
       left join {inventories} i on i.tenant_id = l.tenant_id and i.id = l.part_inventory_id and i._deleted_at is null

@@ -1,4 +1,5 @@
-import { sanePrice, saneUnits, worth } from '../lines.js'
+import { absurd } from '../derived/billlines.js'
+import { sanePrice, worth } from '../lines.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
 const entered = (q: ViewWords): JoinedDay => q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')
@@ -52,7 +53,7 @@ export default defineView({
         vendor_name: q.name('vendors', 'v', 'p.vendor_id'),
         is_return: 'coalesce(p.is_return, false)',
         inventory_id: 'l.inventory_id',
-        quantity: saneUnits(units),
+        quantity: q.units(units, absurd.units),
         unit_cost_cents: sanePrice('l.cost_cents'),
         amount_cents: worth(q, units, 'l.cost_cents'),
         payment_type: 'p.payment_type',

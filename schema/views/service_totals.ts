@@ -77,7 +77,7 @@ export default defineView({
       completed_on: 's._completed_on',
       completed_at: 's.completed_at',
       completed_at_local: 's._completed_at_local',
-      rated_hours: `case when ${isPrice('s.labor_rate_cents')} then ${q.fromNine('s._labor_nine')} else 0 end`,
+      rated_hours: q.fromNine(`(case when ${isPrice('s.labor_rate_cents')} then s._labor_nine else 0 end)`),
     },
     from: `{repair_order_services} s ${joinOrder('s')}
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id

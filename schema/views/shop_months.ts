@@ -1,13 +1,6 @@
 import { figures } from '../figures/index.js'
 import { firstInvoiceDay } from '../open.js'
-import {
-  figuresOfMonths,
-  momentsOf,
-  type PlainLeg,
-  periodColumns,
-  stacked,
-  stackedNames,
-} from '../periods.js'
+import { figuresOfMonths, momentsOf, type PlainLeg, periodColumns, stacked } from '../periods.js'
 import { changeColumn, type Reckoned, reckonedColumns, reckonedLegs, soFar } from '../reckoned.js'
 import { col, common, defineView, type ViewColumn, type ViewWords } from '../view.js'
 
@@ -95,37 +88,34 @@ running as (
  * With the months of each shop in between that have none, up to the current one: figures of those are null, and balances
  * go on.
  */
-function dense(q: ViewWords): string {
-  const isOwn = 'm.month = g.period or g.period is null'
-  const own = [...stackedNames(q, ofDays, more(q)), 'has_value'].map(
-    (name) => `case when ${isOwn} then g.${name} end as ${name}`,
-  )
-  const balances = reckonedColumns.map((name) => `coalesce(g.${soFar(name)}, 0) as ${soFar(name)}`)
-  return `
-      select g.tenant_id, g.shop_id, coalesce(m.month, g.period) as period, m.month, m.day as month_start, m.next_day,
-        p.zone, p.first_day, ${q.month('t.day')} as current_month, g.has_value_so_far, ${[...own, ...balances].join(', ')}
+const dense = (q: ViewWords): string => `
+      select g.*, coalesce(m.month, g.period) as shown_period, m.month = g.period or g.period is null as is_own,
+        m.month, m.day as month_start, m.next_day, p.zone, p.first_day, ${q.month('t.day')} as current_month
       from running g
       left join places p on p.tenant_id = g.tenant_id and p.shop_id = g.shop_id
       left join today t on t.zone = coalesce(p.zone, ${usual(q)})
       left join months m on m.month >= g.period and (g.next_period is null or m.month < g.next_period)
         and m.month <= ${q.month('t.day')}`
-}
 
 /** A shop has rows from its first value on; there is nothing to say of no shop in a month without one. */
 const isShown = `case when x.shop_id is not null then x.has_value_so_far > 0
-        else x.has_value > 0 or ${reckonedColumns.map((name) => `x.${soFar(name)} <> 0`).join(' or ')} end
-        and (x.period is null or x.month is not null)`
+        else (x.is_own and x.has_value > 0) or ${reckonedColumns.map((name) => `x.${soFar(name)} <> 0`).join(' or ')} end
+        and (x.shown_period is null or x.month is not null)`
 
 /** Without the list of payments, nothing would seem to be paid: then only snapshots tell. */
 const isReckoned = (q: ViewWords, snapshot: string): string =>
   q.enabled(['payments', 'repair_orders']).length === 2
-    ? `(coalesce(x.period < x.current_month, false) or ${snapshot} is null)`
+    ? `(coalesce(x.shown_period < x.current_month, false) or ${snapshot} is null)`
     : 'false'
 
-const moment = (q: ViewWords, name: string): string =>
-  isReckonable(name)
-    ? `case when ${isReckoned(q, `x.${name}`)} then x.${soFar(name)} else x.${name} end`
-    : `x.${name}`
+const isOwn = 'x.is_own'
+
+const moment = (q: ViewWords, name: string): string => {
+  const snapshot = `case when ${isOwn} then x.${name} end`
+  return isReckonable(name)
+    ? `case when ${isReckoned(q, snapshot)} then coalesce(x.${soFar(name)}, 0) else x.${name} end`
+    : snapshot
+}
 
 export default defineView({
   name: 'shop_months',
@@ -163,21 +153,21 @@ limit 12`,
   build: (q) => ({
     with: [shops(q), complete(q), summed(q)].join(',\n'),
     select: {
-      month: 'x.period',
+      month: 'x.shown_period',
       tenant_id: 'x.tenant_id',
       tenant_name: q.tenantName('x.tenant_id'),
       shop_id: 'x.shop_id',
       shop_key: q.key('x.tenant_id', 'x.shop_id'),
       shop_name: q.name('shops', 'h', 'x.shop_id'),
       first_day: 'x.first_day',
-      is_whole: `coalesce(${q.dayText('x.first_day')} <= x.period || '-03' and x.period < x.current_month
+      is_whole: `coalesce(${q.dayText('x.first_day')} <= x.shown_period || '-03' and x.shown_period < x.current_month
         and ${q.day('x.zone', 'c.through')} >= x.next_day, false)`,
-      ...Object.fromEntries(periodColumns(ofDays, q).map(({ name, sql }) => [name, sql])),
+      ...Object.fromEntries(periodColumns(ofDays, q, isOwn).map(({ name, sql }) => [name, sql])),
       ...Object.fromEntries(moments.map(({ name }) => [name, moment(q, name)])),
       month_start: 'x.month_start',
-      receivables_is_reckoned: isReckoned(q, 'x.receivables_cents'),
-      receivables_left_out: `x.${soFar('receivables_left_out')}`,
-      is_open: `coalesce(x.period >= ${q.month('x.first_day')}, false)`,
+      receivables_is_reckoned: isReckoned(q, `case when ${isOwn} then x.receivables_cents end`),
+      receivables_left_out: `coalesce(x.${soFar('receivables_left_out')}, 0)`,
+      is_open: `coalesce(x.shown_period >= ${q.month('x.first_day')}, false)`,
     },
     from: `(${dense(q)}) x
       left join complete c on c.tenant_id = x.tenant_id

@@ -137,8 +137,8 @@ export interface Catalog<R extends Rows<R> = AnyRows> {
   /** From here on, the transaction waits for others' locks only as long as a change of a table may, or for `seconds`. */
   waitBriefly(session: Session<R>, seconds?: number): Promise<void>
   /**
-   * Creates a table of this many bytes, down to the disk; rolling back the transaction removes it. Without `creates`,
-   * the table is one that needs no permission on the schema.
+   * Writes this many bytes, down to the disk; rolling back the transaction removes them. Without `creates`, that needs no
+   * permission on the schema.
    */
   tryRoom(session: Session<R>, how: { readonly bytes: number; readonly creates: boolean }): Promise<void>
   /** Statements that write the dictionary's texts for these tables into the database, if it can hold them. */

@@ -10,6 +10,8 @@ export interface SelectedColumn {
   readonly name: string
   readonly kind: ViewKind
   readonly sql: string
+  /** The billionths that `sql` makes a number of, if it does. */
+  readonly nine?: string | undefined
   /** A plain column of a table: its type is known, and a cast would keep conditions from using its index. */
   readonly isPlain: boolean
   /** An instant is shown as the tables hold it. */
@@ -33,9 +35,6 @@ export const calendarYears = { first: 1990, end: 2060 } as const
 /** The zone of a shop, as an expression. Tables are in braces. */
 export const zoneOf = (tenant: string, shop: string): string =>
   `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), (select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0))`
-
-/** A share of this many cents is absurd; sums of a thousand such shares fit into 64 bits. */
-export const mostShare = 9_000_000_000_000_000
 
 /** Sums of hours and units must be below this: the type of hours has nine digits before its nine decimals. */
 export const mostUnits = 1_000_000_000
@@ -64,6 +63,8 @@ export interface ViewSql {
    * lower bound is given.
    */
   nine(number: string, most?: number): string
+  /** The same number, not in billionths. */
+  units(number: string, most: number): string
   /** The sum of those over a group, without overflow. 0 if there are none. */
   sumNine(number: string, most?: number): string
   /**
@@ -78,8 +79,6 @@ export interface ViewSql {
   sums(keys: readonly string[], names: readonly string[], query: string): string
   /** The price of units at `cents` each in whole cents, by the nine-decimal rule. null if either is null or absurd. */
   amount(units: string, cents: string, most?: number): string
-  /** `cents * part / whole`, rounded half away from zero, without overflow: at most `mostShare` in either direction. */
-  prorate(cents: string, part: string, whole: string): string
   /** Builds a view's query from its parts, with a type for every column, whatever its expression. */
   query(parts: {
     readonly with: string

@@ -246,9 +246,10 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
 export async function plannedViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
   const store = warehouse.dialect.views(settings.schema)
   const ask: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
-  const wanted = await wantedViews(warehouse, store, settings)
   const known = (await warehouse.has('sync_meta')) ? await remembered(warehouse.dialect, store, ask) : {}
-  const found = survey({ known, live: await store.live(ask) }, wanted)
+  const live = await store.live(ask)
+  if (areAsMade({ known, live }, settings)) return { made: [], troubles: [] }
+  const found = survey({ known, live }, await wantedViews(warehouse, store, settings))
   const names = found.stale.map(({ name }) => name)
   if (names.length === 0) return { made: [], troubles: [] }
   const obstacle = await store.obstacle(ask)

@@ -23,13 +23,17 @@ const isOfTable = (alias: string, kind: ViewKind, aliases: ReadonlySet<string>):
 const aliasesIn = (text: string): ReadonlySet<string> =>
   new Set([...text.matchAll(tableWithAlias)].map(([, , alias = '']) => alias))
 
+/** What `fromNine` makes. */
+const ofNine = /^\((.*) \/ 1e9\)$/s
+
 function columnsOf(view: View, query: ViewQuery): SelectedColumn[] {
   const aliases = aliasesIn(query.from)
   return Object.entries(view.columns).map(([name, column]: [string, ViewColumn]) => {
     const sql = query.select[name] ?? 'null'
     const [, alias = ''] = /^(\w+)\.\w+$/.exec(sql) ?? []
     const isPlain = isOfTable(alias, column.kind, aliases)
-    return { name, kind: column.kind, sql, isPlain, isStored: column.asStored === true }
+    const [, nine] = ofNine.exec(sql) ?? []
+    return { name, kind: column.kind, sql, nine, isPlain, isStored: column.asStored === true }
   })
 }
 
@@ -106,7 +110,7 @@ function nameOf({ model }: ViewSettings, resource: string, alias: string, id: st
   const known = model.byName.get(resource)?.resource
   if (!known || !namesOf(known)) throw new Bug(`${resource} has no names`)
   const fallback = `${quoted(`${known.singular.replaceAll('_', ' ')} `)} || cast(${id} as text)`
-  return `case when ${id} is not null then coalesce(${alias}.${nameColumn}, ${fallback}) end`
+  return `coalesce(${alias}.${nameColumn}, ${fallback})`
 }
 
 /** A derived table contains no id that its source table doesn't. */
@@ -156,11 +160,11 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   dayText: sql.dayText,
   minutes: sql.minutes,
   nine: sql.nine,
+  units: sql.units,
   sumNine: sql.sumNine,
   summand: sql.summand,
   sums: sql.sums,
   fromNine: (whole) => `(${whole} / 1e9)`,
   quotient,
   amount: sql.amount,
-  prorate: sql.prorate,
 })

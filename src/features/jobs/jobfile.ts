@@ -223,10 +223,9 @@ export function readJob(name: string, folders: readonly string[], around: JobSur
   // The folder that jobs/ is in: the configuration's.
   const filled = expand(value, { environment, folder: dirname(dirname(file)), secrets })
   const parsed = jobShape(resources, kinds).safeParse(filled.value, { error: inWords })
-  const schema = jobSchema(kinds, resources)
   const found = parsed.success
     ? insecureAddresses(parsed.data, allowInsecure)
-    : problemsOf(parsed.error, { raw: value, schema, secrets })
+    : problemsOf(parsed.error, { raw: value, schema: jobSchema(kinds, resources), secrets })
   if (parsed.success && filled.problems.length + found.length === 0) return { ...parsed.data, name }
   return refuse([...filled.problems, ...withoutDoubles(found, filled.problems)], {
     name: file,

@@ -9,7 +9,6 @@ import { columnTypes } from '../../model/columntypes.js'
 import {
   isBelow,
   isNine,
-  mostShare,
   mostUnits,
   type SelectedColumn,
   type ShopInstant,
@@ -90,13 +89,13 @@ export const viewSql = (schema: string): ViewSql => ({
   minutes: (from, to) => `cast(floor(extract(epoch from ((${to}) - (${from}))) / 60) as bigint)`,
   shopDay,
   nine,
+  // Multiplied and divided, it would take longer.
+  units: (number, most) => `(case when ${isBelow(number, most)} then ${number} end)`,
   // A sum of whole numbers is a numeric of any size here.
   sumNine: (number, most) => `coalesce(sum(${nine(number, most)}), 0)`,
   summand: (value = 'null') => `cast(${value} as numeric)`,
   sums,
   amount,
-  prorate: (cents, part, whole) =>
-    `(case when ${whole} = 0 then 0 else cast(greatest(least(round(cast(${cents} as numeric) * ${part} / ${whole}), ${mostShare}), -${mostShare}) as bigint) end)`,
   query: ({ with: tables, legs }) => {
     const queries = legs.map(
       ({ columns, from }) =>

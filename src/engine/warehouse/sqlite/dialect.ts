@@ -206,12 +206,19 @@ async function roomBeside(path: string): Promise<number> {
   return bavail * bsize
 }
 
-/** The cache is small here: a rollback discards what never reached the disk, so a full disk would go unnoticed. */
+/**
+ * The cache is small here: a rollback discards what never reached the disk, so a full disk would go unnoticed. If there is a
+ * warehouse, a row of its own does: after a table that is rolled back, SQLite parses the texts of all views again.
+ */
 async function tryRoom(raw: BetterSqlite3.Database, bytes: number): Promise<void> {
   raw.pragma('cache_size = 10')
   try {
-    raw.exec('create table shopsync_check (filling)')
-    raw.prepare('insert into shopsync_check values (zeroblob(?))').run(bytes)
+    const [table = 'shopsync_check'] = raw
+      .prepare("select name from sqlite_master where type = 'table' and name = 'sync_meta'")
+      .pluck()
+      .all()
+    if (table === 'shopsync_check') raw.exec('create table shopsync_check (name, value)')
+    raw.prepare(`insert into ${table} (name, value) values ('room', zeroblob(?))`).run(bytes)
   } finally {
     raw.pragma(cacheSize)
   }

@@ -9,7 +9,6 @@ import {
   calendarYears,
   isBelow,
   isNine,
-  mostShare,
   mostUnits,
   type SelectedColumn,
   type ShopInstant,
@@ -51,38 +50,41 @@ const shownInstant = (sql: string): string => `cast(replace(replace(${sql}, 'T',
  * Anything beyond the ninth decimal is binary float noise. SQLite rounds to decimals by way of text; rounding whole
  * billionths takes a quarter of the time, and is exact below a million.
  */
-function hours(sql: string): string {
-  const [short, rounded] = [`cast(round(${sql} * 1e9) as bigint) / 1e9`, `round(${sql}, 9)`]
-  return `cast(case when abs(${sql}) < 1000000 then ${short} when abs(${rounded}) < 1000000000 then ${rounded} end as double precision)`
-}
+const hours = (sql: string): string =>
+  `case when abs(${sql}) < 1000000 then cast(round(${sql} * 1e9) as bigint) / 1e9 when abs(${sql}) < 1000000000 then round(${sql}, 9) end`
 
-function expression({ kind, sql, isPlain, isStored }: SelectedColumn): string {
+const fromNine = (whole: string): string =>
+  `case when abs(${whole} / 1e9) < 1000000000 then ${whole} / 1e9 end`
+
+function expression({ kind, sql, nine, isPlain, isStored }: SelectedColumn): string {
   // A cast would turn a day into a number.
   if (kind === 'day') return sql
   if (kind === 'timestamp') return isStored ? `cast(${sql} as text)` : shownInstant(sql)
-  if (isNine(kind)) return hours(sql)
+  if (isNine(kind)) return `cast(${nine === undefined ? hours(sql) : fromNine(nine)} as double precision)`
   return isPlain ? sql : `cast(${sql} as ${casts[kind]})`
 }
 
-/** Whole-number division without a remainder: DuckDB's `/` returns fractions. */
-const over = (dividend: string, divisor: number): string =>
-  `((${dividend} - (${dividend}) % ${divisor}) / ${divisor})`
-
-/** The days from 0000-03-01 to the day that a text begins with, in the civil calendar. */
-function dayOf(text: string): string {
-  const month = `cast(substr(${text}, 6, 2) as bigint)`
-  const year = `(cast(substr(${text}, 1, 4) as bigint) - case when ${month} < 3 then 1 else 0 end)`
-  const months = `((${month} + 9) % 12)`
-  const leaps = `${over(year, 4)} - ${over(year, 100)} + ${over(year, 400)}`
-  return `(${year} * 365 + ${leaps} + ${over(`(153 * ${months} + 2)`, 5)} + cast(substr(${text}, 9, 2) as bigint))`
-}
+/**
+ * A whole number divided by another, rounded down. DuckDB's `/` returns fractions, and a function that rounds down is not in
+ * every SQLite: half of the divisor less one, the nearest whole number is the same.
+ */
+const floored = (dividend: string, divisor: number): string =>
+  `round((${dividend} - ${((divisor - 1) / 2).toFixed(1)}) / ${divisor})`
 
 const part = (text: string, at: number, digits = 2): string =>
   `cast(substr(${text}, ${at}, ${digits}) as bigint)`
 
-/** Microseconds of an instant's fixed-width text. */
-const micros = (text: string): string =>
-  `((${dayOf(text)} * 86400 + ${part(text, 12)} * 3600 + ${part(text, 15)} * 60 + ${part(text, 18)}) * 1000000 + ${part(text, 21, 6)})`
+/** The days from 0000-03-01 to the day that a text begins with, in the civil calendar. */
+function dayOf(text: string): string {
+  const months = `(${part(text, 1, 4)} * 12 + ${part(text, 6)} - 3)`
+  const leaps = `${floored(months, 48)} - ${floored(months, 1200)} + ${floored(months, 4800)}`
+  const years = `${floored(months, 12)} * 365 + ${leaps}`
+  return `cast(${years} + ${floored(`153 * (${months} % 12) + 2`, 5)} + ${part(text, 9)} as bigint)`
+}
+
+/** The minutes from 0000-03-01 to an instant. */
+const minuteOf = (instant: string): string =>
+  `${dayOf(instant)} * 1440 + ${part(instant, 12)} * 60 + ${part(instant, 15)}`
 
 /**
  * With whole numbers: 0.35 h at 102.50 is exactly 35.875, while a binary float is slightly less. Only the part beyond
@@ -107,34 +109,15 @@ const nine = (number: string, most = mostUnits): string =>
  */
 function sumNine(number: string, most = mostUnits): string {
   const units = `cast(${number} as bigint)`
-  const sum = (value: string): string =>
-    `coalesce(sum(case when ${isBelow(number, most)} then ${value} end), 0)`
+  const sum = (value: string): string => `sum(case when ${isBelow(number, most)} then ${value} else 0 end)`
   const whole = sum(units)
   const rest = sum(`${wholeNine(number)} - ${units} * 1000000000`)
   return `(case when abs(${whole}) < ${mostUnits} then ${whole} * 1000000000 + ${rest} end)`
 }
 
-const minute = 60_000_000
-
-/** Rounded down below zero too, where `%` leaves a negative remainder. */
-const minutes = (from: string, to: string): string => {
-  const between = `(${micros(to)} - ${micros(from)})`
-  const rest = `((${between} % ${minute} + ${minute}) % ${minute})`
-  return `cast((${between} - ${rest}) / ${minute} as bigint)`
-}
-
-/** Beyond 63 bits, the product would silently become a binary float. Then a single share is computed, if it fits. */
-function prorate(cents: string, share: string, whole: string): string {
-  const product = `(${cents} * ${share})`
-  const half = `(abs(${whole}) - abs(${whole}) % 2) / 2`
-  const up = `(abs(${product}) + ${half})`
-  const exact = `cast((${up} - ${up} % abs(${whole})) / abs(${whole}) as bigint)`
-  const sign = `case when (${product} < 0) = (${whole} < 0) then 1 else -1 end`
-  const isSmall = `abs(1.0 * ${cents} * ${share}) < 9000000000000000000.0`
-  const rough = `1.0 * ${cents} * ${share} / ${whole}`
-  const most = `when ${rough} >= ${mostShare} then ${mostShare} when ${rough} <= -${mostShare} then -${mostShare}`
-  return `(case when ${whole} = 0 then 0 ${most} when ${isSmall} then ${sign} * ${exact} else cast(round(${rough}) as bigint) end)`
-}
+/** Whole minutes, less one if the second one's seconds don't fill it. They compare as the texts of fixed width that they are. */
+const minutes = (from: string, to: string): string =>
+  `(${minuteOf(to)} - (${minuteOf(from)}) - case when substr(${to}, 18) < substr(${from}, 18) then 1 else 0 end)`
 
 /** The first UTC day, and the first one after the last. A local day begins and ends less than a day apart from UTC's. */
 export const utcDays = { first: `${calendarYears.first - 1}-12-30`, end: `${calendarYears.end}-01-03` }
@@ -158,29 +141,18 @@ const minutesOf = (instant: string, ahead: string): string =>
   `(${part(instant, 12)} * 60 + ${part(instant, 15)} + ${ahead})`
 
 /** Which day they are in: 0 for the same, -1, 1; null if nobody knows how far clocks are ahead. */
-const shiftOf = (minutes: string): string =>
-  `case when ${minutes} < 0 then -1 when ${minutes} >= 1440 then 1 when ${minutes} >= 0 then 0 end`
-
-/** DuckDB divides whole numbers to a double, and would print it as one. */
-const twoDigits = (number: string): string => `substr(cast(100 + cast(${number} as bigint) as text), 2)`
-
-/** The date of minutes since midnight of an instant's UTC day, as text. `clock`: the row of `report_clocks`. */
-function dateOf(minutes: string, instant: string, clock: string): string {
-  const [date, other] = [
-    `substr(${instant}, 1, 10)`,
-    (by: string) => `substr(${instant}, 1, 8) || ${twoDigits(`${part(instant, 9)} ${by}`)}`,
-  ]
-  const before = `case when substr(${instant}, 9, 2) = '01' then ${clock}.day_before else ${other('- 1')} end`
-  const after = `case when ${date} = ${clock}.last_day then ${clock}.day_after else ${other('+ 1')} end`
-  return `case when ${minutes} < 0 then ${before} when ${minutes} >= 1440 then ${after} when ${minutes} >= 0 then ${date} end`
-}
+const shiftOf = (minutes: string): string => floored(minutes, 1440)
 
 /** Exactly one row is joined (viewstore.ts). */
 const joinDay = (alias: string, clock: string, instant: string): string =>
   `join "report_shifted_days" ${alias} on ${alias}.utc_day = ${utcDay(instant)} and ${alias}.shift = coalesce(${shiftOf(minutesOf(instant, `${clock}.day_minutes`))}, 9)`
 
 const day = (zone: string, instant: string): string =>
-  `(select day_.day from {report_clocks} clock_ ${joinDay('day_', 'clock_', instant)} where ${isClockOf('clock_', zone, instant)})`
+  `(select day_.day from (select ${instant} as at) i_ join {report_clocks} clock_ on ${isClockOf('clock_', zone, 'i_.at')} ${joinDay('day_', 'clock_', 'i_.at')})`
+
+/** Where clocks have gone back over midnight they show the day before the one that has begun. */
+const shownDate = (alias: string, clock: string): string =>
+  `(select cast(shown_.day as text) from "report_shifted_days" shown_ where shown_.utc_day = cast(${alias}.day as text) and shown_.shift = case when ${clock}.clock_minutes = ${clock}.day_minutes then 0 else -1 end)`
 
 /** A day chosen among several texts or columns wouldn't be a typed column. */
 function shopDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
@@ -189,22 +161,20 @@ function shopDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedD
       left join {report_clocks} ${clock} on ${isClockOf(clock, `coalesce(${zone}.zone, '')`, instant)}
       ${joinDay(alias, clock, instant)}`
   const minutes = minutesOf(instant, `${clock}.clock_minutes`)
-  const ofDay = `((${minutes} + 1440) % 1440)`
-  const time = `${twoDigits(over(ofDay, 60))} || ':' || ${twoDigits(`${ofDay} % 60`)}`
+  const ofDay = `(${minutes} + 1440) % 1440`
   return {
     day: `${alias}.day`,
-    local: `(${dateOf(minutes, instant, clock)}) || ' ' || ${time} || substr(${instant}, 17, 3)`,
+    local: `${shownDate(alias, clock)} || ' ' || printf('%02d:%02d', cast(${floored(ofDay, 60)} as bigint), ${ofDay} % 60) || substr(${instant}, 17, 3)`,
     join,
   }
 }
 
 /** With windows instead of groups: SQLite pushes a condition down into a window, but not into a group. */
 function sums(keys: readonly string[], names: readonly string[], query: string): string {
-  const columns = names.map((name) => `sum(y.${name}) over one as ${name}`)
-  const by = keys.map((key) => `y.${key}`).join(', ')
-  return `select ${by}, ${columns.join(', ')}, row_number() over one as place
+  const columns = names.map((name) => `sum(${name}) over one as ${name}`)
+  return `select ${keys.join(', ')}, ${columns.join(', ')}, row_number() over one as place
   from (${query}) y
-  window one as (partition by ${by})`
+  window one as (partition by ${keys.join(', ')})`
 }
 
 export const viewSql: ViewSql = {
@@ -218,17 +188,18 @@ export const viewSql: ViewSql = {
   shopDay,
   minutes,
   nine,
+  units: (number, most) => `(${nine(number, most)} / 1e9)`,
   sumNine,
   summand: (value = 'null') => value,
   sums,
   amount,
-  prorate,
   query: ({ with: tables, legs }) => {
     const [first] = legs
     const types = (first?.columns ?? []).map(({ name, kind }) => `${typed[kind]} as "${name}"`).join(', ')
     const queries = legs.map(
       ({ columns, from }) =>
-        `select ${columns.map((column) => `${expression(column)} as "${column.name}"`).join(',\n  ')}\nfrom ${from}`,
+        // The empty leg names the columns. Every client of the file parses the texts of all views when it opens it.
+        `select ${columns.map(expression).join(',\n  ')}\nfrom ${from}`,
     )
     const empty = `select ${types} from "report_types" where false`
     return `${tables === '' ? '' : `with ${tables}\n`}${[empty, ...queries].join('\nunion all\n')}`
