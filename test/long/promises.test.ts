@@ -28,7 +28,7 @@ describe.each(files)('%s', (file) => {
     tests = await played(all, how)
   }, 1_800_000)
 
-  it.each(mutants)('notices $title', async ({ at }) => {
+  it.each(mutants.map(({ title, at }) => [title, at] as const))('notices %s', async (_title, at) => {
     if (unnoticedOn(tests, at).length === 0) return
     // Alone, it is also on in processes, and in what a file prepares for all of its tests.
     expect(unnoticedOn(await played([at], how), at)).toEqual([])
