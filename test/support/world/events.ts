@@ -14,6 +14,7 @@ import { type TurnEnd, takeTurn } from '../../../src/features/events/turn.js'
 import { judgeUnannounced } from '../../../src/features/events/unannounced.js'
 import { dueCursors, settleEvents, waitingOf } from '../../../src/features/events/waiting.js'
 import { Announcements, type InboxNeeds } from '../../../src/features/targets/announced.js'
+import { countingDelays } from '../../../src/features/targets/delays.js'
 import { depsOf, type RunOptions, type Target } from '../harness/runs.js'
 
 type Rows = RowsOf<typeof eventTables>
@@ -34,6 +35,8 @@ export interface TestEvent {
 export class EventBench {
   memory = new RingMemory()
   settings = ringSettings
+  /** Whether turns count delays by the settings' targets, as a listener's do. */
+  countsDelays = false
   #number = 0
 
   private constructor(
@@ -119,12 +122,33 @@ export class EventBench {
 
   async turn(options: RunOptions = {}): Promise<TurnEnd> {
     const { deps, close } = await depsOf(this.sandbox, this.warehouse, { clock: this.clock, ...options })
-    const { inbox, settings, memory } = this
+    const { inbox, settings, memory, warehouse } = this
+    const { needs, closeAll } = this.#needs()
+    const counts = { targetOf: settings.targetOf, own: undefined }
+    if (this.countsDelays)
+      Object.assign(deps, { arrived: await countingDelays(counts as never, needs, warehouse) })
     try {
       return await takeTurn({ deps, inbox, settings, memory, asksAuthorizations: false })
     } finally {
+      await closeAll()
       await close()
     }
+  }
+
+  /** What a command's context has for those who look into the inbox. */
+  #needs() {
+    const closing: (() => unknown)[] = []
+    const needs = {
+      clock: this.clock,
+      config: { history: {} },
+      invocation: { signals: {} },
+      log: { warn: () => {} },
+      onClose: (close: () => unknown) => closing.push(close),
+    } as unknown as InboxNeeds
+    const closeAll = async (): Promise<void> => {
+      for (const close of closing) await close()
+    }
+    return { needs, closeAll }
   }
 
   /** Has a listener take turns by itself while the work is done. `fails`: whether its last turn did, when that changes. */
@@ -184,16 +208,10 @@ export class EventBench {
   async weighed() {
     const { clock, warehouse } = this
     const now = fromMicros(clock.nowMicros())
-    const closing: (() => unknown)[] = []
-    const context = {
-      clock,
-      invocation: { signals: {} },
-      log: { warn: () => {} },
-      onClose: (close: () => unknown) => closing.push(close),
-    }
-    const announcements = await Announcements.there(context as unknown as InboxNeeds, warehouse)
+    const { needs, closeAll } = this.#needs()
+    const announcements = await Announcements.there(needs, warehouse)
     const inRounds = Object.fromEntries((await announcements?.waiting(now)) ?? [])
-    for (const close of closing) await close()
+    await closeAll()
     return { inRounds, inRings: await this.due() }
   }
 

@@ -188,6 +188,7 @@ export class PlayedDay {
     this.#events = await EventBench.open(this.sandbox, this.warehouse, this.clock)
     const targetOf = (resource: string) => parseDuration(targets[resource] ?? targets['*'] ?? '') ?? 0
     this.#events.settings = { ...eventSettings({}), targetOf }
+    this.#events.countsDelays = true
     const up_at = fromMicros(this.clock.nowMicros())
     await this.#events.listens({ up_at, seen_at: up_at })
   }
