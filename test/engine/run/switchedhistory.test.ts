@@ -1,218 +1,166 @@
-/**
- * A history follows the configuration: runs write it while it is switched on, report when it is switched on or off,
- * send no extra requests for it, and never claim what came while it was off.
- */
+/** The stories of switchedhistory.txt. */
 import { CompiledQuery } from 'kysely'
-import { describe, expect, it } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { Settings } from '../../../src/engine/model/registry.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
-import { template } from '../../../src/sandbox/index.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { forget, why } from '../../support/harness/commands.js'
 import { model } from '../../support/harness/model.js'
 import { type Address, configure } from '../../support/harness/place.js'
-import { known, sync } from '../../support/harness/runs.js'
+import { known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import {
+  type Kind,
   migrate,
+  openAt,
   plannedChanges,
   reopen,
   rowsOf,
   type Warehouse,
-  warehouses,
 } from '../../support/harness/warehouse.js'
-import { at, fill, reconcile } from '../../support/world/notes.js'
+import type { ListStory } from '../../support/world/liststory.js'
+import { stories } from '../../support/world/listwords.js'
+import { at } from '../../support/world/notes.js'
+import { OneList } from '../../support/world/onelist.js'
 
 const sandbox = await sandboxOfFile()
 const configured = (notes: Settings[string]): Model => model(resources, { notes })
-const on = configured({ history: true })
-const promoted = configured({ history: true, columns: { mood: 'text' } })
-const table = 'notes_history'
-type Row = Record<string, unknown>
+const models: Readonly<Record<string, Model>> = {
+  off: known,
+  on: configured({ history: true }),
+  promoted: configured({ history: true, columns: { mood: 'text' } }),
+}
 interface Described {
   readonly name: string
-  readonly part: string
-  readonly key: readonly string[]
   readonly examples: readonly { readonly sql: string }[]
 }
 
-const write = (id: number, second: number, description: string, more: Row = {}): void =>
-  sandbox.store.put(1, 'notes', { ...template('notes', id, at(second)), description, ...more })
+/** A list whose warehouse is opened by programs with other configurations. */
+class SwitchedList extends OneList {
+  #address!: Address
 
-describe.each(warehouses())('$name', (kind) => {
-  const notices: [string, Row][] = []
-  const run = async (warehouse: Warehouse, known: Model) =>
-    (await sync(sandbox, warehouse, { resources: ['notes'], known, notices })).cursors[0]
-  /** Uses the warehouse as a program with that configuration would. */
-  const as = async <T>(
-    address: Address,
-    known: Model,
-    work: (warehouse: Warehouse) => Promise<T>,
-  ): Promise<T> => {
-    const warehouse = await reopen(address, known)
-    try {
-      await migrate(warehouse)
-      return await work(warehouse)
-    } finally {
-      await warehouse.close()
-    }
+  constructor(
+    of: Sandbox,
+    private readonly kind: Kind,
+  ) {
+    super(of, kind)
   }
-  const note = async (warehouse: Warehouse, id: number): Promise<Row> =>
-    (await rowsOf(warehouse, 'notes')).find((row) => row.id === id)!
+
+  /** Instants, each named by a letter in the order in which they are told. */
+  #instants: string[] = []
+
+  protected override async opened(): Promise<Warehouse> {
+    this.#instants = []
+    this.#address = this.kind.address()
+    onTestFinished(() => this.warehouse.close())
+    return openAt(this.#address, known)
+  }
+
+  async switched(as: string): Promise<void> {
+    await this.warehouse.close()
+    this.warehouse = await reopen(this.#address, models[as])
+  }
+
+  nameOf(instant: unknown): string {
+    if (instant === null || instant === undefined) return 'never'
+    if (!this.#instants.includes(String(instant))) this.#instants.push(String(instant))
+    return 'abcdefghijklmnopqrstuvwxyz'.charAt(this.#instants.indexOf(String(instant)))
+  }
+
+  instantOf(name: string): string {
+    return this.#instants['abcdefghijklmnopqrstuvwxyz'.indexOf(name)] ?? name
+  }
+
   /** As a BI tool would query. */
-  const ask = (warehouse: Warehouse, { schema }: Address, sql: string): Promise<Row[]> =>
-    warehouse.db.connection().execute(async (db) => {
-      if (kind.name === 'postgres') await db.executeQuery(CompiledQuery.raw(`set search_path to "${schema}"`))
-      return (await db.executeQuery<Row>(CompiledQuery.raw(sql))).rows
+  async ask(text: string): Promise<Record<string, unknown>[]> {
+    return this.warehouse.db.connection().execute(async (db) => {
+      const path = CompiledQuery.raw(`set search_path to "${this.#address.schema}"`)
+      if (this.kind.name === 'postgres') await db.executeQuery(path)
+      return (await db.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))).rows
     })
-  const histories = async (warehouse: Warehouse): Promise<unknown[]> =>
-    (await rowsOf(warehouse, table)).map((row) => [row.id, row.description, row._ended_by])
+  }
 
-  it('is kept while it is switched on, and claims nothing about the time before', async () => {
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, 120)
-    const address = kind.address()
-    await as(address, known, (warehouse) => run(warehouse, known))
+  /** The dictionary's queries of the history: as of an instant, and the life of one record. */
+  async examples(): Promise<string[]> {
+    const more = { resources: { notes: { history: true } } }
+    const config = configure(this.sandbox, this.#address, ['notes'], more)
+    const dictionary = await shopsync(['dictionary', '--format', 'json', '--config', config])
+    const { tables } = dictionary.json<{ tables: Described[] }>()
+    return tables.find(({ name }) => name === 'notes_history')!.examples.map(({ sql }) => sql)
+  }
+}
 
-    const planned = await reopen(address, on)
-    expect(
-      (await plannedChanges(planned)).map(({ table: of, what, refills }) => [of, what, refills(1)]),
-    ).toEqual([
-      ['notes', expect.stringMatching(/^add column _seen_from/), false],
-      [table, 'create table', false],
-    ])
-    await planned.close()
-    const before = await as(address, on, async (warehouse) => {
-      const stored = await note(warehouse, 7)
-      expect(await run(warehouse, on)).toMatchObject({ status: 'ok', requests: 1, rows_upserted: 0 })
-      expect(await rowsOf(warehouse, table)).toEqual([])
-      return String(stored._synced_at)
-    })
-    expect(notices.splice(0).map(([text]) => text)).toContainEqual(
-      expect.stringContaining('Ended versions are kept from now on'),
-    )
-
-    write(7, 5000, 'second')
-    sandbox.store.remove(1, 'notes', 8)
-    await as(address, on, async (warehouse) => {
-      expect(await run(warehouse, on)).toMatchObject({ requests: 1 })
-      expect(notices.splice(0)).toEqual([])
-      expect((await reconcile(sandbox, warehouse, { known: on })).status).toBe('ok')
-      const rows = await rowsOf(warehouse, table)
-      expect(rows.map(({ id, _ended_by }) => [id, _ended_by])).toEqual([
-        [7, 'replaced'],
-        [8, 'deleted'],
-      ])
-      const [first, gone] = rows
-      expect(first).toMatchObject({ _seen_from: before, _seen_to: (await note(warehouse, 7))._seen_from })
-      expect(gone).toMatchObject({ _seen_to: (await note(warehouse, 8))._deleted_at, _children: {} })
-      expect(first!._seen_to! > before).toBe(true)
-    })
-
-    // Off: versions end and are not kept. On again: the current version counts from now on.
-    await as(address, known, async (warehouse) => {
-      write(7, 6000, 'third')
-      await run(warehouse, known)
-      expect(notices.splice(0).map(([text]) => text)).toContainEqual(
-        expect.stringContaining('the existing history stays'),
-      )
-      write(7, 7000, 'fourth')
-      await run(warehouse, known)
-      expect(notices.splice(0)).toEqual([])
-      expect(await warehouse.has(table)).toBe(true)
-    })
-    await as(address, on, async (warehouse) => {
-      const { _synced_at: seen } = await note(warehouse, 7)
-      write(7, 8000, 'fifth', { mood: 'fine' })
-      await run(warehouse, on)
-      const rows = (await rowsOf(warehouse, table)).filter(({ id }) => id === 7)
-      expect(rows.map(({ description, _seen_from }) => [description, _seen_from])).toEqual([
-        [expect.anything(), before],
-        ['fourth', seen],
-      ])
-    })
-
-    // A column of the table is one of its history; what was kept stays as it was. Its list is read again, in the other form.
-    await as(address, promoted, async (warehouse) => {
-      await run(warehouse, promoted)
-      write(7, 9000, 'sixth', { mood: 'bad' })
-      await run(warehouse, promoted)
-      write(7, 9500, 'seventh')
-      await run(warehouse, promoted)
-      const rows = (await rowsOf(warehouse, table)).filter(({ id }) => id === 7).slice(2)
-      expect(rows.map(({ description, mood, _extra }) => [description, mood, _extra])).toEqual([
-        ['fifth', null, { mood: 'fine' }],
-        ['fifth', 'fine', null],
-        ['sixth', 'bad', null],
-      ])
-    })
-    await as(address, on, async (warehouse) => {
-      await run(warehouse, on)
-      write(7, 9900, 'eighth')
-      await run(warehouse, on)
-      expect((await histories(warehouse)).at(-2)).toEqual([7, 'seventh', 'replaced'])
-      const [told] = (await why(sandbox, warehouse, { id: 7 }, { known: on })).rows
-      expect(told!.versions.map(({ ended_by }) => ended_by)).toEqual(Array(6).fill('replaced'))
-    })
-
-    // Forgetting erases it, even if it is switched off.
-    await as(address, known, async (warehouse) => {
-      const { tables } = await forget(sandbox, warehouse, 1)
-      expect(tables).toContainEqual({ table, rows: 7 })
-    })
-    await as(address, on, async (warehouse) => expect(await rowsOf(warehouse, table)).toEqual([]))
-  })
-
-  it("shows a record as it was on a given day, with the dictionary's examples", async () => {
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, 3)
-    const address = kind.address()
-    await as(address, on, async (warehouse) => {
-      await run(warehouse, on)
-      write(1, 5000, 'second')
-      await run(warehouse, on)
-      const config = configure(sandbox, address, ['notes'], { resources: { notes: { history: true } } })
-      const dictionary = await shopsync(['dictionary', '--format', 'json', '--config', config])
-      const { tables } = dictionary.json<{ tables: Described[] }>()
-      const { examples, part, key } = tables.find(({ name }) => name === table)!
-      expect([part, key]).toEqual(['derived', ['tenant_id', 'id', '_seen_from', '_valid_from']])
-      const [asOf, life] = examples.map(({ sql }) => sql)
-      const { _seen_from: first, _seen_to: then } = (await rowsOf(warehouse, table))[0]!
-      const on_ = async (instant: unknown): Promise<unknown[]> =>
-        (await ask(warehouse, address, asOf!.replaceAll('2026-01-31T00:00:00.000000Z', String(instant)))).map(
-          ({ id, updated_at }) => [id, updated_at],
+const listOf = ({ list }: ListStory): SwitchedList => list as SwitchedList
+stories(
+  'test/engine/run/switchedhistory.txt',
+  sandbox,
+  {},
+  {
+    'planned WORD': async (story, as) => {
+      await listOf(story).switched(as!)
+      const changes = await plannedChanges(story.list.warehouse)
+      return changes
+        .map(
+          ({ table, what, refills }) =>
+            `${table}: ${what.replace(/(_seen_from).*/, '$1')}${refills(1) ? ', and reads' : ''}`,
         )
-      const [one, two, three] = [1, 2, 3].map((id) => [id, at(id * 7, (id * 7919) % 1_000_000)])
-      expect(await on_(first)).toEqual([one, two, three])
-      expect(await on_(then)).toEqual([[1, at(5000)], two, three])
-      expect(await on_('2020-01-01T00:00:00.000000Z')).toEqual([])
-      expect((await ask(warehouse, address, life!)).map(({ id, _ended_by }) => [id, _ended_by])).toEqual([
-        [1, 'replaced'],
-        [1, 'present'],
-        [2, 'present'],
-        [3, 'present'],
-      ])
-    })
-  })
-
-  it('is made again after someone has dropped its column, and claims less', async () => {
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, 3)
-    const address = kind.address()
-    await as(address, on, async (warehouse) => {
-      await run(warehouse, on)
-      await ask(warehouse, address, 'alter table notes drop column _seen_from')
-      const { _synced_at: seen } = await note(
-        { tables: known.tables, db: warehouse.db, dialect: warehouse.dialect } as never,
-        1,
+        .join(' / ')
+    },
+    'switched WORD': async (story, as) => {
+      await listOf(story).switched(as!)
+      await migrate(story.list.warehouse)
+      story.options = { known: models[as!]! }
+    },
+    'put N at N "TEXT", mood WORD': ({ list }, id, second, description, mood) =>
+      list.put(Number(id), at(Number(second)), { description, mood }),
+    'history[ of N]': async (story, id) => {
+      const list = listOf(story)
+      const rows = (await rowsOf(list.warehouse, 'notes_history')).filter((row) =>
+        [undefined, String(row.id)].includes(id),
       )
-      await migrate(warehouse)
-      expect(await run(warehouse, on)).toMatchObject({ requests: 1 })
-      expect((await note(warehouse, 1))._seen_from).toBe(seen)
-    })
-  })
-})
+      const told = rows.map(({ id, description, _seen_from, _seen_to, _ended_by, mood, _extra }) => {
+        const more = [mood && `mood ${mood}`, _extra && JSON.stringify(_extra)].filter(Boolean)
+        return [
+          `${id} ${list.nameOf(_seen_from)}..${list.nameOf(_seen_to)} ${_ended_by}: ${description}`,
+          ...more,
+        ].join(', ')
+      })
+      return told.join(' / ') || 'none'
+    },
+    'row N': async (story, id) => {
+      const list = listOf(story)
+      const row = await list.row(Number(id))
+      const [seen, stored, deleted] = [row?._seen_from, row?._synced_at, row?._deleted_at].map((one) =>
+        list.nameOf(one),
+      )
+      return `seen from ${seen}, stored ${stored}, deleted ${deleted}`
+    },
+    'versions of N': async (story, id) => {
+      const { rows } = await why(sandbox, story.list.warehouse, { id: Number(id) }, story.options)
+      return rows[0]!.versions.map(({ ended_by }) => ended_by).join(' ')
+    },
+    forget: async ({ list }) => {
+      const { tables } = await forget(sandbox, list.warehouse, 1)
+      return tables.map(({ table, rows }) => `${rows} of ${table}`).join(', ')
+    },
+    'as of WORD': async (story, time) => {
+      const [asOf = ''] = await listOf(story).examples()
+      const rows = await listOf(story).ask(
+        asOf.replaceAll('2026-01-31T00:00:00.000000Z', listOf(story).instantOf(time!)),
+      )
+      return (
+        rows.map(({ id, updated_at }) => `${id} of ${String(updated_at).slice(0, 19)}`).join(', ') || 'none'
+      )
+    },
+    lives: async (story) => {
+      const [, life = ''] = await listOf(story).examples()
+      return (await listOf(story).ask(life)).map(({ id, _ended_by }) => `${id} ${_ended_by}`).join(', ')
+    },
+    'somebody drops _seen_from': async (story) => {
+      await listOf(story).ask('alter table notes drop column _seen_from')
+    },
+  },
+  (kind) => new SwitchedList(sandbox, kind),
+)
