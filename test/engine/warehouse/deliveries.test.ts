@@ -10,6 +10,7 @@ import { known } from '../../support/harness/runs.js'
 import { scratch } from '../../support/harness/scratch.js'
 import { refusal } from '../../support/harness/server.js'
 import {
+  bothWarehouses,
   type Deliveries,
   deliveriesOf,
   openWarehouse,
@@ -19,6 +20,7 @@ import {
   type Warehouse,
   waitsAfterBug,
 } from '../../support/harness/warehouse.js'
+import { Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
 
 const name = `q_${randomBytes(6).toString('hex')}`
 const server = postgresOfRun().url
@@ -57,8 +59,6 @@ async function begun(shards: number) {
     queue,
     warehouse,
     schema,
-    taken: async (): Promise<Taken> =>
-      (await queue.take('here')) ?? Promise.reject(new Error('Nothing waits')),
     /** Every delivery, and what has become of it. */
     seen: async () =>
       ((await deliveriesOf(warehouse).seen())?.deliveries ?? []).map(
@@ -84,96 +84,52 @@ async function begun(shards: number) {
   }
 }
 
-describe('a round', () => {
-  it('is sent once, and the next begins when nothing of it waits or is under way', async () => {
-    const { queue } = await begun(2)
-    expect(await queue.send(round('a', 2))).toBe(0)
-    expect(await queue.send(round('b', 2))).toBeUndefined()
-    expect(await queue.send(round('b', 3, 'nightly'))).toBe(3)
-  })
+/** A round, and its deliveries by the name that the story gives them. */
+interface Story {
+  round: Awaited<ReturnType<typeof begun>>
+  readonly named: Map<string, Taken>
+}
 
-  it('ends with one delivery for the whole warehouse, which its last shard sends; of another in the same database it is none', async () => {
+const words: WordsOf<Story> = {
+  'a round of N': async (story, shards) => {
+    story.round = await begun(Number(shards))
+  },
+  'send WORD of N[ WORD]': async ({ round: { queue } }, planned, shards, job) =>
+    `sent: ${(await queue.send(round(planned!, Number(shards), job))) ?? 'nothing'}`,
+  // Which of its shards comes first is chance.
+  'take WORD': async ({ round: { queue }, named }, name) => {
+    const taken = await queue.take('here')
+    if (!taken) return 'nothing'
+    const part = partName(taken.shard)
+    const before = [...named].find(([, other]) => partName(other.shard) === part)?.[0]
+    named.set(name!, taken)
+    return `${before ? `the same as ${before}` : part.replace(/^\d+/, 'one')}, deaths: ${taken.deaths}`
+  },
+  'another warehouse takes': async () => {
     const other = await queueOf(await warehouseIn())
-    const { queue, seen, taken } = await begun(2)
-    const [first, second] = [await taken(), await taken()]
-    expect([first, second].map(({ shard }) => partName(shard)).sort()).toEqual(['0/2', '1/2'])
-    expect(await queue.take('here')).toBeUndefined()
-    await Promise.all([first.done(), second.done()])
-    expect(await other.take('here')).toBeUndefined()
-    const whole = await taken()
-    expect(whole.shard).toBeUndefined()
-    expect(await queue.take('here')).toBeUndefined()
-    await whole.done()
-    expect(await seen()).toEqual(['0/2 done', '1/2 done', 'whole done'])
-    expect(await queue.send(round('b', 2))).toBe(2)
-  })
-})
-
-describe('a delivery', () => {
-  it('that was cut short comes back behind the others, one that failed after a while', async () => {
-    const { queue, taken, hasten } = await begun(3)
-    const first = await taken()
-    await first.again('now')
-    const failed = await taken()
-    await failed.again('later')
-    const rest = [await taken(), await taken()].map(({ shard }) => partName(shard))
-    expect(rest.at(-1)).toBe(partName(first.shard))
-    expect(rest).not.toContain(partName(failed.shard))
-    expect(await queue.take('here')).toBeUndefined()
+    return (await other.take('here')) ? 'something' : 'nothing'
+  },
+  'WORD is done': ({ named }, name) => named.get(name!)!.done(),
+  'touch WORD': ({ named }, name) => named.get(name!)!.touch(),
+  'WORD again (now|later|broken)': ({ named }, name, why) => named.get(name!)!.again(why as 'now'),
+  'silent for N s': ({ round: { silence } }, seconds) => silence('0/1', `${seconds} seconds`),
+  'wait until it waits': ({ round: { seen } }) =>
+    expect.poll(seen, { timeout: 15_000 }).toEqual(['0/1 waiting']),
+  hasten: async ({ round: { hasten } }) => {
     const left = await hasten()
-    expect([left > 10, left <= 15]).toEqual([true, true])
-  })
+    return `in ${waitsAfterBug.find((wait) => left <= wait && left > wait - 5) ?? left} s`
+  },
+  seen: async ({ round: { seen } }) => (await seen()).join(', '),
+  workers: async ({ round: { warehouse } }) => `${(await deliveriesOf(warehouse).seen())?.workers} workers`,
+  'the worker ends': ({ round: { queue } }) => queue.close(),
+  'the queue is dropped': ({ round: { schema } }) => onServer(url, `drop schema ${schema} cascade`),
+}
 
-  it('is due later and later while its runs end by an error of ours', async () => {
-    const { queue, taken, hasten } = await begun(1)
-    for (const [deaths, wait] of waitsAfterBug.entries()) {
-      const broken = await taken()
-      expect(broken.deaths).toBe(deaths)
-      await broken.again('broken')
-      expect(await queue.take('here')).toBeUndefined()
-      const left = await hasten()
-      expect([left > wait - 5, left <= wait]).toEqual([true, true])
-    }
-    expect(await taken()).toMatchObject({ deaths: waitsAfterBug.length })
-  })
-
-  it('whose worker fell silent goes to another, and what the first one says of it then is not heard', async () => {
-    const { taken, silence, seen, hasten } = await begun(1)
-    const before = await taken()
-    await silence('0/1', '20 seconds')
-    await expect.poll(seen, { timeout: 15_000 }).toEqual(['0/1 waiting'])
-    await hasten()
-    const after = await taken()
-    expect(after.deaths).toBe(1)
-    await before.done()
-    await before.again('now')
-    expect(await seen()).toEqual(['0/1 active'])
-    await after.done()
-    expect(await seen()).toEqual(['0/1 done', 'whole waiting'])
-  })
-
-  it('counts as waiting where no worker is left to put it back', async () => {
-    const { queue, warehouse, taken, silence, seen } = await begun(1)
-    await taken()
-    await queue.close()
-    await silence('0/1', '2 minutes')
-    expect(await seen()).toEqual(['0/1 waiting'])
-    expect((await deliveriesOf(warehouse).seen())?.workers).toBe(0)
-  })
-})
+const [postgres] = bothWarehouses().filter(({ name }) => name === 'postgres')
+const beginning = () => () => ({ named: new Map() }) as unknown as Story
+storyTests('test/engine/warehouse/deliveries.txt', new Steps(words), beginning, [postgres!])
 
 describe('a queue', () => {
-  it('that was dropped is made again, and the round that was under way is complete in the end', async () => {
-    const { queue, schema, taken, seen } = await begun(2)
-    const first = await taken()
-    await onServer(url, `drop schema ${schema} cascade`)
-    expect(await queue.take('here')).toBeUndefined()
-    await first.touch()
-    await first.done()
-    // The first shard's, too: the warehouse knows that it has run.
-    expect(await seen()).toEqual(['0/2 waiting', '1/2 waiting'])
-  })
-
   it('counts the workers that are up, and no other program', async () => {
     const warehouse = await warehouseIn()
     const workers = async () => (await deliveriesOf(warehouse).seen())?.workers

@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Stop } from '../../../src/engine/base/errors.js'
 import type { Privacy } from '../../../src/engine/config/treatment.js'
 import { model } from '../../support/harness/model.js'
+import type { Address } from '../../support/harness/place.js'
 import { known } from '../../support/harness/runs.js'
 import {
   bothWarehouses,
   isDead,
+  type Kind,
   kept,
   listenCommand,
   lockHolder,
@@ -24,6 +26,7 @@ import {
   type WriterLease,
   wantLease,
 } from '../../support/harness/warehouse.js'
+import { anywhere, Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
 import { through } from '../../support/world/through.js'
 
 describe.each(bothWarehouses())('a lease on $name', (kind) => {
@@ -139,103 +142,78 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     }
     await held(work, { signal: given.signal })
   })
+})
 
-  describe('and one configuration', () => {
-    const settings: Readonly<Record<string, string>> = {
-      utc: '{"program":"1","report.timeZone":"utc"}',
-      berlin: '{"program":"1","report.timeZone":"berlin"}',
-    }
-    const place = kept(kind)
-    let opened: Warehouse[] = []
-    beforeEach(async () => {
-      // Of a version that stored no settings so far.
-      opened = [await place.open()]
+const settings: Readonly<Record<string, string>> = {
+  utc: '{"program":"1","report.timeZone":"utc"}',
+  berlin: '{"program":"1","report.timeZone":"berlin"}',
+  nothing: '',
+}
+
+/** Another process of the warehouse. */
+async function start(address: Address, text: string, model = known): Promise<Warehouse> {
+  const one = await openWarehouse({ ...address, model, rowSettings: new RowSettings(text) })
+  onTestFinished(() => one.close())
+  await migrate(one)
+  return one
+}
+
+/** Which configuration is stored then, or how it is refused. */
+async function claim(one: Warehouse, needs: { readonly shapesRows?: boolean } = {}): Promise<string> {
+  await using _ = await openLease({ warehouse: one, clock: systemClock, ...needs }, 'sync')
+  return String((await rowsOf(one, 'sync_meta')).find(({ name }) => name === rowSettingsName)?.value ?? '')
+}
+const refused = ({ exitCode, message }: Stop): string => anywhere(`exit ${exitCode}: ${message}`)
+const nameOf = (text: string): string => Object.keys(settings).find((name) => settings[name] === text) ?? text
+
+interface Processes {
+  readonly address: Address
+  readonly named: Map<string, Warehouse>
+}
+
+const words: WordsOf<Processes> = {
+  'WORD starts WORD': async ({ address, named }, who, text) =>
+    void named.set(who!, await start(address, settings[text!]!)),
+  'WORD claims': ({ named }, who) => claim(named.get(who!)!).then(nameOf, refused),
+  'WORD looks': ({ named }, who) => claim(named.get(who!)!, { shapesRows: false }).then(nameOf, refused),
+  'WORD migrates': ({ named }, who) => migrate(named.get(who!)!).then(() => 'done', refused),
+}
+
+/** Of a version that stored no settings so far. */
+const emptied = (kind: Kind) => {
+  const place = kept(kind)
+  return async (): Promise<Processes> => {
+    await place.open()
+    return { address: place.address, named: new Map() }
+  }
+}
+storyTests('test/engine/warehouse/lease.txt', new Steps(words), emptied, bothWarehouses())
+
+describe.each(bothWarehouses())('one configuration on $name', (kind) => {
+  const begin = emptied(kind)
+
+  it('an older version of the program is refused with 1, so that a supervisor starts the new one', async () => {
+    const { address } = await begin()
+    const older = await start(address, settings['utc']!)
+    expect(await claim(await start(address, '{"program":"2","report.timeZone":"utc"}'))).toContain('"2"')
+    await expect(claim(older)).rejects.toMatchObject({
+      exitCode: 1,
+      message: expect.stringMatching(/^Another version of shopsync/),
     })
-    afterEach(() => Promise.all(opened.slice(1).map((one) => one.close())))
+  })
 
-    /** Another process of the warehouse. */
-    async function start(text: string, model = known): Promise<Warehouse> {
-      const one = await openWarehouse({ ...place.address, model, rowSettings: new RowSettings(text) })
-      await migrate(one)
-      opened.push(one)
-      return one
-    }
-
-    async function claim(one: Warehouse, needs: { readonly shapesRows?: boolean } = {}): Promise<unknown> {
-      await using _ = await openLease({ warehouse: one, clock: systemClock, ...needs }, 'sync')
-      return (await rowsOf(one, 'sync_meta')).find(({ name }) => name === rowSettingsName)?.value
-    }
-
-    /** Processes that start with a configuration, and claim the lease: which is stored then, or how they are refused. */
-    const lives: [what: string, steps: string[]][] = [
-      [
-        'an older process with other settings is refused, until it reads its configuration again',
-        [
-          ...['a starts utc', 'a claims utc', 'b starts berlin', 'a claims utc', 'b claims berlin'],
-          // It makes no tables, either, and leaves the lease to others.
-          ...['a is refused: report.timeZone', 'a migrates not', 'b claims berlin'],
-          // Going back is a change like any other.
-          ...['c starts utc', 'c claims utc', 'b is refused: report.timeZone'],
-        ],
-      ],
-      [
-        'is not brought back by a process that has changed it, once somebody has changed it back',
-        [
-          ...['a starts utc', 'a claims utc', 'b starts berlin', 'b claims berlin'],
-          ...['c starts utc', 'c claims utc', 'b is refused: report.timeZone'],
-        ],
-      ],
-      [
-        'of two that start with different settings, the first to write wins',
-        ['a starts utc', 'b starts berlin', 'b claims berlin', 'a is refused: report.timeZone'],
-      ],
-      [
-        'work that shapes no row neither fails nor decides',
-        ['a starts utc', 'b starts berlin', 'a looks: nothing', 'b claims berlin', 'a looks: berlin'],
-      ],
-    ]
-    it.each(lives)('%s', async (_what, steps) => {
-      const processes = new Map<string, Warehouse>()
-      for (const step of steps) {
-        const [, who = '', does, to = ''] = /^(\w) ([a-z ]+?):? ([\w.]+)$/.exec(step) ?? []
-        const text = settings[to] ?? ''
-        const one = processes.get(who) ?? (await start(text))
-        processes.set(who, one)
-        if (does === 'claims') expect([step, await claim(one)]).toEqual([step, text])
-        else if (does === 'looks')
-          expect([step, await claim(one, { shapesRows: false })]).toEqual([step, settings[to]])
-        else if (does === 'migrates') await expect(migrate(one)).rejects.toMatchObject({ exitCode: 2 })
-        else if (does === 'is refused')
-          await expect(claim(one), step).rejects.toMatchObject({
-            name: 'Stop',
-            exitCode: 2,
-            names: [to],
-            message: expect.stringContaining(`written with other values of ${to} since`),
-          })
-      }
+  it('a program that goes on with the policy of before is refused by its next claim', async () => {
+    const { address } = await begin()
+    const policy: Privacy = { preset: 'pseudonymous', columns: {}, key: Buffer.alloc(32, 7), keyVersion: 1 }
+    const older = await start(address, '{}')
+    await claim(older)
+    const newer = await start(address, '{}', model(resources, {}, policy))
+    await claim(newer)
+    await expect(claim(older)).rejects.toMatchObject({
+      name: 'Stop',
+      exitCode: 2,
+      message: expect.stringContaining('and this configuration does not, or less'),
     })
-
-    it('an older version of the program is refused with 1, so that a supervisor starts the new one', async () => {
-      const older = await start(settings['utc']!)
-      expect(await claim(await start('{"program":"2","report.timeZone":"utc"}'))).toContain('"2"')
-      await expect(claim(older)).rejects.toMatchObject({
-        exitCode: 1,
-        message: expect.stringMatching(/^Another version of shopsync/),
-      })
-    })
-
-    it('a program that goes on with the policy of before is refused by its next claim', async () => {
-      const policy: Privacy = { preset: 'pseudonymous', columns: {}, key: Buffer.alloc(32, 7), keyVersion: 1 }
-      const older = await start('{}')
-      await claim(older)
-      const newer = await start('{}', model(resources, {}, policy))
-      await claim(newer)
-      await expect(claim(older)).rejects.toMatchObject({
-        name: 'Stop',
-        exitCode: 2,
-        message: expect.stringContaining('and this configuration does not, or less'),
-      })
-      await claim(newer)
-    })
+    await claim(newer)
   })
 })

@@ -2,29 +2,35 @@
  * A table contains what its watermark claims. What was dropped is created and filled again by the next run, with a walk
  * of the whole list, even if the walk is killed. What the program has learned is filled from `_extra`.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { type Shape, scalars, text } from '../../../schema/resource.js'
-import { Skip } from '../../../src/engine/base/errors.js'
 import { template } from '../../../src/sandbox/index.js'
 import { copied } from '../../support/harness/clones.js'
 import { model } from '../../support/harness/model.js'
 import type { Address } from '../../support/harness/place.js'
-import { type CursorReport, type RunReport, type Source, sync } from '../../support/harness/runs.js'
+import {
+  type ListRequest,
+  type RunOptions,
+  type RunReport,
+  type Source,
+  sync,
+} from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { someOf } from '../../support/harness/size.js'
 import { statusLines, statusOf } from '../../support/harness/status.js'
 import {
   bothWarehouses,
   contents,
+  type Kind,
   migrate,
   reopen,
   rowsOf,
   typed,
   type Warehouse,
-  warehouses,
 } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
+import { wordsOf } from '../../support/world/liststory.js'
+import { Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
 
 const sandbox = await sandboxOfFile()
 const chosen = ['customers', 'notes', 'integrator_tags']
@@ -45,10 +51,20 @@ beforeAll(() => {
   }
 })
 
-const of = (report: RunReport, resource: string): CursorReport[] =>
-  report.cursors.filter((cursor) => cursor.resource === resource)
-const requests = (report: RunReport, resource: string): number[] =>
-  of(report, resource).map((cursor) => cursor.requests)
+/** A warehouse that has been synced, of which something is lost. */
+interface Refilled {
+  readonly kind: Kind
+  address: Address
+  warehouse: Warehouse
+  /** Which page of which tenant, or which request, is asked for when something is dropped. */
+  moment: ((request: ListRequest, asked: number) => boolean) | undefined
+}
+
+const run = (warehouse: Warehouse, options: RunOptions = {}): Promise<RunReport> =>
+  sync(sandbox, warehouse, { resources: chosen, pageSizes, ...options })
+
+const demands = async (warehouse: Warehouse) =>
+  (await rowsOf(warehouse, 'sync_cursors')).filter(({ refill }) => refill !== null)
 
 /** Somebody drops something, and the next run makes it again. */
 const loses = async (warehouse: Warehouse, what = 'drop table customer_phones') => {
@@ -56,81 +72,121 @@ const loses = async (warehouse: Warehouse, what = 'drop table customer_phones') 
   return migrate(warehouse)
 }
 
+/** How it ended for each list, with the requests for each tenant. */
+const told = ({ cursors }: RunReport): string =>
+  chosen
+    .map((resource) => {
+      const [first, ...rest] = cursors.filter((cursor) => cursor.resource === resource)
+      const { status, completeness, reason } = first!
+      const requests = [first!, ...rest].map((cursor) => cursor.requests).join(' ')
+      return `${resource} ${wordsOf(`${status} ${completeness} ${reason ?? ''}`).join(' ')} ${requests}`
+    })
+    .join(', ')
+
+const templates = new Map<string, { readonly address: Address; readonly contents: unknown }>()
+/** Of each kind, once. */
+async function synced(kind: Kind) {
+  const made = templates.get(kind.name)
+  if (made) return made
+  const address = await kind.migrated()
+  const first = await reopen(address)
+  await run(first)
+  templates.set(kind.name, { address, contents: await contents(first) })
+  await first.close()
+  return templates.get(kind.name)!
+}
+
+const words: WordsOf<Refilled> = {
+  'lose REST': async ({ warehouse }, what) => void (await loses(warehouse, what)),
+  'a warehouse that is empty': async (story) => {
+    story.address = await story.kind.migrated()
+    const warehouse = await reopen(story.address)
+    onTestFinished(() => warehouse.close())
+    story.warehouse = warehouse
+  },
+  'customer_phones are dropped before request N for customers': (story, n) => {
+    story.moment = (_, asked) => asked === Number(n)
+  },
+  'customer_phones are dropped before page N of tenant N': (story, page, tenant) => {
+    story.moment = (request) => request.tenantId === Number(tenant) && request.page === Number(page)
+  },
+  'page N of customers[ of tenant N] is refused': (_, page, tenant) => {
+    const when = {
+      resource: 'customers',
+      page: Number(page),
+      tenant: tenant === undefined ? undefined : Number(tenant),
+    }
+    sandbox.script([{ when, fault: { kind: 'status', status: 403 } }])
+  },
+  'no rules': () => sandbox.script([]),
+  'run[ (full|reconcile)][ in pages of N]': async (story, mode, size) => {
+    const { warehouse, address } = story
+    const notices: [string, Record<string, unknown>][] = []
+    const other = await reopen(address)
+    let asked = 0
+    const around = (source: Source): Source =>
+      new Between(source, async (request, ask) => {
+        if (request.path === 'customers' && story.moment?.(request, ++asked)) {
+          story.moment = undefined
+          await loses(other)
+        }
+        return ask()
+      })
+    const slow = { around, concurrency: 1, readAhead: 0 }
+    const options = { ...slow, notices, mode: (mode ?? 'sync') as 'full' }
+    const report = await run(warehouse, size ? { ...options, pageSizes: [Number(size)] } : options)
+    await other.close()
+    const isResumed = notices.some(([message]) => message === 'Resuming a walk')
+    return `${told(report)}${isResumed ? ', resuming a walk' : ''}`
+  },
+  'what is read again': async ({ warehouse }) =>
+    [...new Set((await demands(warehouse)).map(({ resource }) => resource))].join(' ') || 'nothing',
+  registers: async ({ warehouse }) => {
+    const kept = await rowsOf(warehouse, 'sync_registers')
+    return `registers of ${kept.map(({ resource, tenant_id }) => `${resource} ${tenant_id}`).join(', ')}`
+  },
+  phones: async ({ warehouse }) => `${(await rowsOf(warehouse, 'customer_phones')).length} phones`,
+  'as it was': async ({ warehouse, kind }) =>
+    expect(await contents(warehouse)).toEqual((await synced(kind)).contents),
+  'walk of customers of tenant 1': async ({ warehouse }) => {
+    const cursors = await rowsOf(warehouse, 'sync_cursors')
+    const { refill, walk } = cursors.find((row) => row.tenant_id === 1 && row.resource === 'customers')!
+    const { mode, refill: known } = walk as { mode: string; refill: string | null }
+    return `a ${mode} walk, that knows of ${known ?? 'no refill'}; it is ${refill === null ? 'not ' : ''}read again`
+  },
+  status: async ({ warehouse }) => {
+    const nowMicros = BigInt(Date.now()) * 1000n
+    const lines = statusLines(await statusOf(sandbox, warehouse, { resources: chosen, nowMicros }))
+    return lines
+      .filter((line) => line.includes('!'))
+      .join(' ')
+      .replace(/ \(2.*?\)/, ' (…)')
+  },
+}
+
+const steps = new Steps(words)
+const begin = (kind: Kind) => {
+  beforeAll(() => synced(kind))
+  return async () => {
+    const address = await copied((await synced(kind)).address)
+    const warehouse = await reopen(address)
+    onTestFinished(() => warehouse.close())
+    return { kind, address, warehouse, moment: undefined }
+  }
+}
+storyTests('test/engine/warehouse/refill.txt', steps, begin, bothWarehouses())
+// For what is above the dialects.
+storyTests('test/engine/warehouse/refilled.txt', steps, begin)
+
 describe.each(bothWarehouses())('$name', (kind) => {
-  /** For what is above the dialects. */
-  const test = it.runIf(warehouses().includes(kind))
-  const run = (warehouse: Warehouse, options = {}): Promise<RunReport> =>
-    sync(sandbox, warehouse, { resources: chosen, pageSizes, ...options })
-  let synced: Address
-  let wanted: unknown
-  /** A warehouse of its own that has been synced. */
-  const begin = async () => {
-    const address = await copied(synced)
+  beforeAll(() => synced(kind))
+  const begun = async () => {
+    const address = await copied((await synced(kind)).address)
     return { address, warehouse: await reopen(address) }
   }
-  const demands = async (warehouse: Warehouse) =>
-    (await rowsOf(warehouse, 'sync_cursors')).filter(({ refill }) => refill !== null)
-
-  // These leave the warehouse as they found it.
-  let usual: Awaited<ReturnType<typeof begin>>
-  beforeAll(async () => {
-    synced = await kind.migrated()
-    const first = await reopen(synced)
-    await run(first)
-    wanted = await contents(first)
-    await first.close()
-    usual = await begin()
-  })
-  afterAll(() => usual.warehouse.close())
-
-  const dropped: [what: string, resource: string, bringing: string[], drop: string][] = [
-    ['a child table', 'customers', ['customers'], 'drop table customer_phones'],
-    ['a resource’s own table', 'customers', ['customers'], 'drop table customers'],
-    ['a table of records inside of others', 'integrator_tags', chosen, 'drop table integrator_tags'],
-    ['a column', 'notes', ['notes'], 'alter table notes drop column description'],
-    [
-      'a column of a child table',
-      'customers',
-      ['customers'],
-      'alter table customer_phones drop column number',
-    ],
-  ]
-  // Which lists bring the rows of a table doesn't depend on the database.
-  it.each(warehouses().includes(kind) ? dropped : someOf(3, dropped))(
-    '%s that was dropped is filled by the next run, and the run after it is idle',
-    async (_what, resource, bringing, drop) => {
-      const { warehouse } = usual
-      await loses(warehouse, drop)
-      // All lists that may contain its rows are read whole, and no rows are reported missing in a table that was
-      // created empty.
-      expect(new Set((await demands(warehouse)).map((cursor) => cursor.resource))).toEqual(new Set(bringing))
-      const registers = (await rowsOf(warehouse, 'sync_registers')).filter((row) => row.resource === resource)
-      expect(registers).toHaveLength(drop === `drop table ${resource}` ? 0 : 2)
-      const report = await run(warehouse)
-      expect(report.status).toBe('ok')
-      expect(of(report, resource).map(({ completeness }) => completeness)).toEqual(['proven', 'proven'])
-      expect(await contents(warehouse)).toEqual(wanted)
-      expect(await demands(warehouse)).toEqual([])
-      const idle = await run(warehouse)
-      expect(idle.cursors.map((cursor) => cursor.requests)).toEqual(idle.cursors.map(() => 1))
-      const reconciled = await run(warehouse, { mode: 'reconcile' })
-      expect(reconciled).toMatchObject({ status: 'ok', rows_upserted: 0, rows_deleted: 0 })
-    },
-  )
-
-  it('cursors that have lost nothing are not read again, and an index comes back', async () => {
-    const { warehouse } = usual
-    await typed(warehouse, 'drop index notes_by_updated_at')
-    const made = (await loses(warehouse)).map(({ what }) => what)
-    expect(made).toEqual(['create table', 'create index on tenant_id, updated_at'])
-    const report = await run(warehouse)
-    expect(requests(report, 'notes')).toEqual([1, 1])
-    // What is new first, then the whole list.
-    expect(requests(report, 'customers')).toEqual([1 + 3, 1 + 3])
-  })
 
   it('for the ids of nested items, only a list that has shown one is read whole', async () => {
-    const { warehouse } = await begin()
+    const { warehouse } = await begun()
     const { db } = warehouse
     const list = { resource: 'repair_orders', watermark: '2026-01-02T00:00:00.000000Z' }
     const lists = [1, 101].map((tenant_id) => ({ ...list, tenant_id }))
@@ -153,93 +209,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  test('an interrupted refill walk continues in the next run, whatever that is asked to do', async () => {
-    const { warehouse } = await begin()
-    await loses(warehouse)
-    sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
-    expect(of(await run(warehouse), 'customers').map(({ status }) => status)).toEqual(['failed', 'failed'])
-    sandbox.script([])
-    expect((await demands(warehouse)).map(({ resource }) => resource)).toEqual(['customers', 'customers'])
-    const nowMicros = BigInt(Date.now()) * 1000n
-    const lines = statusLines(await statusOf(sandbox, warehouse, { resources: chosen, nowMicros }))
-    expect(lines.join('\n')).toMatch(
-      /! tenants 1, 2: customers: the whole list is being read, because the table customer_phones was created .*: 10 of 13 records so far/,
-    )
-    const notices: [string, Record<string, unknown>][] = []
-    const report = await run(warehouse, { mode: 'reconcile', notices })
-    expect(notices.map(([message]) => message)).toContain('Resuming a walk')
-    expect(report.status).toBe('ok')
-    expect(await contents(warehouse)).toEqual(wanted)
-    expect(await demands(warehouse)).toEqual([])
-    await warehouse.close()
-  })
-
-  test('a walk that was interrupted before the table was dropped is not resumed', async () => {
-    const warehouse = await reopen(await kind.migrated())
-    sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
-    await run(warehouse)
-    sandbox.script([])
-    await loses(warehouse)
-    expect((await run(warehouse)).status).toBe('ok')
-    expect(await rowsOf(warehouse, 'customer_phones')).toHaveLength(2 * records)
-    await warehouse.close()
-  })
-
-  test('a refill that is requested during a walk outlives the walk', async () => {
-    const { address, warehouse } = await begin()
-    await loses(warehouse)
-    const other = await reopen(address)
-    let asked = 0
-    /** After what is new in both: when the first page is requested again to close the books, some pages are stored. */
-    const dropInTheMiddle = async (): Promise<void> => {
-      if (++asked !== 5) return
-      await loses(other)
-    }
-    const around = (source: Source): Source =>
-      new Between(source, async (request, ask) => {
-        if (request.path === 'customers') await dropInTheMiddle()
-        return ask()
-      })
-    expect((await run(warehouse, { around, concurrency: 1 })).status).toBe('ok')
-    // Pages stored before have lost their rows, and the refill request is newer than the walks of both tenants.
-    expect((await rowsOf(warehouse, 'customer_phones')).length).toBeLessThan(2 * records)
-    expect(await demands(warehouse)).toHaveLength(2)
-    await run(warehouse)
-    expect(await demands(warehouse)).toEqual([])
-    await other.close()
-    expect(await contents(warehouse)).toEqual(wanted)
-    await warehouse.close()
-  })
-
-  test('a walk that continues despite a refill requested meanwhile, and is then interrupted, is not resumed', async () => {
-    const address = await kind.migrated()
-    const warehouse = await reopen(address)
-    const other = await reopen(address)
-    // The first pages are stored before the table is dropped, the next two after it, and the sixth never arrives.
-    const around = (source: Source): Source =>
-      new Between(source, async (request, ask) => {
-        if (request.path !== 'customers' || request.tenantId !== 1) return ask()
-        if (request.page === 4) {
-          await loses(other)
-        }
-        if (request.page === 6) throw new Skip('cut short', { reason: 'refused' })
-        return ask()
-      })
-    const sizes = { pageSizes: [2], readAhead: 0, concurrency: 1 }
-    const cut = of(await run(warehouse, { around, mode: 'full', ...sizes }), 'customers')
-    expect(cut[0]).toMatchObject({ tenant_id: 1, status: 'failed' })
-    const [stored] = (await rowsOf(warehouse, 'sync_cursors')).filter(
-      ({ tenant_id, resource }) => tenant_id === 1 && resource === 'customers',
-    )
-    expect(stored).toMatchObject({ refill: expect.any(String), walk: { mode: 'full', refill: null } })
-    expect((await run(warehouse, sizes)).status).toBe('ok')
-    expect(await rowsOf(warehouse, 'customer_phones')).toHaveLength(2 * records)
-    await other.close()
-    await warehouse.close()
-  })
-
   it('a field and a nested list that a later program declares are filled by a walk, as if they had been known from the beginning', async () => {
-    const { address, warehouse } = await begin()
+    const { address, warehouse } = await begun()
     await warehouse.close()
     const list = { table: 'hobbies', column: 'hobby', key: 'position', of: text('Hobby.') } as const
     // A later version of the program declares more fields of customers.
@@ -253,8 +224,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await migrate(next)).map(({ what }) => what.toLowerCase())).toContain('add column nickname text')
     const report = await run(next, { known: learned })
     // What is new first, then the whole list.
-    expect(requests(report, 'customers')).toEqual([1 + 3, 1 + 3])
-    expect(requests(report, 'notes')).toEqual([1, 1])
+    expect(told(report)).toContain('customers ok proven 4 4, notes ok proven 1 1')
     const rows = await rowsOf(next, 'customers')
     expect(rows.map(({ nickname }) => nickname)).toEqual(rows.map(({ id }) => `the ${id}th`))
     expect(new Set(rows.map(({ _extra }) => _extra))).toEqual(new Set([null]))
@@ -265,16 +235,5 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await contents(next, learned)).toEqual(await contents(fresh, learned))
     await fresh.close()
     await next.close()
-  })
-
-  it('a column that cannot be added again only fails its table', async () => {
-    const { warehouse } = await begin()
-    await typed(warehouse, 'alter table notes rename column _synced_at to seen')
-    expect(await migrate(warehouse)).toEqual([])
-    const report = await run(warehouse)
-    expect(report.status).toBe('partial')
-    expect(of(report, 'notes').map(({ reason }) => reason)).toEqual(['not_migrated', 'not_migrated'])
-    expect(of(report, 'customers').map(({ status }) => status)).toEqual(['ok', 'ok'])
-    await warehouse.close()
   })
 })

@@ -21,11 +21,18 @@ async function seconds(clock: VirtualClock, work: Promise<unknown>): Promise<num
   return (clock.now - begun) / 1000
 }
 
+/** Of a database that was there before. */
+async function begun() {
+  const clock = new VirtualClock()
+  const controller = new AbortController()
+  const retryPolicy = new RetryPolicy({ clock, classify, signal: controller.signal })
+  await retryPolicy.trying(async () => 'there')
+  return { clock, retryPolicy, signal: () => controller.abort() }
+}
+
 describe('a database that is away', () => {
   it('is given up within two minutes, including everything that a run does at its end', async () => {
-    const clock = new VirtualClock()
-    const retryPolicy = new RetryPolicy({ clock, classify })
-    await retryPolicy.trying(async () => 'there')
+    const { clock, retryPolicy } = await begun()
     const work = refusal(retryPolicy.trying(away))
     expect(await seconds(clock, work)).toBeLessThan(100)
     expect(await work).toMatchObject({ name: 'Stop', exitCode: 3 })
@@ -35,9 +42,7 @@ describe('a database that is away', () => {
   })
 
   it('is given up by everything that waits for it, whenever each began', async () => {
-    const clock = new VirtualClock()
-    const retryPolicy = new RetryPolicy({ clock, classify })
-    await retryPolicy.trying(async () => 'there')
+    const { clock, retryPolicy } = await begun()
     const first = refusal(retryPolicy.trying(away))
     await clock.pass(60_000)
     const second = refusal(retryPolicy.trying(away))
@@ -45,9 +50,7 @@ describe('a database that is away', () => {
   })
 
   it('is back with the first success', async () => {
-    const clock = new VirtualClock()
-    const retryPolicy = new RetryPolicy({ clock, classify })
-    await retryPolicy.trying(async () => 'there')
+    const { clock, retryPolicy } = await begun()
     let attempts = 0
     const work = retryPolicy.trying(() => (++attempts < 6 ? away() : Promise.resolve('back')))
     expect(await seconds(clock, work)).toBeLessThan(20)
@@ -64,16 +67,8 @@ describe('a database that is away', () => {
 })
 
 describe('after a signal', () => {
-  const signalled = () => {
-    const clock = new VirtualClock()
-    const controller = new AbortController()
-    const retryPolicy = new RetryPolicy({ clock, classify, signal: controller.signal })
-    return { clock, retryPolicy, signal: () => controller.abort() }
-  }
-
   it('a long wait ends, and a database that is away is tried for a few more seconds', async () => {
-    const { clock, retryPolicy, signal } = signalled()
-    await retryPolicy.trying(async () => 'there')
+    const { clock, retryPolicy, signal } = await begun()
     const work = refusal(retryPolicy.trying(away))
     await clock.pass(20_000)
     signal()
@@ -89,7 +84,7 @@ describe('after a signal', () => {
   })
 
   it('hanging work is abandoned, and work that ends is not', async () => {
-    const { clock, retryPolicy, signal } = signalled()
+    const { clock, retryPolicy, signal } = await begun()
     const hanging = refusal(retryPolicy.trying(never))
     const slow = retryPolicy.trying(() => clock.sleep(4000).then(() => 'done'))
     await clock.pass(1000)

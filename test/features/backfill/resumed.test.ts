@@ -1,53 +1,83 @@
-/** A backfill that is cut short again and again: what is done stays done, until everything is. */
-import { describe, expect, it } from 'vitest'
-import type { Clock } from '../../../src/engine/base/clock.js'
+/** A backfill that is cut short again and again: what is done stays done, until everything is. The stories of resumed.txt. */
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { template } from '../../../src/sandbox/index.js'
-import {
-  type RunOptions,
-  type RunReport,
-  type Source,
-  sync,
-  type TimeRange,
-} from '../../support/harness/runs.js'
+import { type RunOptions, type Source, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { kept, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { kept, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
 import { at } from '../../support/world/notes.js'
+import { Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
 
 const sandbox = await sandboxOfFile()
-
 const tenants = [1, 2, 3, 4, 5, 6]
-const range: TimeRange = { from: at(7), to: at(7 * 241) }
 
-/** One backfill of all tenants, one cursor after the other. Returns its report and the tenant of each list request. */
-async function backfill(warehouse: Warehouse, options: RunOptions & { after?: number } = {}) {
-  const { after = Number.POSITIVE_INFINITY, ...asked } = options
-  const stop = new AbortController()
-  const lists: string[] = []
-  const around = (source: Source): Source =>
-    new Between(source, ({ tenantId }, ask) => {
-      if (lists.length >= after) stop.abort()
-      else lists.push(String(tenantId))
-      return ask()
-    })
-  const usual = {
-    resources: ['notes'],
-    concurrency: 1,
-    ranges: [range],
-    signal: stop.signal,
-    around,
-  } as const
-  const report = await sync(sandbox, warehouse, { ...usual, ...asked, mode: 'backfill' })
-  return { report, lists }
+/** What each tenant's cursor, or each with the same, is told to be. */
+function grouped(of: readonly (readonly [tenant: unknown, told: string])[]): string {
+  const all = new Map<string, unknown[]>()
+  for (const [tenant, told] of of) all.set(told, [...(all.get(told) ?? []), tenant])
+  return [...all].map(([told, who]) => `${who.join(' ')} ${told}`).join(', ')
 }
 
-const statuses = ({ cursors }: RunReport): string[] => cursors.map(({ status }) => status)
+/** One backfill of the records below `to`, one cursor after the other. `after`: how many list requests until it is interrupted. */
+async function backfill(warehouse: Warehouse, to = '241', after?: string, options: RunOptions = {}) {
+  const stop = new AbortController()
+  const lists: number[] = []
+  const around = (source: Source): Source =>
+    new Between(source, ({ tenantId }, ask) => {
+      if (lists.length >= Number(after ?? Number.POSITIVE_INFINITY)) stop.abort()
+      else lists.push(Number(tenantId))
+      return ask()
+    })
+  const ranges = [{ from: at(7), to: at(7 * Number(to)) }]
+  const usual = { resources: ['notes'], concurrency: 1, ranges, signal: stop.signal, around } as const
+  const report = await sync(sandbox, warehouse, { ...usual, ...options, mode: 'backfill' })
+  return { ...report, lists }
+}
 
-describe.each(warehouses())('$name', (kind) => {
+/** How it ended for each tenant, and how often it requested each one's list. */
+function told({ cursors, lists }: Awaited<ReturnType<typeof backfill>>): string {
+  const ended = cursors.map(
+    ({ tenant_id, status, completeness, records }) =>
+      [tenant_id, `${status} ${completeness} with ${records}`] as const,
+  )
+  const asked = [...new Set(lists)].map(
+    (tenant) => [tenant, `${lists.filter((one) => one === tenant).length} times`] as const,
+  )
+  return `${grouped(ended)}; asks for ${grouped(asked) || 'nothing'}`
+}
+
+const words: WordsOf<Warehouse> = {
+  'backfill[ to N][ of tenant N][ until request N](?:, N days (ago|ahead))?': async (warehouse, ...found) => {
+    const [to, tenant, after, days, where] = found
+    const shift = BigInt(days ?? 0) * 86_400_000_000n * (where === 'ago' ? -1n : 1n)
+    const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + shift }
+    const only = tenant === undefined ? null : [Number(tenant)]
+    return told(await backfill(warehouse, to, after, { clock, tenants: only }))
+  },
+  'backfills until one is whole, each until request N(?:, (limited in time))?': async (
+    warehouse,
+    after,
+    time,
+  ) => {
+    const lists: number[] = []
+    for (let runs = 1; runs < 20; runs++) {
+      const one = await backfill(warehouse, '241', after, { timeLimited: time !== undefined })
+      lists.push(...one.lists)
+      if (one.status === 'ok') return `${runs} of them; ${told({ ...one, lists })}`
+    }
+    return 'none is'
+  },
+  'hide N of N': (_, id, tenant) =>
+    void sandbox.store.collection(Number(tenant), 'notes').odd.hidden.add(Number(id)),
+  'heal N': (_, tenant) => sandbox.store.collection(Number(tenant), 'notes').odd.heal(),
+  kept: async (warehouse) =>
+    (await rowsOf(warehouse, 'sync_backfills')).map(({ tenant_id }) => tenant_id).join(' ') || 'none',
+  stored: async (warehouse) => `${(await rowsOf(warehouse, 'notes')).length} notes`,
+}
+
+storyTests('test/features/backfill/resumed.txt', new Steps(words), (kind) => {
   const stock = kept(kind)
-
-  async function prepared(): Promise<Warehouse> {
+  return () => {
     sandbox.reset()
     for (const id of tenants) {
       sandbox.store.addTenant({ id })
@@ -55,92 +85,4 @@ describe.each(warehouses())('$name', (kind) => {
     }
     return stock.open()
   }
-
-  it.each([true, false])(
-    'ends after about as many limited runs as its requests take, and repeats no finished cursor (time limit: %s)',
-    async (timeLimited) => {
-      const warehouse = await prepared()
-      const whole = (await backfill(warehouse)).lists.length
-      expect(whole).toBeGreaterThan(20)
-      const lists: string[] = []
-      let runs = 0
-      for (let last: RunReport['status'] | undefined; last !== 'ok' && runs < 20; runs++) {
-        const limited = await backfill(warehouse, { after: 6, timeLimited })
-        last = limited.report.status
-        lists.push(...limited.lists)
-      }
-      expect(runs).toBeLessThanOrEqual(Math.ceil(whole / 6) + 2)
-      // An interrupted cursor requests one count again, and the page that it was reading.
-      expect(lists.length).toBeLessThanOrEqual(whole + 3 * runs)
-      for (const tenant of tenants)
-        expect(lists.filter((list) => list === String(tenant)).length).toBeLessThan(10)
-      expect(await rowsOf(warehouse, 'notes')).toHaveLength(240 * tenants.length)
-      expect(await rowsOf(warehouse, 'sync_backfills')).toEqual([])
-    },
-  )
-
-  it('a finished cursor keeps its verdict without a request; a complete backfill reads everything again', async () => {
-    const warehouse = await prepared()
-    const whole = (await backfill(warehouse)).lists.length
-    const cut = await backfill(warehouse, { after: 10 })
-    expect(statuses(cut.report)).toContain('skipped')
-    const done = cut.report.cursors.filter(({ status }) => status === 'ok')
-    expect(done.length).toBeGreaterThan(0)
-    const rest = await backfill(warehouse)
-    expect(rest.report.status).toBe('ok')
-    for (const { tenant_id, completeness } of done)
-      expect(rest.report.cursors.find((cursor) => cursor.tenant_id === tenant_id)).toMatchObject({
-        status: 'ok',
-        completeness,
-        requests: 0,
-        records: 0,
-      })
-    expect(await rowsOf(warehouse, 'sync_backfills')).toEqual([])
-    expect((await backfill(warehouse)).lists).toHaveLength(whole)
-  })
-
-  it('another range reads everything; a part of the cursors ends with its own', async () => {
-    const warehouse = await prepared()
-    await backfill(warehouse, { after: 10 })
-    const marked = await rowsOf(warehouse, 'sync_backfills')
-    expect(marked.length).toBeGreaterThan(1)
-    const other = await backfill(warehouse, { ranges: [{ from: range.from, to: at(7 * 200) }] })
-    expect(new Set(other.lists).size).toBe(tenants.length)
-    expect(await rowsOf(warehouse, 'sync_backfills')).toEqual(marked)
-    await backfill(warehouse, { tenants: [6] })
-    const left = await rowsOf(warehouse, 'sync_backfills')
-    expect(left.map(({ tenant_id }) => tenant_id)).not.toContain(6)
-    expect(left.length).toBeGreaterThanOrEqual(marked.length - 1)
-    expect((await backfill(warehouse)).report.status).toBe('ok')
-    expect(await rowsOf(warehouse, 'sync_backfills')).toEqual([])
-  })
-
-  it('only what failed is read again', async () => {
-    const warehouse = await prepared()
-    sandbox.store.collection(3, 'notes').odd.hidden.add(100)
-    const first = await backfill(warehouse)
-    expect(first.report.status).toBe('partial')
-    const again = await backfill(warehouse)
-    expect([again.report.status, new Set(again.lists)]).toEqual(['partial', new Set(['3'])])
-    sandbox.store.collection(3, 'notes').odd.heal()
-    const healed = await backfill(warehouse)
-    expect([healed.report.status, new Set(healed.lists)]).toEqual(['ok', new Set(['3'])])
-    expect(new Set((await backfill(warehouse)).lists).size).toBe(tenants.length)
-  })
-
-  it.each([
-    [6, false],
-    [8, true],
-    [-8, true],
-  ])('an unfinished backfill %i days later is forgotten: %s', async (days, isForgotten) => {
-    const warehouse = await prepared()
-    const shifted: Clock = {
-      ...systemClock,
-      nowMicros: () => systemClock.nowMicros() - BigInt(days) * 86_400_000_000n,
-    }
-    const cut = await backfill(warehouse, { after: 10, clock: shifted })
-    const done = cut.report.cursors.filter(({ status }) => status === 'ok').length
-    const { lists } = await backfill(warehouse)
-    expect(new Set(lists).size).toBe(isForgotten ? tenants.length : tenants.length - done)
-  })
 })

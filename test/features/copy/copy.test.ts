@@ -10,12 +10,12 @@ import { registersAgree } from '../../support/oracle/registers.js'
 import {
   everything,
   fillRichly,
+  look,
   oddTenant,
   rich,
   richSettings,
   sentHours,
 } from '../../support/world/copying.js'
-import { look } from '../../support/world/copysuite.js'
 
 type Tables = Awaited<ReturnType<typeof everything>>
 type Row = Record<string, unknown>

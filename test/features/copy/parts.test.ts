@@ -1,5 +1,5 @@
 /** A copy of some tenants has their rows and nothing of any other. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import BetterSqlite3 from 'better-sqlite3'
@@ -161,13 +161,4 @@ describe.each(bothWarehouses())('$name', (kind) => {
       ])
     },
   )
-})
-
-it('a copy that cannot begin leaves no file behind', async () => {
-  const folder = scratch()
-  const desk = new Desk(sandbox, { url: `sqlite:${folder}/none.db`, schema: '' }, resources)
-  for (const part of ['', ` --tenant ${first}`]) {
-    const { code } = await desk.run(`copy${part} --to`, `sqlite:${folder}/copy.db`)
-    expect([code, readdirSync(folder)]).toEqual([2, []])
-  }
 })

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Address } from '../../support/harness/place.js'
 import { known } from '../../support/harness/runs.js'
 import { bothWarehouses, reopen, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
-import { copyInto } from '../../support/world/copying.js'
-import { cutShort } from '../../support/world/copysuite.js'
+import { copyInto, cutShort } from '../../support/world/copying.js'
 
 const table = 'repair_orders'
 const model = known

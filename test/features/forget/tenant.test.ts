@@ -2,7 +2,7 @@
  * `forget --tenant`: nothing of the tenant is left, everything of the others is, and it stays out, granted or not, until
  * someone lets it back in. The sentences are in test/transcripts/forget.txt.
  */
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type { Ended } from '../../support/harness/call.js'
 import { Desk } from '../../support/harness/desk.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
@@ -14,10 +14,19 @@ import {
   rowsOf,
   typed,
   type Warehouse,
-  warehouses,
 } from '../../support/harness/warehouse.js'
+import { idsOf } from '../../support/world/liststory.js'
+import { type AtDesk, deskWords, Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
 
 const shops = await sandboxOfFile({ tenants: 2, scale: 0.02, seed: 6 })
+
+const lists = ['notes', 'customers', 'categories']
+
+/** The tenants that a run reports on. */
+const tenantsOf = (ended: Ended): string => {
+  const { cursors } = ended.json<{ cursors: { tenant_id: number }[] }>()
+  return [...new Set(cursors.map(({ tenant_id }) => tenant_id))].sort().join(' ') || 'nobody'
+}
 
 /** The table of every row with the tenant: but for the fact that it was forgotten. */
 async function traces(warehouse: Warehouse): Promise<string[]> {
@@ -58,84 +67,59 @@ it.each(bothWarehouses())(
   },
 )
 
-/** The tenants that a run reports on. */
-const tenantsOf = (ended: Ended): number[] => {
-  const { cursors } = ended.json<{ cursors: { tenant_id: number }[] }>()
-  return [...new Set(cursors.map(({ tenant_id }) => tenant_id))].sort()
-}
+it('sqlite: stays out from the first erased row on, wherever that ends', async () => {
+  const [sqlite] = bothWarehouses()
+  const desk = new Desk(shops, await sqlite!.viewed(), lists)
+  await desk.done('sync')
+  const cut = `create trigger cut before delete on customers begin select raise(abort, 'cut short'); end`
+  await desk.look((warehouse) => typed(warehouse, cut))
+  expect((await desk.run('forget --tenant 101 --yes')).code).not.toBe(0)
+  await desk.look((warehouse) => typed(warehouse, 'drop trigger cut'))
+  expect((await desk.look(traces)).length).toBeGreaterThan(1)
+  expect(tenantsOf(await desk.done('sync --json'))).toBe('102')
+})
 
-/** In the order in which somebody does it. */
-describe.each(warehouses())('$name', (kind) => {
-  let desk: Desk
-  let before: unknown
-  const lists = ['notes', 'customers', 'categories']
-  beforeAll(async () => {
-    desk = new Desk(shops, await kind.viewed(), lists)
-    await desk.done('sync')
-    before = await desk.look(contents)
-  })
+const api = { baseUrl: shops.url, secret: shops.secret, partnerId: shops.partnerId }
 
-  it.runIf(kind.name === 'sqlite')('stays out from the first erased row on, wherever that ends', async () => {
-    const cut = `create trigger cut before delete on customers begin select raise(abort, 'cut short'); end`
-    await desk.look((warehouse) => typed(warehouse, cut))
-    expect((await desk.run('forget --tenant 101 --yes')).code).not.toBe(0)
-    await desk.look((warehouse) => typed(warehouse, 'drop trigger cut'))
-    expect((await desk.look(traces)).length).toBeGreaterThan(1)
-    expect(tenantsOf(await desk.done('sync --json'))).toEqual([102])
-  })
-
-  it('runs of every kind leave it out, and status counts it', async () => {
-    await desk.done('forget --tenant 101 --yes')
-    for (const words of ['sync', 'reconcile', 'verify'])
-      expect(tenantsOf(await desk.done(`${words} --json`)), words).toEqual([102])
-    expect((await desk.done('plan --json')).json()).toMatchObject({ tenants: [{ tenant_id: 102 }] })
-    expect((await desk.done('status --json')).json()).toMatchObject({ healthy: true, forgotten: 1 })
-    expect(await desk.look(traces)).toEqual([])
-  })
-
-  it('nothing of its authorization is kept, whatever that contains', async () => {
+const words: WordsOf<AtDesk & { readonly before: unknown }> = {
+  ...deskWords,
+  'tenants of REST': async ({ desk }, command) => tenantsOf(await desk.run(`${command} --json`)),
+  'status counts': async ({ desk }) => {
+    const { healthy, forgotten } = (await desk.run('status --json')).json<Record<string, unknown>>()
+    return `${healthy ? '' : 'not '}healthy, ${forgotten} forgotten`
+  },
+  traces: async ({ desk }) => (await desk.look(traces)).join(' ') || 'no trace',
+  // Whatever its authorization contains.
+  'authorizations are odd': () => {
     const when = { resource: 'authorizations' }
     shops.script([
       { when, fault: { kind: 'alter', path: 'writable', to: 'perhaps', records: 'all' } },
       { when, fault: { kind: 'fields', name: 'plan', value: 'gold', records: 'all' } },
     ])
-    await desk.run('sync --full')
-    shops.script([])
-    expect(await desk.look(traces)).toEqual([])
-  })
-
-  it('is left out with one warning if sync.tenants names it, and check does not request it', async () => {
-    desk.set({ sync: { resources: lists, tenants: [101] } })
-    expect(tenantsOf(await desk.done('sync --json'))).toEqual([])
-    desk.set({ sync: { resources: lists, tenants: [101, 102] } })
-    const synced = await desk.done('sync --json')
-    expect([synced.stderr.match(/forgotten/g)?.length, tenantsOf(synced)]).toEqual([1, [102]])
+  },
+  'no rules': () => shops.script([]),
+  'sync.tenants IDS': ({ desk }, ids) => desk.set({ sync: { resources: lists, tenants: idsOf(ids!) } }),
+  'the usual config': ({ desk }) => desk.set(),
+  'requests of N by REST': async ({ desk }, tenant, command) => {
     shops.resetRequests()
-    expect((await desk.done('check')).stdout).not.toContain('tenant 101')
-    expect(shops.requests.filter(({ path }) => path.includes('/tenants/101/'))).toEqual([])
-    expect(await desk.look(traces)).toEqual([])
-    desk.set()
-  })
+    await desk.done(command!)
+    return `${shops.requests.filter(({ path }) => path.includes(`/tenants/${tenant}/`)).length} requests`
+  },
+  'as before': async ({ desk, before }) => expect(await desk.look(contents)).toEqual(before),
+  'another address of the source': ({ desk }) =>
+    desk.set({ api: { ...api, baseUrl: api.baseUrl.replace('127.0.0.1', 'localhost') } }),
+  'another partner': ({ desk }) => desk.set({ api: { ...api, partnerId: '44' } }),
+  forgotten: async ({ desk }) =>
+    `forgotten: ${[...(await desk.look(forgottenTenants))].join(' ') || 'nobody'}`,
+}
 
-  it('comes back completely after it was let back in, while it is granted', async () => {
-    await desk.done('forget --tenant 101 --lift')
+/** In the order in which somebody does it. */
+storyTests('test/features/forget/tenant.txt', new Steps(words), (kind) => {
+  let story: AtDesk & { readonly before: unknown }
+  beforeAll(async () => {
+    const desk = new Desk(shops, await kind.viewed(), lists)
     await desk.done('sync')
-    expect(await desk.look(contents)).toEqual(before)
+    story = { desk, said: '', before: await desk.look(contents) }
   })
-
-  it('a warehouse in which everyone is forgotten lacks nobody', async () => {
-    for (const tenant of [101, 102]) await desk.done(`forget --tenant ${tenant} --yes`)
-    expect(tenantsOf(await desk.done('sync --json'))).toEqual([])
-    expect((await desk.done('status --json')).json()).toMatchObject({ healthy: true, forgotten: 2 })
-  })
-
-  it('another source knows nobody who was forgotten; the same one at a new address does', async () => {
-    const api = { baseUrl: shops.url.replace('127.0.0.1', 'localhost'), secret: shops.secret }
-    desk.set({ api: { ...api, partnerId: shops.partnerId } })
-    await desk.done('adopt --same-data --yes')
-    expect(await desk.look(forgottenTenants)).toEqual(new Set([101, 102]))
-    desk.set({ api: { ...api, partnerId: '44' } })
-    await desk.done('adopt --yes')
-    expect(await desk.look(forgottenTenants)).toEqual(new Set())
-  })
+  return () => story
 })

@@ -68,6 +68,14 @@ describe('postgres', () => {
     await new Desk(sandbox, synced, ['notes']).done('sync')
   })
 
+  /** A copy of it, and somebody who types. */
+  const begun = async () => {
+    const address = await copied(synced)
+    const warehouse = await reopen(address)
+    const type = (text: string) => sql.raw<{ n: number }>(text).execute(warehouse.db)
+    return { address, warehouse, type }
+  }
+
   /** What the planner remembers of the rows. */
   const known = async ({ db }: Warehouse): Promise<string> => {
     const asked = sql<{ row: string }>`select s::text as row from pg_stats s where schemaname = 'shopsync'`
@@ -75,15 +83,12 @@ describe('postgres', () => {
   }
 
   it('removes the dead versions from the tables, and says where others may be', async () => {
-    const address = await copied(synced)
-    const warehouse = await reopen(address)
+    const { warehouse, type } = await begun()
     // A vacuum releases the pages at the end of a table; before that, dead rows keep them.
-    const size = async (): Promise<number> => {
-      const asked = sql<{ bytes: number }>`select pg_relation_size('shopsync.notes')::int as bytes`
-      return (await asked.execute(warehouse.db)).rows[0]?.bytes ?? 0
-    }
+    const size = async (): Promise<number> =>
+      (await type(`select pg_relation_size('shopsync.notes')::int as n`)).rows[0]?.n ?? 0
     const before = await size()
-    await sql`delete from shopsync.notes where tenant_id = 2`.execute(warehouse.db)
+    await type('delete from shopsync.notes where tenant_id = 2')
     expect([await size(), before > 0]).toEqual([before, true])
     const gone = await forget(sandbox, warehouse, 1)
     expect(gone).toMatchObject({ traces_left: null, elsewhere: expect.stringMatching(/Backups.*WAL/) })
@@ -92,10 +97,7 @@ describe('postgres', () => {
   })
 
   it('leaves no value in the statistics of a table that is empty afterwards', async () => {
-    const address = await copied(synced)
-    const warehouse = await reopen(address)
-    const { db } = warehouse
-    const type = (text: string) => sql.raw(text).execute(db)
+    const { address, warehouse, type } = await begun()
     await type('delete from shopsync.notes where tenant_id = 2')
     await type('analyze shopsync.notes')
     // Who doesn't own the tables can't vacuum them.
@@ -119,9 +121,8 @@ describe('postgres', () => {
   })
 
   it('forgets no statistics of a table that has rows', async () => {
-    const warehouse = await reopen(await copied(synced))
+    const { warehouse, type } = await begun()
     const { db } = warehouse
-    const type = (text: string) => sql.raw(text).execute(db)
     const rows = async () => (await type('select 1 from shopsync.notes')).rows.length
     await type('analyze shopsync.notes')
     await forgetEmptyTable(db, 'shopsync', 'notes')

@@ -1,16 +1,15 @@
-/** The stories of verify.txt, other resources, and whole shops. */
-import { describe, expect, it } from 'vitest'
+/** The stories of verify.txt, and of orders. */
+import { expect } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
-import { createSandbox, serviceTemplate, template } from '../../../src/sandbox/index.js'
+import { serviceTemplate, template } from '../../../src/sandbox/index.js'
 import { verify } from '../../support/harness/commands.js'
 import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { sized } from '../../support/harness/size.js'
-import { contents, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { contents, type Kind, rowsOf } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
-import type { Words } from '../../support/world/liststory.js'
+import { plain, type Words, wordsOf } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
-import { at } from '../../support/world/notes.js'
+import { at, timeOf } from '../../support/world/notes.js'
 import { OneList } from '../../support/world/onelist.js'
 
 const sandbox = await sandboxOfFile()
@@ -22,6 +21,7 @@ const everything = async ({ warehouse }: OneList): Promise<unknown> => [
   await Promise.all(state.map((name) => rowsOf(warehouse, name))),
 ]
 let before: unknown
+const waysToPay = 'customer_payment_types'
 
 const words: Words = {
   'a change of N that a sync would fetch': ({ list }, id) =>
@@ -53,6 +53,26 @@ const words: Words = {
         }),
     }
   },
+  'ten vehicles': () => {
+    for (let id = 1; id <= 10; id++) sandbox.store.put(1, 'vehicles', template('vehicles', id, at(id)))
+  },
+  // A list of names.
+  'ways to pay TEXT': (_, names) => void sandbox.store.tenant(1).strings.set(waysToPay, names!.split(', ')),
+  'sync the ways to pay': async ({ list }) => {
+    await sync(sandbox, list.warehouse, { resources: [waysToPay] })
+  },
+  'order N has another title and odometer': ({ list }, id) => {
+    const services = [{ ...serviceTemplate(70, timeOf(Number(id))), title: 'Another title' }]
+    list.put(Number(id), timeOf(Number(id)), { odometer: 99, services })
+  },
+  'verify of REST': async ({ list }, resources) => {
+    const report = await verify(sandbox, list.warehouse, { resources: wordsOf(resources!) })
+    const each = report.cursors.map(({ resource, status, error, missing, extra, newer, gone }) => {
+      const counts = plain({ missing, extra, newer, gone })
+      return `${resource} ${status} ${status === 'skipped' ? error : counts}`
+    })
+    return `${report.status}: ${each.toSorted().join('; ')}`
+  },
   'an unstorable record': ({ list }) => {
     const broken = { ...template('notes', 900_000, at(1)), updated_at: null }
     list.sandbox.store.put(1, 'notes', broken, { key: 900_000, at: at(1) })
@@ -60,71 +80,5 @@ const words: Words = {
 }
 
 stories('test/features/reconcile/verify.txt', sandbox, {}, words)
-
-describe.each(warehouses())('$name', (kind) => {
-  const list = new OneList(sandbox, kind)
-  const orders = new OneList(sandbox, kind, {}, 'repair_orders')
-
-  it('finds one changed field in a record and in its nested arrays, which no count can show', async () => {
-    await orders.loaded(30)
-    await orders.verify({ status: 'equal' }, { sample: 30 })
-    const services = [{ ...serviceTemplate(70, at(1)), title: 'Another title' }]
-    orders.put(7, at(49, (7 * 7919) % 1_000_000), { odometer: 99, services })
-    await orders.verify({ status: 'equal' })
-    const { cursors } = await orders.verify({ status: 'differs' }, { sample: 30 })
-    const title = { column: 'title', warehouse: 'title 70', source: 'Another title' }
-    expect(cursors[0]?.differences).toEqual(
-      expect.arrayContaining([
-        { table: 'repair_orders', row: '7', column: 'odometer', warehouse: '7', source: '99' },
-        { table: 'repair_order_services', row: '7/70', ...title },
-      ]),
-    )
-  })
-
-  it('compares whole shops, all resources and fields, and finds them equal', async () => {
-    await list.begin(0)
-    const shops = await createSandbox({ tenants: 1, scale: sized(0.02, 0.05), seed: 9 })
-    const resources = [...new Set(shops.store.resources)]
-    const newerRecords = async (): Promise<number> => {
-      const report = await verify(shops, list.warehouse, { resources, sample: sized(5, 20) })
-      expect(report.cursors.filter(({ status }) => status !== 'equal')).toEqual([])
-      return report.cursors.reduce((sum, { newer = 0 }) => sum + newer, 0)
-    }
-    await sync(shops, list.warehouse, {})
-    expect(await newerRecords()).toBe(0)
-    shops.work(60)
-    // The shops keep working: no difference.
-    expect(await newerRecords()).toBeGreaterThan(0)
-    await sync(shops, list.warehouse, { mode: 'reconcile' })
-    await newerRecords()
-    await shops.close()
-  })
-
-  it('a cursor that was never synced is skipped; if there is no other, nothing is called equal', async () => {
-    await list.loaded(60)
-    for (let id = 1; id <= 10; id++) sandbox.store.put(1, 'vehicles', template('vehicles', id, at(id)))
-    const both = await verify(sandbox, list.warehouse, { resources: ['notes', 'vehicles'] })
-    expect(both.status).toBe('equal')
-    const skipped = { status: 'skipped', error: expect.stringContaining('Type shopsync sync') }
-    const states = both.cursors.map(({ resource, status }) => [resource, status])
-    expect(Object.fromEntries(states)).toEqual({ notes: 'equal', vehicles: 'skipped' })
-    const alone = await verify(sandbox, list.warehouse, { resources: ['vehicles'] })
-    expect(alone).toMatchObject({ status: 'failed', cursors: [skipped] })
-  })
-
-  it('compares plain lists of names', async () => {
-    await list.begin(0)
-    const resources = ['customer_payment_types']
-    const names = (...all: string[]): unknown => sandbox.store.tenant(1).strings.set(resources[0]!, all)
-    const expectFound = async (expected: object): Promise<void> =>
-      expect((await verify(sandbox, list.warehouse, { resources })).cursors).toMatchObject([expected])
-    names('Gift card', 'Barter')
-    await sync(sandbox, list.warehouse, { resources })
-    await expectFound({ status: 'equal' })
-    names('Gift card', 'Check', 'Fleet')
-    const counts = { missing: 0, extra: 0, newer: 2, gone: 1 }
-    await expectFound({ status: 'equal', ...counts })
-    await list.write({ last_success_at: longAgo }, undefined, 'sync_cursors')
-    await expectFound({ status: 'differs', ...counts, extra: 1, gone: 0 })
-  })
-})
+const orders = (kind: Kind) => new OneList(sandbox, kind, {}, 'repair_orders')
+stories('test/features/reconcile/verifyorders.txt', sandbox, {}, words, orders)

@@ -1,4 +1,6 @@
 /** Warehouses that contain a bit of everything, and copies of them, for the tests of `shopsync copy`. */
+
+import { expect } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
@@ -8,8 +10,9 @@ import { type Sandbox, template } from '../../../src/sandbox/index.js'
 import { model } from '../harness/model.js'
 import type { Address } from '../harness/place.js'
 import { sync } from '../harness/runs.js'
-import { openWarehouse, rowsOf, type Warehouse } from '../harness/warehouse.js'
+import { openWarehouse, reopen, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { Between } from './between.js'
+import { Crash } from './through.js'
 
 /** Configured columns, and versions that are kept. */
 export const richSettings = {
@@ -125,3 +128,22 @@ export const copyInto = (
     signal: new AbortController().signal,
     ...more,
   })
+
+/** Everything in a warehouse of that model. */
+export const look = async (address: Address): Promise<Awaited<ReturnType<typeof everything>>> => {
+  const warehouse = await reopen(address, rich)
+  const all = await everything(warehouse)
+  await warehouse.close()
+  return all
+}
+
+/** A copy that dies when its rows are there, and nothing is compared yet. */
+export const cutShort = (from: Address, to: Address, model: Model = rich): Promise<void> =>
+  expect(
+    copyInto(from, to, {
+      model,
+      onProgress: ({ pass }) => {
+        if (pass === 'comparing') throw new Crash()
+      },
+    }),
+  ).rejects.toThrow(Crash)

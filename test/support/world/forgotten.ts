@@ -175,15 +175,3 @@ export async function books(address: Address, { tenant, records }: MarkedCustome
     await warehouse.close()
   }
 }
-
-export async function whereIs(address: Address): Promise<string[]> {
-  const warehouse = await reopen(address)
-  const found: string[] = []
-  for (const { table } of await warehouse.dialect.catalog.liveColumns())
-    for (const row of await rowsOf(warehouse, table).catch(() => []))
-      for (const [name, value] of Object.entries(row))
-        if (JSON.stringify(value)?.includes(marker))
-          found.push(`${table}.${name} ${row['id'] ?? ''} ${row['path'] ?? ''}`)
-  await warehouse.close()
-  return [...new Set(found)]
-}

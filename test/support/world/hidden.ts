@@ -4,8 +4,7 @@ import { sql } from 'kysely'
 import type { Address } from '../harness/place.js'
 import { reopen } from '../harness/warehouse.js'
 
-export const privacyKey = Buffer.alloc(32, 7).toString('base64')
-export const preset = { preset: 'pseudonymous', key: privacyKey }
+export const preset = { preset: 'pseudonymous', key: Buffer.alloc(32, 7).toString('base64') }
 
 /** Every byte of a SQLite warehouse's files; every value of a Postgres one, and what the planner remembers of them. */
 export async function everything({ url, schema }: Address): Promise<string> {

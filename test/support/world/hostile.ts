@@ -18,29 +18,13 @@ const amounts: readonly (number | null)[] = [
 ]
 
 const numberFields = [
-  'hours',
-  'quantity',
-  'quantity_on_hand',
-  'quantity_ordered_for_stock',
-  'min_stock',
-  'part_discount_percentage',
-  'labor_discount_percentage',
-  'part_tax_rate',
-  'labor_tax_rate',
-  'sublet_tax_rate',
-  'hazmat_tax_rate',
+  ...['hours', 'quantity', 'quantity_on_hand', 'quantity_ordered_for_stock', 'min_stock'],
+  ...['part_discount_percentage', 'labor_discount_percentage', 'part_tax_rate', 'labor_tax_rate'],
+  ...['sublet_tax_rate', 'hazmat_tax_rate'],
 ]
 const amountFields = [
-  'labor_rate_cents',
-  'quoted_price_cents',
-  'cost_cents',
-  'fee_cents',
-  'price_cents',
-  'supply_fee_cents',
-  'part_discount_cents',
-  'labor_discount_cents',
-  'amount_cents',
-  'quick_price_cents',
+  ...['labor_rate_cents', 'quoted_price_cents', 'cost_cents', 'fee_cents', 'price_cents', 'supply_fee_cents'],
+  ...['part_discount_cents', 'labor_discount_cents', 'amount_cents', 'quick_price_cents'],
 ]
 
 /** Changes a share of a record's fields, and of everything inside. */

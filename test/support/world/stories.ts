@@ -6,6 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, inject, it } from 'vitest'
+import type { Desk } from '../harness/desk.js'
 import { isWhole } from '../harness/size.js'
 import { root } from '../harness/tree.js'
 import { type Kind, warehouses } from '../harness/warehouse.js'
@@ -27,10 +28,44 @@ const patternOf = (words: string): RegExp =>
       .replaceAll(/\bREST\b/g, '(.*)')}$`,
   )
 
+/** What the program says, in one line, without where and when. */
+export const anywhere = (text: string): string =>
+  text
+    .replaceAll(/^{"level":"info".*$/gm, '')
+    .replaceAll(/(sqlite:\S+?\.db|postgres:\/\/[\w.:@]+\/\w+)( \(schema \w+\))?/g, 'WAREHOUSE')
+    .replaceAll(/\/\S*\/(?=[\w.]+\.(json|jsonl|db)\b)/g, '')
+    .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)/g, 'NOW')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+
+/** A story of what somebody types at a desk: what the last command said. */
+export interface AtDesk {
+  desk: Desk
+  said: string
+}
+
+export const deskWords: WordsOf<AtDesk> = {
+  '\\$ REST': async (story, command) => {
+    const { code, stdout, stderr } = await story.desk.run(command!)
+    story.said = stdout + stderr
+    return code === 0 ? undefined : anywhere(`exit ${code} ${code === 2 ? stderr : ''}`)
+  },
+  'says REST': ({ said }, text) => {
+    const lines = said.split('\n').filter((line) => line.includes(text!))
+    // Of the log, the message and what it is about.
+    const told = lines.map((line) => anywhere(line.replace(/^{"level":"\w+","time":"[^"]*",/, '')))
+    return told.join('\n') || 'nothing of it'
+  },
+}
+
 export class Steps<S> {
   readonly #known: readonly (readonly [RegExp, WordsOf<S>[string]])[]
 
-  constructor(words: WordsOf<S>) {
+  /** `between`: two steps of a line. */
+  constructor(
+    words: WordsOf<S>,
+    private readonly between = '; ',
+  ) {
     this.#known = Object.entries(words).map(([text, act]) => [patternOf(text), act])
   }
 
@@ -49,7 +84,7 @@ export class Steps<S> {
       if (line.startsWith('  ')) continue
       played.push(line)
       if (line.startsWith('//')) continue
-      for (const step of line.split('; ')) {
+      for (const step of line.split(this.between)) {
         const told = await this.one(story, step)
         if (typeof told === 'string') played.push(...told.split('\n').map((one) => `  ${one}`))
       }
