@@ -15,18 +15,14 @@ const sandbox = await sandboxOfFile()
 const resources = ['notes', 'customers', 'vehicles']
 const lists = new Lists(sandbox, [...resources, 'shops', 'repair_orders'])
 
-interface Checked {
-  readonly checks: readonly {
-    readonly what: string
-    readonly ok: boolean
-    readonly found: string
-    readonly hint: string | null
-  }[]
+type Check = Readonly<Record<'what' | 'found', string>> & {
+  readonly ok: boolean
+  readonly hint: string | null
 }
 const said = ({ role }: Troubled, text: string): string => anywhere(text).replaceAll(role, 'ROLE')
 const checking = async (desk: Desk) => {
   const { code, json } = await desk.run('check --json')
-  return { code, checks: json<Checked>().checks }
+  return { code, checks: json<{ checks: Check[] }>().checks }
 }
 const callers = async ({ place }: Troubled) => {
   const { checks } = await checking(new Desk(sandbox, place, lists.names))

@@ -20,7 +20,7 @@ const stamped = (warehouse: Warehouse, table: string, column: string, value: unk
   const rows = warehouse.db.updateTable(table as 'customers').set({ _synced_at: hourAhead(), ...more })
   return warehouse.write([rows.where(sql.ref(column), '=', value).compile()])
 }
-let other: Kept
+const others = new WeakMap<OneList, Kept>()
 
 const words: Words = {
   // As somebody with a database tool might.
@@ -34,7 +34,7 @@ const words: Words = {
     await list.warehouse.write([phones.where(sql.ref('customer_id'), '=', Number(id)).compile()])
   },
   'as the source shows it': async ({ list }) => {
-    const fresh = await other.open()
+    const fresh = await others.get(list)!.open()
     await sync(sandbox, fresh, { resources: ['customers'] })
     expect(await contents(list.warehouse)).toEqual(await contents(fresh))
   },
@@ -59,6 +59,7 @@ const words: Words = {
 
 // Leases go by the clock of this machine.
 stories('test/features/reconcile/shownislive.txt', sandbox, { clock: systemClock }, words, (kind) => {
-  other = kept(kind)
-  return new OneList(sandbox, kind, { clock: systemClock }, 'customers')
+  const list = new OneList(sandbox, kind, { clock: systemClock }, 'customers')
+  others.set(list, kept(kind))
+  return list
 })

@@ -127,7 +127,7 @@ const words: WordsOf<Troubled> = {
   '\\$ REST': async (story, command) => {
     const words = command!.replace('FILE', `sqlite:${scratch()}/copy.db`)
     const { code, stdout, stderr } = await deskOf(story).run(words)
-    const lines = (stdout + stderr).split('\n').filter((line) => /✗|shopsync:|Found on/.test(line))
+    const lines = (stdout + stderr).split('\n').filter((line) => /^ *(✗|shopsync:)/.test(line))
     expect(stdout + stderr).not.toContain(secret)
     const told = anywhere(`exit ${code} ${lines.join(' ')}`)
     return told.replaceAll(story.role, 'ROLE').replaceAll(/\d+ rows/g, 'N rows')
@@ -170,7 +170,9 @@ export function troubleStories(
 
 /** For words that call the program, with the role of the stories and without changes of tables. */
 export function deskOf({ lists, address }: Troubled): Desk {
+  const { url, schema } = address
+  const place = url.startsWith('sqlite:') ? { url } : { url, schema }
   const desk = new Desk(lists.sandbox, address, lists.names)
-  desk.set({ warehouse: { ...desk.address, autoMigrate: false } })
+  desk.set({ warehouse: { ...place, autoMigrate: false } })
   return desk
 }
