@@ -22,11 +22,11 @@ import {
   RowSettings,
   type Warehouse,
 } from '../../support/harness/warehouse.js'
-import { idsOf } from '../../support/world/liststory.js'
 import {
   type AtDesk,
   anywhere,
   deskWords,
+  idsOf,
   Steps,
   storyTests,
   type WordsOf,

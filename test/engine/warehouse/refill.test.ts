@@ -29,8 +29,7 @@ import {
   type Warehouse,
 } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
-import { wordsOf } from '../../support/world/liststory.js'
-import { Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
+import { Steps, storyTests, type WordsOf, wordsOf } from '../../support/world/stories.js'
 
 const sandbox = await sandboxOfFile()
 const chosen = ['customers', 'notes', 'integrator_tags']

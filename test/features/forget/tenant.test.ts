@@ -15,8 +15,14 @@ import {
   typed,
   type Warehouse,
 } from '../../support/harness/warehouse.js'
-import { idsOf } from '../../support/world/liststory.js'
-import { type AtDesk, deskWords, Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
+import {
+  type AtDesk,
+  deskWords,
+  idsOf,
+  Steps,
+  storyTests,
+  type WordsOf,
+} from '../../support/world/stories.js'
 
 const shops = await sandboxOfFile({ tenants: 2, scale: 0.02, seed: 6 })
 

@@ -8,8 +8,7 @@ import { Reader, rowsOf } from '../../support/harness/reader.js'
 import { type Pooler, startImpatient } from '../../support/harness/relays.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { bothWarehouses, type Kind, readMeta, reopen, storeMeta } from '../../support/harness/warehouse.js'
-import { wordsOf } from '../../support/world/liststory.js'
-import { anywhere, Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
+import { anywhere, Steps, storyTests, type WordsOf, wordsOf } from '../../support/world/stories.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 3 })
 

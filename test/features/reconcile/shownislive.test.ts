@@ -7,9 +7,10 @@ import { known, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { contents, type Kept, kept, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
 import { EventBench } from '../../support/world/events.js'
-import { jsonOr, type Words } from '../../support/world/liststory.js'
+import type { Words } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
 import { OneList } from '../../support/world/onelist.js'
+import { jsonOr } from '../../support/world/stories.js'
 
 const sandbox = await sandboxOfFile()
 const names = 'customer_payment_types'

@@ -7,10 +7,11 @@ import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { contents, type Kind, rowsOf } from '../../support/harness/warehouse.js'
 import { Between } from '../../support/world/between.js'
-import { plain, type Words, wordsOf } from '../../support/world/liststory.js'
+import type { Words } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
 import { at, timeOf } from '../../support/world/notes.js'
 import { OneList } from '../../support/world/onelist.js'
+import { plain, wordsOf } from '../../support/world/stories.js'
 
 const sandbox = await sandboxOfFile()
 const longAgo = '2020-01-01T00:00:00.000000Z'
