@@ -127,7 +127,8 @@ const words: WordsOf<Troubled> = {
   '\\$ REST': async (story, command) => {
     const words = command!.replace('FILE', `sqlite:${scratch()}/copy.db`)
     const { code, stdout, stderr } = await deskOf(story).run(words)
-    const lines = (stdout + stderr).split('\n').filter((line) => /^ *(✗|shopsync:)/.test(line))
+    const isTold = (line: string) => !line.startsWith('{') && /✗|shopsync:|Found on/.test(line)
+    const lines = (stdout + stderr).split('\n').filter(isTold)
     expect(stdout + stderr).not.toContain(secret)
     const told = anywhere(`exit ${code} ${lines.join(' ')}`)
     return told.replaceAll(story.role, 'ROLE').replaceAll(/\d+ rows/g, 'N rows')
