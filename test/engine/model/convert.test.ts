@@ -75,6 +75,18 @@ describe.each(Object.entries(cases))('%s', (kind, rows) => {
   )
 })
 
+test('reports what was replaced', () => {
+  expect(convert.text('a\u0000').replaced).toBe(true)
+  expect(convert.json({ a: '\u0000' }).replaced).toBe(true)
+  expect(convert.text('a').replaced).toBe(false)
+})
+
+test('JSON that is nested too deep is refused without throwing', () => {
+  let deep: unknown = 1
+  for (let i = 0; i < 100_000; i++) deep = [deep]
+  expect(convert.json(deep)).toMatchObject({ value: null, reason: 'nested too deeply' })
+})
+
 test('every double survives as text, every integer text as an integer, and JSON as the same value', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {

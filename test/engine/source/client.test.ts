@@ -144,6 +144,11 @@ describe('an answer', () => {
     expect(await source.list(request())).toMatchObject(page)
   })
 
+  it('past the end may be the last page, under its own number, and then shows nothing', async () => {
+    const { source } = await serving(envelope([{ id: 1 }], 2, 200))
+    expect(await source.list({ ...request(), page: 3 })).toMatchObject({ records: [], total: 200 })
+  })
+
   it('can be read again with the numbers as they were sent, while something is made from it', async () => {
     const { source } = await serving('{"results":[{"rate":1.10,"id":7},5],"total_count":1.0}')
     const kept: Page[] = []
