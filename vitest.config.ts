@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { compiled } from './test/support/harness/compiled.js'
+import { compiled, seldomOptimized } from './test/support/harness/compiled.js'
 import { byRank } from './test/support/harness/order.js'
 import { testFiles } from './test/support/harness/projects.js'
 
@@ -15,6 +15,7 @@ const project = (name: keyof typeof files, pool: 'threads' | 'forks') => ({
     name,
     include: files[name],
     pool,
+    execArgv: pool === 'forks' ? seldomOptimized : [],
     isolate: false,
     setupFiles: [name === 'pure' ? 'test/support/harness/pure.ts' : 'test/support/harness/setup.ts'],
   },

@@ -1,5 +1,5 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
-import { shipped } from './support/harness/compiled.js'
+import { seldomOptimized, shipped } from './support/harness/compiled.js'
 
 /** On a stage (test/support/mutants/stage.ts): the tests that promises name, with mutants in the program. */
 export default mergeConfig(
@@ -8,6 +8,7 @@ export default mergeConfig(
     test: {
       runner: 'test/support/mutants/runner.ts',
       isolate: false,
+      execArgv: seldomOptimized,
       maxWorkers: 1,
       // A test that hangs has failed, and doesn't have to hang for long.
       testTimeout: 60_000,

@@ -44,6 +44,12 @@ export const compiled = {
   },
 } satisfies ViteUserConfig
 
+/**
+ * For workers that are processes. A test runs most of the program a few times only: without this, V8 spends an eighth of their
+ * time on optimizing what is hardly run again. Threads can't have it.
+ */
+export const seldomOptimized = ['--interrupt-budget=600000']
+
 /** The same for configurations in which all test files may open warehouses. */
 export const shipped = {
   ...compiled,
