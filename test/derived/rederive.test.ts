@@ -190,25 +190,24 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
     const held = await openLease({ warehouse, clock: systemClock }, 'test')
     /** Recomputes; `dies`: the transaction in which the work is killed. */
-    const run = async (dies = Number.POSITIVE_INFINITY): Promise<unknown> => {
+    const run = (dies = Number.POSITIVE_INFINITY): Promise<unknown> => {
       let transactions = 0
-      const ended = new AbortController()
+      const transaction: Warehouse['transaction'] = (work) =>
+        held.warehouse.transaction(async (session) => {
+          const result = await work(session)
+          if (++transactions === dies) throw new Error('killed')
+          return result
+        })
+      const { dialect, interfered, leaseName, rules } = warehouse
       const watched = {
-        dialect: warehouse.dialect,
-        interfered: warehouse.interfered,
-        leaseName: warehouse.leaseName,
-        rules: warehouse.rules,
+        dialect,
+        interfered,
+        leaseName,
+        rules,
         read: warehouse.read.bind(warehouse),
-        transaction: ((work) => {
-          transactions++
-          return held.warehouse.transaction(async (session) => {
-            const result = await work(session)
-            if (transactions === dies) throw new Error('killed')
-            return result
-          })
-        }) as Warehouse['transaction'],
+        transaction,
       }
-      const lease = { signal: ended.signal, at: () => stamp(200) }
+      const lease = { signal: new AbortController().signal, at: () => stamp(200) }
       return recompute(watched, known, lease).catch((error: Error) => error.message)
     }
     const inTable = async (): Promise<number> => (await rowsOf(warehouse, table)).length

@@ -25,59 +25,34 @@ interface Item {
   position: number
   _synced_at: string
 }
-interface Stamped extends Item {
-  id: Int64
-  created_at: string | null
-  updated_at: string | null
-  name: string | null
-}
 type Plain<T> = { [K in keyof T]: T[K] }
+type Row<T extends keyof ResourceTables> = ResourceTables[T]
 
 test('the row of a resource has exactly its columns, and only keys are never null', () => {
-  same<ResourceTables['categories'], Plain<Root & { text: string | null }>>(true)
-  same<ResourceTables['shops'], Plain<Root>>(true)
-  same<ResourceTables['notes'], Plain<Root & { description: string | null; repair_order_id: Int64 | null }>>(
-    true,
-  )
+  same<Row<'shops'>, Plain<Root>>(true)
+  same<Row<'notes'>, Plain<Root & { description: string | null; repair_order_id: Int64 | null }>>(true)
+  same<Row<'notes'>, Plain<Root & { description: string; repair_order_id: Int64 | null }>>(false)
+  same<Row<'customer_payment_types'>, Plain<Seen & { tenant_id: Int64; name: string }>>(true)
+  same<Row<'repair_orders'>['odometer'], Int64 | null>(true)
+  same<Row<'repair_orders'>['part_discount_percentage'], number | null>(true)
+  same<Row<'repair_orders'>['label_text'], string | null>(true)
 })
 
-test('a list of strings has rows without id and version', () => {
-  same<ResourceTables['customer_payment_types'], Plain<Seen & { tenant_id: Int64; name: string }>>(true)
-})
-
-test('children carry the ids of their owners, at every depth', () => {
-  interface Hazmat extends Stamped {
-    repair_order_id: Int64
-    service_id: Int64
-    fee_cents: Int64 | null
-    taxable: boolean | null
-    quantity: number | null
+test('children carry the ids of their owners, at every depth, and are keyed by id or position', () => {
+  interface Inspection extends Item {
+    id: Int64
+    canned_job_id: Int64
+    created_at: string | null
+    updated_at: string | null
+    name: string | null
   }
-  same<ResourceTables['repair_order_hazmats'], Plain<Hazmat>>(true)
-  same<ResourceTables['canned_job_inspections'], Plain<Stamped & { canned_job_id: Int64 }>>(true)
-  same<ResourceTables['recommendation_services']['recommendation_id'], Int64>(true)
-  same<Extract<keyof ResourceTables['recommendation_services'], 'service_id'>, never>(true)
-  same<Extract<keyof ResourceTables['recommendation_labors'], 'service_id'>, 'service_id'>(true)
-})
-
-test('plain values are null only if their position is the key', () => {
-  same<ResourceTables['customer_shops'], Plain<Item & { customer_id: Int64; shop_id: Int64 }>>(true)
-  same<ResourceTables['inventory_tags'], Plain<Item & { inventory_id: Int64; tag: string | null }>>(true)
-})
-
-test('what may be null keeps its kind, and items identified by position have no key of their own', () => {
-  interface Phone extends Item {
-    customer_id: Int64
-    number: string | null
-    national: string | null
-    international: string | null
-    country_code: string | null
-    label: string | null
-    preferred: boolean | null
-  }
-  same<ResourceTables['customer_phones'], Plain<Phone>>(true)
-  same<ResourceTables['customer_phones'], Plain<Phone & { id: Int64 }>>(false)
-  same<ResourceTables['repair_orders']['label_text'], string | null>(true)
-  same<ResourceTables['repair_orders']['odometer'], Int64 | null>(true)
-  same<ResourceTables['repair_orders']['part_discount_percentage'], number | null>(true)
+  same<Row<'canned_job_inspections'>, Plain<Inspection>>(true)
+  same<Row<'repair_order_hazmats'>['repair_order_id' | 'service_id'], Int64>(true)
+  same<Row<'repair_order_hazmats'>['taxable'], boolean | null>(true)
+  same<Row<'recommendation_services'>['recommendation_id'], Int64>(true)
+  same<Extract<keyof Row<'recommendation_services'>, 'service_id'>, never>(true)
+  same<Extract<keyof Row<'recommendation_labors'>, 'service_id'>, 'service_id'>(true)
+  same<Extract<keyof Row<'customer_phones'>, 'id'>, never>(true)
+  same<Row<'customer_shops'>, Plain<Item & { customer_id: Int64; shop_id: Int64 }>>(true)
+  same<Row<'inventory_tags'>, Plain<Item & { inventory_id: Int64; tag: string | null }>>(true)
 })

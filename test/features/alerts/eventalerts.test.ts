@@ -1,154 +1,124 @@
 /**
- * Incidents of events: who receives them, what waits, what no list shows; and what the listener's check reports and
- * leaves to runs.
+ * Incidents of events (eventalerts.txt): who receives them, what waits, what no list shows; and what the listener's check reports
+ * and leaves to runs.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { closeAll } from '../../support/harness/server.js'
-import { open, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { open, rowsOf } from '../../support/harness/warehouse.js'
 import { AlertingWorld, lineOf } from '../../support/world/alerting.js'
 import { EventBench } from '../../support/world/events.js'
+import { Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
 
 const sandbox = await sandboxOfFile()
 
-describe.each(warehouses())('on $name', (kind) => {
-  let warehouse: Warehouse
-  let world: Awaited<ReturnType<typeof AlertingWorld.of>>
-  let events: EventBench
-  beforeEach(async () => {
-    warehouse = await open(kind)
-    world = await AlertingWorld.of(sandbox, warehouse, [101])
-    await world.run()
-    events = await EventBench.open(sandbox, warehouse)
-  })
-  afterEach(async () => {
+interface Stage {
+  readonly world: Awaited<ReturnType<typeof AlertingWorld.of>>
+  readonly events: EventBench
+  /** When something was told of before, by what it is. */
+  readonly moments: Map<string, string>
+}
+const opened: Stage[] = []
+afterEach(async () => {
+  for (const { events, world } of opened.splice(0)) {
     await events.inbox.close()
-    await warehouse.close()
-    await closeAll()
-  })
+    await world.warehouse.close()
+  }
+  await closeAll()
+})
 
-  /** A number of seconds before now. */
-  const ago = (seconds: number): string => fromMicros(world.clock.nowMicros() - BigInt(seconds) * 1_000_000n)
-  const told = (): string[] => world.hook.take().map(lineOf)
-  /** What the listener's check reports. */
-  const look = () => world.look().then(told)
-  const incidents = async () =>
-    (await rowsOf(warehouse, 'sync_alerts')).filter(({ resolved_at }) => resolved_at === null)
-  /** From now on, the notes end like this. */
-  const notes = (status: string, reason: string | null) =>
-    warehouse.db
+/** A number of seconds before now. */
+const ago = ({ world }: Stage, seconds: string | number): string =>
+  fromMicros(world.clock.nowMicros() - BigInt(seconds) * 1_000_000n)
+const told = ({ world }: Stage): string => world.hook.take().map(lineOf).join('; ') || 'nothing'
+const setLease = ({ world }: Stage, lease: object) =>
+  world.warehouse.db.updateTable('sync_lease').set(lease).where('name', '=', 'run').execute()
+
+const words: WordsOf<Stage> = {
+  look: async (stage) => {
+    await stage.world.look()
+    return told(stage)
+  },
+  run: async (stage) => {
+    await stage.world.run()
+    return told(stage)
+  },
+  'a listener[ WORD]: REST': (stage, listener_id, text = '') => {
+    const columns = text.split(', ').map((part): readonly [string, string | null] => {
+      const [name = '', value = ''] = part.split(' ')
+      if (name === 'trouble') return [name, value === 'none' ? null : value]
+      return [`${name}_at`, ago(stage, value)]
+    })
+    const row = Object.fromEntries(columns)
+    if (row.seen_at) stage.moments.set(row.seen_at, 'when it was seen')
+    return stage.events.listens(listener_id === undefined ? row : { listener_id, ...row })
+  },
+  'of WORD due REST': (stage, resource = '', text = '') => {
+    const due_at = text === 'never' ? null : ago(stage, Number(text))
+    // It is late after 15 minutes.
+    if (due_at !== null)
+      stage.moments.set(
+        fromMicros(BigInt(Date.parse(due_at) + 900_000) * 1000n).slice(0, 19),
+        `late, of ${resource}`,
+      )
+    return stage.events.putRows([{ resource, received_at: ago(stage, 90_000), due_at }])
+  },
+  'N of WORD WORD for WORD[ of N]': (stage, amount, resource = '', state, reason, tenant) => {
+    const row = { received_at: ago(stage, 2000), settled_at: ago(stage, 1000), due_at: null, state, reason }
+    const own = tenant === undefined ? { resource } : { resource, tenant_id: Number(tenant) }
+    return stage.events.putRows(Array.from({ length: Number(amount) }, () => ({ ...row, ...own })) as never)
+  },
+  'nothing is due': ({ events: { inbox } }) =>
+    inbox.write([inbox.db.deleteFrom('sync_events').where('due_at', 'is not', null).compile()]),
+  'a run works on WORD': async (stage, resource = '') => {
+    const run = { owner: 'run-1', command: 'sync', host: 'elsewhere', pid: 1, token: 99 }
+    await setLease(stage, { ...run, claimed_at: ago(stage, 3000), expires_at: ago(stage, -30) })
+    const page = { run_id: run.owner, way: 'walk', page: 1, rows_written: 1, synced_at: ago(stage, 30) }
+    const { db } = stage.world.warehouse
+    await db
+      .insertInto('sync_requests')
+      .values({ tenant_id: 101, resource, ...page })
+      .execute()
+  },
+  'it works on nothing': ({ world }) =>
+    world.warehouse.db.deleteFrom('sync_requests').where('run_id', '=', 'run-1').execute(),
+  'it has ended': (stage) => setLease(stage, { owner: null }),
+  // A run has ended with this.
+  'notes WORD[ WORD]': ({ world }, status, reason = null as never) =>
+    world.warehouse.db
       .updateTable('sync_cursors')
       .set({ status, reason, last_error: 'no answer' })
       .where('resource', '=', 'notes')
-      .execute()
-
-  it('reports a receiver that accepts nothing, for as long as that lasts, and one that ended silently', async () => {
-    const well = { up_at: ago(100), seen_at: ago(1), trouble: null }
-    await events.listens(well)
-    expect(await look()).toEqual([])
-    await events.listens({ ...well, trouble: 'disk_full' })
-    expect([await look(), await look()]).toEqual([['opened: events run'], []])
-    expect(await incidents()).toMatchObject([
-      {
-        kind: 'events',
-        since: well.seen_at,
-        advice: expect.stringContaining('256 MB'),
-        message: expect.stringContaining('accepts no events: the disk is nearly full'),
-      },
-    ])
-    await events.listens({ ...well, seen_at: ago(0), trouble: 'wrong_secret' })
-    expect(await look()).toEqual(['opened: events run', 'resolved: events run'])
-    await events.listens(well)
-    expect(await world.run().then(told)).toEqual(['resolved: events run'])
-
-    await events.listens({ up_at: ago(100), seen_at: ago(61) })
-    expect(await world.run().then(told)).toEqual(['opened: events run'])
-    expect((await incidents())[0]?.message).toContain('died without reporting')
-    await events.listens({ listener_id: 'l2', up_at: ago(2), seen_at: ago(1) })
-    expect(await look()).toEqual(['resolved: events run'])
-    await events.listens({ listener_id: 'l2', seen_at: ago(500), ended_at: ago(500) })
-    expect(await look()).toEqual([])
-  })
-
-  it('reports overdue events once for all lists, but not those that wait for their time, for a run or are being read', async () => {
-    const wait = (due: number | null, resource: string) =>
-      ({ resource, received_at: ago(90_000), due_at: due === null ? null : ago(due) }) as const
-    const nothingIsDue = async (): Promise<void> => {
-      const { inbox } = events
-      await inbox.write([inbox.db.deleteFrom('sync_events').where('due_at', 'is not', null).compile()])
-      expect(await look()).toEqual(['resolved: events run'])
-    }
-    await events.putRows([wait(-60, 'notes'), wait(880, 'notes'), wait(null, 'notes')])
-    expect(await look()).toEqual([])
-    const oldest = wait(1000, 'repair_orders')
-    await events.putRows([wait(905, 'payments'), oldest])
-    expect(await look()).toEqual(['opened: events run'])
-    const [late] = await incidents()
-    expect(late?.message).toBe('Events wait too long for 2 lists: tenant 101, repair_orders, and 1 more')
-    const overdueAt = new Date(Date.parse(oldest.due_at ?? '') + 900_000).toISOString()
-    expect(String(late?.since).slice(0, 19)).toBe(overdueAt.slice(0, 19))
-    await nothingIsDue()
-
-    // A run is working on the list.
-    const run = { owner: 'run-1', command: 'sync', host: 'elsewhere', pid: 1, token: 99 }
-    const lease = { ...run, claimed_at: ago(3000), expires_at: ago(-30) }
-    const page = { run_id: run.owner, way: 'walk', page: 1, rows_written: 1, synced_at: ago(30) }
-    const { db } = warehouse
-    await db.updateTable('sync_lease').set(lease).where('name', '=', 'run').execute()
-    await db
-      .insertInto('sync_requests')
-      .values({ tenant_id: 101, resource: 'notes', ...page })
-      .execute()
-    await events.putRows([wait(2000, 'notes')])
-    expect(await look()).toEqual([])
-    await db.deleteFrom('sync_requests').where('run_id', '=', run.owner).execute()
-    expect(await look()).toEqual(['opened: events run'])
-    await nothingIsDue()
-    // No run has come for longer than status.staleAfter: what waits for one is late.
-    await db.updateTable('sync_lease').set({ owner: null }).execute()
-    await world.pass(1.1)
-    expect(await look()).toEqual(['opened: events run, stale 101/notes, stale 101/payments'])
-  })
-
-  it('reports what was announced but not listed, and what was left alone, by list and for a day', async () => {
-    const row = { resource: 'notes', received_at: ago(2000), settled_at: ago(1000), due_at: null }
-    const unlisted = { ...row, state: 'settled', reason: 'not_listed' }
-    const left = { ...row, resource: 'payments', state: 'left', reason: 'breaker' }
-    await events.putRows([
-      unlisted,
-      unlisted,
-      { ...unlisted, state: 'unseen' },
-      left,
-      { ...left, resource: 'notes', tenant_id: 999 },
-    ])
-    expect(await look()).toEqual(['opened: events 101/notes, events 101/payments'])
-    expect((await incidents()).map(({ message, advice }) => `${message}. ${advice}`).sort()).toEqual([
-      expect.stringContaining('tenant 101, notes: events announced 2 records'),
-      expect.stringMatching(
-        /tenant 101, payments: events announced 1 deletion: too many.*shopsync reconcile --accept-deletes --tenant 101 --resource payments/,
-      ),
-    ])
-    await world.pass(0.995)
-    expect(await look()).toEqual(['resolved: events 101/notes, events 101/payments'])
-  })
-
-  it("the listener's check reports cursors, and leaves whole runs to runs", async () => {
-    await notes('failed', 'unreachable')
-    expect(await look()).toEqual(['opened: failed 101/notes'])
-    await notes('ok', null)
-    expect(await look()).toEqual(['resolved: failed 101/notes'])
+      .execute(),
+  'a whole run breaks': async (stage) => {
     const error = new Stop('Something broke', { exitCode: 1 })
-    await world.tell({ runId: null, job: null, startedAt: ago(0), reports: [], error })
-    expect(told()).toEqual(['opened: failed run'])
-    // It follows from the last run's problem, which isn't over until a run reports that.
-    await notes('failed', 'unreachable')
-    await events.listens({ up_at: ago(100), seen_at: ago(80) })
-    expect(await look()).toEqual(['opened: events run'])
-    await events.listens({ ended_at: ago(0) })
-    await notes('ok', null)
-    expect(await look()).toEqual(['resolved: events run'])
-    expect(await world.run().then(told)).toEqual(['resolved: failed run'])
-  })
+    await stage.world.tell({ runId: null, job: null, startedAt: ago(stage, 0), reports: [], error })
+    return told(stage)
+  },
+  'N seconds pass': ({ world }, seconds) => world.clock.sleep(Number(seconds) * 1000),
+  incidents: async ({ world, moments }) => {
+    const rows = await rowsOf(world.warehouse, 'sync_alerts')
+    return rows
+      .filter(({ resolved_at }) => resolved_at === null)
+      .map(({ since, message, advice }) => {
+        const from = moments.get(String(since)) ?? moments.get(String(since).slice(0, 19))
+        return `${from === undefined ? '' : `since ${from}: `}${message}. ${advice}`.replace(
+          /20\d\d-\S+ \S+ UTC/,
+          'MOMENT',
+        )
+      })
+      .sort()
+      .join('\n')
+  },
+}
+
+storyTests('test/features/alerts/eventalerts.txt', new Steps(words), (kind) => async () => {
+  const world = await AlertingWorld.of(sandbox, await open(kind), [101])
+  await world.run()
+  const events = await EventBench.open(sandbox, world.warehouse)
+  const stage = { world, events, moments: new Map<string, string>() }
+  opened.push(stage)
+  return stage
 })

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
-import { shopsync } from '../../support/harness/call.js'
+import { done } from '../../support/harness/call.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
@@ -39,8 +39,7 @@ describe.each(warehouses())('$name', (kind) => {
   let address: Address
   const run = async (unlisted: 'keep' | 'leave out', ...words: string[]): Promise<void> => {
     const config = configure(sandbox, address, resources, { report: { unlisted } })
-    const ended = await shopsync([...words, '--config', config])
-    expect(ended.code, ended.stdout + ended.stderr).toBe(0)
+    await done(config, ...words)
   }
   beforeAll(async () => {
     address = await kind.viewed()

@@ -7,7 +7,7 @@ import { type Gone, type ReportSettings, remove } from '../../support/oracle/bus
 import { businessReport, businessResources, deleteSome, fillBusiness } from '../../support/world/business.js'
 import { type Fields, order, payment, stamps, updated } from '../../support/world/handmade.js'
 import { spoil } from '../../support/world/hostile.js'
-import { odd, putOddInvoices } from '../../support/world/oddinvoices.js'
+import { putOddInvoices } from '../../support/world/oddinvoices.js'
 import { showTwice } from '../../support/world/twice.js'
 
 export interface BusinessWorld {
@@ -19,8 +19,6 @@ export interface BusinessWorld {
   deleteSome(sandbox: Sandbox): Gone[]
   /** Whether every view has several rows. */
   readonly isLarge: boolean
-  /** Queries as people type them, and below each the rows that it returns, sorted; computed by hand. */
-  readonly byHand: string
   /** Other settings, with which everything is compared again. */
   readonly laterReport?: ReportSettings
 }
@@ -81,33 +79,6 @@ const generated: BusinessWorld = {
   },
   deleteSome: deleteOrder,
   isLarge: true,
-  byHand: `
-select repair_order_id, is_first_visit from orders
-where tenant_id = 101 and repair_order_id between ${odd.evening} and ${odd.absurd}
-  ${odd.evening} | false
-  ${odd.morning} | true
-  ${odd.twin} | true
-  ${odd.otherTwin} | false
-  ${odd.chicago} | false
-  ${odd.kathmandu} | true
-  ${odd.unstarted} | true
-  ${odd.absurd} | true
-
-select repair_order_id, minutes_to_start, minutes_in_work, minutes_to_close from cycle_times
-where repair_order_id in (${odd.twin}, ${odd.unstarted})
-  ${odd.twin} | 1440 | 1680 | 3120
-  ${odd.unstarted} |  |  | 4320
-
-select line_id, quantity, price_cents, amount_cents from order_lines
-where repair_order_id = ${odd.absurd} and kind = 'part'
-  9200001 |  | 1 | 0
-  9200002 | 1 |  | 0
-  9200003 | 2 | 500 | 1000
-
-select labor_hours, sales_cents, total_cents, lines_without_price, lines_without_cost from orders
-where repair_order_id = ${odd.absurd}
-  2 | 21000 |  | 3 | 1
-`,
 }
 
 /** Records of one name each, with ids from 1. */
@@ -157,7 +128,7 @@ const whileClocksChange: Lists = {
   ],
 }
 
-const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
+export const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
 
 /** Created in August, in the given shop. */
 const inShop = (shop: number, id: number, closed: string | null, more: Fields = {}): Fields =>
@@ -168,16 +139,16 @@ const inShop = (shop: number, id: number, closed: string | null, more: Fields = 
     ...more,
   })
 
-/** Invoices of 10,000 cents in shop 7, closed on September 5: their payments, and the days until they were settled. */
-const paidInvoices: readonly (readonly [why: string, paid: string, days: number | null])[] = [
-  ['paid at once', '2026-09-05 10000', 0],
-  ['paid before the order was there', '2026-07-01 10000', 0],
-  ['a deposit and the rest', '2026-08-20 4000, 2026-09-08 6000', 3],
-  ['charged twice, refunded later', '2026-09-06 10000, 2026-09-06 10000, 2026-10-20 -10000', 1],
-  ['too much, never returned', '2026-09-07 15000', 2],
-  ['refunded in full', '2026-09-06 10000, 2026-09-09 -10000', null],
-  ['refunded and paid again', '2026-09-06 10000, 2026-09-09 -10000, 2026-09-15 10000', 10],
-  ['never covered', '2026-09-06 9999', null],
+/** Invoices of 10,000 cents in shop 7, closed on September 5: their payments. */
+const paidInvoices: readonly (readonly [why: string, paid: string])[] = [
+  ['paid at once', '2026-09-05 10000'],
+  ['paid before the order was there', '2026-07-01 10000'],
+  ['a deposit and the rest', '2026-08-20 4000, 2026-09-08 6000'],
+  ['charged twice, refunded later', '2026-09-06 10000, 2026-09-06 10000, 2026-10-20 -10000'],
+  ['too much, never returned', '2026-09-07 15000'],
+  ['refunded in full', '2026-09-06 10000, 2026-09-09 -10000'],
+  ['refunded and paid again', '2026-09-06 10000, 2026-09-09 -10000, 2026-09-15 10000'],
+  ['never covered', '2026-09-06 9999'],
 ]
 const firstPaid = 100
 
@@ -201,9 +172,6 @@ const paidInPeriods: readonly Fields[] = [
     }),
   ),
 ]
-const collected = paidInPeriods.slice(2).reduce((sum, { amount_cents }) => sum + Number(amount_cents), 0)
-const ofGoneOrders = 30 + 4 + 10_000 - 1000
-
 /** Payments that were deleted or refunded, shops that open tomorrow or have only deposits. */
 const periodsOfShops: Lists = {
   shops: called(7, {}).map(({ id }) => ({ id, ...stamps(updated), name: `Shop ${id}` })),
@@ -254,99 +222,6 @@ const handmade: BusinessWorld = {
     ...[1, 2].map((id) => remove(sandbox, periods, 'payments', id)),
   ],
   isLarge: false,
-  byHand: `
-select repair_order_id, closed_on, closed_at_local, closed_hour from orders
-where tenant_id = ${clocks} and repair_order_id <= 4
-  1 | 2026-11-01 | 2026-11-01 01:30:00 | 1
-  2 | 2026-11-01 | 2026-11-01 01:30:00 | 1
-  3 | 2026-11-01 | 2026-11-01 23:59:59 | 23
-  4 | 2026-10-31 | 2026-10-31 23:59:59 | 23
-
-# That day has 25 hours; the whole of it is one day of three invoices.
-select day, invoices, sales_cents from daily_sales
-where tenant_id = ${clocks} and shop_id = 1 and day < '2026-11-05'
-  2026-10-31 | 1 | 10000
-  2026-11-01 | 3 | 30000
-
-# A deleted order still tells its shop.
-select payment_id, paid_on, is_deposit, is_refund, paid_so_far_cents, settled_on, days_to_pay, order_gone, shop_id
-from payments_ledger where tenant_id = ${clocks}
-  11 | 2026-10-19 | true | false | 4000 |  |  | false | 1
-  12 | 2026-11-01 | false | false | 10000 | 2026-11-01 | 0 | false | 1
-  13 | 2026-11-03 | false | false | 10000 | 2026-11-03 | 2 | false | 1
-  14 | 2026-10-25 | true | false | 500 |  |  | false | 1
-  15 | 2026-10-25 | false | false | 10000 |  |  | true | 
-  16 | 2026-10-25 | false | false | 10000 |  |  | true | 
-  17 | 2026-11-05 | false | false | 10000 |  |  | true | 1
-  18 | 2026-11-06 | false | false | 7000 |  |  | false | 1
-  19 | 2026-11-06 | false | false | 14000 | 2026-11-06 | 1 | false | 1
-  20 | 2026-11-07 | false | true | 10000 |  |  | false | 1
-  21 | 2026-10-31 | false | false | 10000 | 2026-10-31 | 0 | false | 2
-
-# October: order 4. November: orders 2 and 4. Payments of shop 2 were deleted since: what is left covers the order.
-select shop_id, month, receivables_cents, receivables_left_out from shop_months
-where tenant_id = ${clocks} and (shop_id = 1 and month in ('2026-10', '2026-11') or shop_id = 2 and month = '2026-10')
-  1 | 2026-10 | 10000 | 0
-  1 | 2026-11 | 20000 | 0
-  2 | 2026-10 | 0 | 1
-
-select shop_id, shop_name, first_day from dim_shops where tenant_id = ${clocks}
-  1 | Main Street | 2026-10-31
-  2 | Main Street | 2026-10-31
-  3 | Main Street | 
-
-select customer_key, customer_name, visits, invoices, second_visit_on from customer_value where tenant_id = ${clocks}
-  3-1 | Ann Lee | 2 | 4 | 2026-11-01
-  3-2 | Ann Lee | 1 | 1 | 
-  3-3 | Ann Lee | 1 | 1 | 
-
-select repair_order_id, days_to_pay from payments_ledger
-where tenant_id = ${periods} and shop_id = 7 and settled_on is not null
-${paidInvoices.flatMap(([, , days], i) => (days === null ? [] : [`  ${firstPaid + i} | ${days}`])).join('\n')}
-
-select sum(amount_cents) as collected_cents, sum(order_gone_cents) as gone from payments_daily where tenant_id = ${periods}
-  ${collected} | ${ofGoneOrders}
-
-select sum(amount_cents) as collected_cents from payments_ledger where tenant_id = ${periods}
-  ${collected}
-
-select sum(collected_cents) as collected_cents from shop_days where tenant_id = ${periods}
-  ${collected}
-
-select sum(collected_cents) as collected_cents from shop_months where tenant_id = ${periods}
-  ${collected}
-
-select day, amount_cents, order_gone_cents, deposit_cents, refund_cents from payments_daily
-where tenant_id = ${periods} and shop_id = 6
-  2026-09-05 | 10000 | 10000 | 0 | 0
-  2026-09-30 | -1000 | -1000 | 0 | -1000
-
-# One order of shop 1 has lost two payments. One of shop 6 was opened again, and the total of another is unknown.
-select shop_id, month, receivables_cents, receivables_left_out from shop_months
-where tenant_id = ${periods} and month in ('2026-09', '2026-10') and shop_id in (1, 2, 6)
-  1 | 2026-09 | 20000 | 1
-  1 | 2026-10 | 20000 | 1
-  2 | 2026-09 | 10000 | 0
-  2 | 2026-10 | 10000 | 0
-  6 | 2026-09 | 0 | 1
-  6 | 2026-10 | 0 | 2
-
-select month, is_open, deposits_cents, deposits_held_cents from shop_months
-where tenant_id = ${periods} and shop_id = 4 and month <= '2026-10'
-  2026-07 | false | 500 | 500
-  2026-08 | false | 0 | 500
-  2026-09 | false | -200 | 300
-  2026-10 | false | 0 | 300
-
-# Without a shop, there is a row only where something is.
-select month, collected_cents from shop_months where tenant_id = ${periods} and shop_id is null
-  2026-08 | 34
-
-select day, is_open, collected_cents from shop_days where tenant_id = ${periods} and shop_id = 3
-  2026-08-10 | false | 0
-  2026-08-20 | false | 700
-  ${tomorrow.slice(0, 10)} | true | 0
-`,
 }
 
 export const worlds: readonly BusinessWorld[] = [generated, handmade]

@@ -69,12 +69,8 @@ describe('--webhook-url finds what would keep events away; listen/listen.test.ts
     expect(await found(url)).toMatchObject([{ found: 'answers 301, a redirect to https://b.example' }])
     const untrusted = createTls({ cert: fixture('server.pem'), key: fixture('server.key') })
     await new Promise<void>((resolve) => untrusted.listen(0, '127.0.0.1', resolve))
-    expect(await found(`https://localhost:${(untrusted.address() as AddressInfo).port}`)).toMatchObject([
-      {
-        found: expect.stringContaining('certificate is not trusted'),
-        hint: expect.stringContaining('self-signed'),
-      },
-    ])
+    const [refused] = await found(`https://localhost:${(untrusted.address() as AddressInfo).port}`)
+    expect(`${refused?.found}. ${refused?.hint}`).toMatch(/certificate is not trusted.*self-signed/s)
     untrusted.closeAllConnections()
     untrusted.close()
   })
@@ -100,9 +96,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
     const full = await new Program(program, ['check', '--json', '--config', config], { kilobytes: 2048 })
       .ended
     expect(full.code, full.stderr).toBe(1)
-    expect(faultsOf(full.json<Checked>())).toMatchObject([
-      { what: 'warehouse', hint: expect.stringContaining('free space') },
-    ])
+    expect(faultsOf(full.json<Checked>())).toMatchObject([{ hint: expect.stringContaining('free space') }])
     const roomy = await shopsync(['check', '--json', '--config', config])
     expect(faultsOf(roomy.json<Checked>())).toEqual([])
     const file = join(here.folder, 'small.db')
@@ -117,9 +111,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
     const config = configure(here.sandbox, { url: postgres.url, schema: 'full' }, ['notes'])
     const full = await shopsync(['check', '--json', '--config', config])
     expect(full.code, full.stderr).toBe(1)
-    expect(faultsOf(full.json<Checked>())).toMatchObject([
-      { what: 'warehouse', found: expect.stringContaining('out of room') },
-    ])
+    expect(faultsOf(full.json<Checked>())).toMatchObject([{ found: expect.stringContaining('out of room') }])
     await postgres.stop()
   })
 })
@@ -146,25 +138,21 @@ describe('the roles of Postgres', () => {
     await owner.end()
   })
 
-  test('one that owns only its schema is fine', async () => {
-    here.configure({ warehouse: { url: as(name), schema: name } })
-    const { code, stdout } = await here.run('check')
-    expect(code, stdout).toBe(0)
+  const checkAs = (role: string, autoMigrate?: false) => {
+    here.configure({ warehouse: { url: as(role), schema: name, autoMigrate } })
+    return here.run('check', '--json')
+  }
+
+  test('one that owns only its schema is fine, and one for daily runs that reads and writes the tables; one that only reads is not', async () => {
+    expect(await checkAs(name)).toMatchObject({ code: 0 })
     const { rows } = await owner.query(`select 1 from pg_tables where schemaname = '${name}'`)
     expect(rows).toEqual([])
-  })
-
-  test('one for daily runs that reads and writes the tables is fine; one that only reads is not', async () => {
-    here.configure({ warehouse: { url: as(name), schema: name } })
     expect(await here.run('migrate')).toMatchObject({ code: 0 })
     const all = `all tables in schema ${name}`
     await owner.query(`grant select, insert, update, delete on ${all} to ${name}_run`)
     await owner.query(`grant select on ${all} to ${name}_bi`)
-    here.configure({ warehouse: { url: as(`${name}_run`), schema: name, autoMigrate: false } })
-    const daily = await here.run('check')
-    expect(daily.code, daily.stdout).toBe(0)
-    here.configure({ warehouse: { url: as(`${name}_bi`), schema: name, autoMigrate: false } })
-    const reading = await here.run('check', '--json')
+    expect(await checkAs(`${name}_run`, false)).toMatchObject({ code: 0 })
+    const reading = await checkAs(`${name}_bi`, false)
     expect(reading.code).toBe(3)
     expect(faultsOf(reading.json<Checked>())).toMatchObject([
       { what: 'warehouse', found: expect.stringContaining('permission denied') },

@@ -7,7 +7,7 @@ import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { unitFactor } from '../../../schema/figure.js'
 import { figures } from '../../../schema/figures/index.js'
-import { shopsync } from '../../support/harness/call.js'
+import { done } from '../../support/harness/call.js'
 import { type Dataset, dbtSources, dictionary, supersetOf } from '../../support/harness/dictionary.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
@@ -81,8 +81,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   beforeAll(async () => {
     address = await kind.viewed()
     config = configure(sandbox, address, [], { sync: { resources: 'all' } })
-    const ended = await shopsync(['sync', '--config', config])
-    expect(ended.code, ended.stderr).toBe(0)
+    await done(config, 'sync')
     warehouse = await reopen(address)
     ;({ sources } = await dbtSources<{ readonly sources: readonly Source[] }>(config))
     ;({ datasets } = supersetOf(config))

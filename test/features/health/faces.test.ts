@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { template } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/harness/call.js'
+import { done, shopsync } from '../../support/harness/call.js'
 import { metricsOf } from '../../support/harness/metrics.js'
 import { configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
@@ -195,7 +195,7 @@ storyTests('test/features/health/faces.txt', new Steps(words), (kind) => {
     schema = kind.name === 'sqlite' ? '' : `"${address.schema}".`
     const report = { tenantNames: { 101: 'Main' } }
     configured = (settings) => configure(sandbox, address, resources, { report, ...settings })
-    expect((await shopsync(['sync', '--config', configured()])).code).toBe(0)
+    await done(configured(), 'sync')
     warehouse = await reopen(address)
     return () => warehouse.close()
   })

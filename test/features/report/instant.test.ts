@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
-import { shopsync } from '../../support/harness/call.js'
+import { done } from '../../support/harness/call.js'
 import { configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { warehouses } from '../../support/harness/warehouse.js'
@@ -40,7 +40,7 @@ it('shows one instant, whatever is written between two of its queries', async ()
   const [sqlite] = warehouses()
   const address = await sqlite!.viewed()
   const config = configure(sandbox, address, ['repair_orders', 'shops'])
-  expect((await shopsync(['sync', '--config', config])).code).toBe(0)
+  await done(config, 'sync')
   const shown = ({ html }: Page): string[] =>
     [...html.matchAll(/<tr>.*?<\/tr>|<dd>.*?<\/dd>/gs)]
       .map(([text]) => text)

@@ -7,13 +7,13 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { shopsync } from '../../support/harness/call.js'
+import { done, shopsync } from '../../support/harness/call.js'
 import { configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
 import { type Kind, reopen, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { order, stamps } from '../../support/world/handmade.js'
-import { itIs, makeReport, numberOf, type Page, syncs } from './reportpage.js'
+import { itIs, makeReport, numberOf, type Page } from './reportpage.js'
 
 /** A Wednesday, on which it is day in every zone of the shops: they were open yesterday. */
 const today = '2026-11-18'
@@ -94,7 +94,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     address = await kind.viewed()
     views = kind.name === 'sqlite' ? '' : `${address.schema}_analytics.`
     const config = configured({ ...report, contacts: true })
-    await syncs(config)
+    await done(config, 'sync')
     warehouse = await reopen(address)
     const made = await makeReport(config)
     page = made.page
@@ -110,36 +110,6 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       .reduce((sum, cell) => sum + numberOf(cell), 0)
 
   describe('the page', () => {
-    it('begins with yesterday, today, the month and the trust, before lists and charts', () => {
-      const expected = [
-        'How was yesterday?',
-        'What needs attention today?',
-        'How was last month?',
-        'Can I trust it?',
-        'Lists to act on',
-        'Shops, October 2026',
-        'Sales and gross profit by month and shop',
-        'Average repair order',
-        'Sales by service category, October 2026',
-        'Gross profit by advisor, October 2026',
-        'Gross profit per hour',
-        'Effective labor rate',
-        'Hours sold by technician, October 2026',
-        'Parts margin by unit cost, October 2026',
-        'Hours per order',
-        'Cycle time',
-        'Recommendations',
-        'Customers: new and returning',
-        'Receivables by age',
-        'Customers by their last visit',
-        'Every figure, October 2026',
-      ]
-      const headings = page.headings()
-      const places = expected.map((title) => headings.indexOf(title))
-      expect(expected.filter((_, i) => places[i] === -1)).toEqual([])
-      expect(places.slice(0, 5)).toEqual(places.slice(0, 5).sort((a, b) => a - b))
-    })
-
     it('draws every chart for wide and narrow screens, from zero, with incomplete months hatched', () => {
       const [figures, empty] = [count('<figure'), count('<p class="nothing">')]
       expect(count('<svg class="narrow"')).toBeGreaterThanOrEqual(figures - empty)
@@ -239,79 +209,47 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       )
     })
 
-    const fact = (label: string, i: number): number =>
-      numberOf(/[\d,]+/.exec(page.card('all-today').facts.get(label)?.[i] ?? '0')?.[0])
     const advice = 'count(*) from @recommendation_conversion where'
     const unpaid =
       '@receivables r join @orders o on o.repair_order_key = r.repair_order_key where r.is_owed and o.picked_up_at is not null'
     const owed = "from @receivables where bucket = '0 to 30' and balance_cents > 0"
-    it.each<[what: string, shown: () => number, query: string]>([
-      [
-        'appointments',
-        () => fact('Appointments', 0),
-        `count(*) from @appointment_load where day = '${today}'`,
-      ],
-      [
-        'promised pick-ups',
-        () => fact('Promised pick-ups', 0),
-        `count(*) from @orders where state <> 'estimate' and due_out_on = '${today}'`,
-      ],
-      ['late orders', () => fact('Late', 0), 'count(*) from @work_in_progress where is_late'],
-      [
-        'orders that wait for parts',
-        () => fact('Waiting for parts', 0),
-        `count(*) from @work_in_progress where status_name = '${evil} 0'`,
-      ],
-      ['unpaid invoices', () => fact('Picked up and unpaid', 1), `count(*) from ${unpaid}`],
-      [
-        'what they owe',
-        () => fact('Picked up and unpaid', 0),
-        `round(sum(r.balance_cents) / 100.0) from ${unpaid}`,
-      ],
-      [
-        'overdue invoices',
-        () => fact('Overdue', 1),
-        'count(*) from @receivables where days > 30 and balance_cents > 0',
-      ],
-      [
-        'advice still to sell',
-        () => fact('Still to sell', 0),
-        `${advice} is_to_sell and cast(recommended_on as text) >= '${later(today, -90)}'`,
-      ],
-      [
-        'owed lately',
-        () => numberOf(page.rows('all-receivables').get('0 to 30 days')?.[0]),
-        `round(sum(balance_cents) / 100.0) ${owed}`,
-      ],
-      [
-        'invoices owed lately',
-        () => numberOf(page.rows('all-receivables').get('0 to 30 days')?.[1]),
-        `count(*) ${owed}`,
-      ],
-      ...['active', 'lapsing', 'lost'].map((name): [string, () => number, string] => [
-        `${name} customers`,
-        () => numberOf(page.rows('all-standing').get(name)?.[0]),
+    const open = 'count(*) from @work_in_progress where'
+    /** The label of a fact of today, or a part and its row or columns; and which of its values, or columns. */
+    type Place =
+      | readonly [where: string, from?: number, to?: number]
+      | readonly [id: string, row: string, i: number]
+    const shownAt = ([where, from = 0, to]: Place): number => {
+      const first = (text = '0'): number => numberOf(/[\d,]+/.exec(text)?.[0])
+      if (typeof from === 'string') return first(page.rows(where).get(from)?.[Number(to)])
+      if (where.startsWith('all-')) return sumOf(where, from, to)
+      return first(page.card('all-today').facts.get(where)?.[from])
+    }
+    it.each<[place: Place, query: string]>([
+      [['Appointments'], `count(*) from @appointment_load where day = '${today}'`],
+      [['Promised pick-ups'], `count(*) from @orders where state <> 'estimate' and due_out_on = '${today}'`],
+      [['Late'], `${open} is_late`],
+      [['Waiting for parts'], `${open} status_name = '${evil} 0'`],
+      [['Picked up and unpaid', 1], `count(*) from ${unpaid}`],
+      [['Picked up and unpaid'], `round(sum(r.balance_cents) / 100.0) from ${unpaid}`],
+      [['Overdue', 1], 'count(*) from @receivables where days > 30 and balance_cents > 0'],
+      [['Still to sell'], `${advice} is_to_sell and cast(recommended_on as text) >= '${later(today, -90)}'`],
+      [['all-receivables', '0 to 30 days', 0], `round(sum(balance_cents) / 100.0) ${owed}`],
+      [['all-receivables', '0 to 30 days', 1], `count(*) ${owed}`],
+      ...['active', 'lapsing', 'lost'].map((name): [Place, string] => [
+        ['all-standing', name, 0],
         `count(*) from @customer_value where standing = '${name}'`,
       ]),
-      ['all advice', () => sumOf('all-recommendations', 0, 5), `${advice} true`],
-      [
-        'advice that counts',
-        () => sumOf('all-recommendations', 0, 3),
-        `${advice} decision = 'approved' or imported or sold_later`,
-      ],
-      [
-        'advice approved and unsold',
-        () => sumOf('all-recommendations', 2),
-        `${advice} decision = 'approved' and is_approved_unsold`,
-      ],
-      [
-        'paid invoices',
-        () => numberOf(/of ([\d,]+) paid invoices/.exec(page.html)?.[1]),
-        'sum(equal_to_the_cent + off_by_rounding + off_by_more) from @totals_check',
-      ],
-    ])('counts as the views do: %s', async (_, shown, query) => {
-      expect(shown()).toBe(await of(query))
-      expect(shown()).toBeGreaterThan(0)
+      [['all-recommendations', 0, 5], `${advice} true`],
+      [['all-recommendations', 0, 3], `${advice} decision = 'approved' or imported or sold_later`],
+      [['all-recommendations', 2, 3], `${advice} decision = 'approved' and is_approved_unsold`],
+    ])('counts as the views do: %s', async (place, query) => {
+      expect(shownAt(place)).toBe(await of(query))
+      expect(shownAt(place)).toBeGreaterThan(0)
+    })
+
+    it('counts the paid invoices that it compares with their payments', async () => {
+      const paid = 'sum(equal_to_the_cent + off_by_rounding + off_by_more) from @totals_check'
+      expect(numberOf(/of ([\d,]+) paid invoices/.exec(page.html)?.[1])).toBe(await of(paid))
     })
 
     it.each([

@@ -1,9 +1,9 @@
 /** A report as the program makes it, and its page as a reader has it: parsed once for all tests that look at it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect } from 'vitest'
+import { afterAll } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../../support/harness/call.js'
+import { done } from '../../support/harness/call.js'
 import { configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
@@ -15,11 +15,6 @@ import type { Fields } from '../../support/world/handmade.js'
 export function itIs(instant: string): void {
   setTimeOfDay(Date.parse(instant))
   afterAll(restoreTimeOfDay)
-}
-
-export async function syncs(config: string): Promise<void> {
-  const { code, stdout, stderr } = await shopsync(['sync', '--config', config])
-  expect(code, stdout + stderr).toBe(0)
 }
 
 /** A source of these records, by tenant and resource. */
@@ -42,7 +37,7 @@ export async function synced(kind: Kind, sandbox: Sandbox, report: object = {}) 
   const { store } = sandbox
   const resources = lists.filter((one) => store.tenantIds.some((tenant) => store.count(tenant, one) > 0))
   const config = configure(sandbox, address, resources, { report: { timeZone: 'UTC', ...report } })
-  await syncs(config)
+  await done(config, 'sync')
   return { address, config }
 }
 
@@ -163,7 +158,6 @@ export class Page {
 /** Makes a report into a file of its own; the document is that of --json. */
 export async function makeReport(config: string, ...words: readonly string[]) {
   const file = join(scratch(), 'page.html')
-  const ended = await shopsync(['report', '--json', '--out', file, '--config', config, ...words])
-  expect(ended.code, ended.stdout + ended.stderr).toBe(0)
+  const ended = await done(config, 'report', '--json', '--out', file, ...words)
   return { document: ended.json<Record<string, unknown>>(), page: new Page(readFileSync(file, 'utf8')) }
 }

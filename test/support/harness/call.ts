@@ -127,3 +127,11 @@ export function shopsync(words: readonly string[], options: CallOptions = {}): P
   options.during?.(call)
   return call.ended
 }
+
+/** A call that has to end well. */
+export async function done(config: string, ...words: readonly string[]): Promise<Ended> {
+  const ended = await shopsync([...words, '--config', config])
+  if (ended.code !== 0)
+    throw new Error(`${words.join(' ')} ended with ${ended.code}: ${ended.stdout}${ended.stderr}`)
+  return ended
+}

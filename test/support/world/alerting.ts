@@ -5,7 +5,7 @@
 
 import { tmpdir } from 'node:os'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { type Secret, Secret as SecretText } from '../../../src/engine/config/secret.js'
+import { Secret } from '../../../src/engine/config/secret.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { type AlertKind, type AlertRule, alertKinds } from '../../../src/features/health/alertsettings.js'
 import type { AlertMessage } from '../../../src/features/health/alerttext.js'
@@ -19,20 +19,11 @@ import { SkippingClock } from './clocks.js'
 
 export const signingKey = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 
-/** A webhook that stores what it gets. */
-export interface Receiver {
-  readonly url: string
-  readonly got: { readonly headers: Record<string, string>; readonly body: string }[]
-  /** Its answer; 0: none at all. */
-  status: number
-  /** Called with each message. */
-  heard: () => void
-  /** The messages since the last call. */
-  take(): AlertMessage[]
-}
+export type Receiver = Awaited<ReturnType<typeof receiver>>
 
-export async function receiver(): Promise<Receiver> {
-  const got: Receiver['got'] = []
+/** A webhook that stores what it gets. */
+export async function receiver() {
+  const got: { readonly headers: Record<string, string>; readonly body: string }[] = []
   let taken = 0
   const { url } = await httpServer((request, response) => {
     let body = ''
@@ -47,12 +38,15 @@ export async function receiver(): Promise<Receiver> {
       response.end()
     })
   })
-  const self: Receiver = {
+  const self = {
     url: `${url}/hooks/hidden-token`,
     got,
+    /** Its answer; 0: none at all. */
     status: 200,
-    heard: () => {},
-    take: () => {
+    /** Called with each message. */
+    heard: (): void => {},
+    /** The messages since the last call. */
+    take: (): AlertMessage[] => {
       const fresh = got.slice(taken).map(({ body }) => JSON.parse(body) as AlertMessage)
       taken = got.length
       return fresh
@@ -61,25 +55,26 @@ export async function receiver(): Promise<Receiver> {
   return self
 }
 
+const usual: AlertRule = {
+  on: alertKinds,
+  after: 0,
+  command: undefined,
+  webhook: undefined,
+  secret: undefined,
+}
+
 export const ruleOf = (
   url: string,
-  { on = alertKinds, after = 0, key }: { on?: readonly AlertKind[]; after?: number; key?: string } = {},
+  { key, ...rule }: { on?: readonly AlertKind[]; after?: number; key?: string } = {},
 ): AlertRule => ({
-  on,
-  after,
-  command: undefined,
-  webhook: new SecretText(url),
-  secret: key === undefined ? undefined : (new SecretText(key) satisfies Secret),
+  ...usual,
+  ...rule,
+  webhook: new Secret(url),
+  secret: key === undefined ? undefined : new Secret(key),
 })
 
 /** A rule that calls a program. */
-export const callOf = (...command: string[]): AlertRule => ({
-  on: alertKinds,
-  after: 0,
-  command,
-  webhook: undefined,
-  secret: undefined,
-})
+export const callOf = (...command: string[]): AlertRule => ({ ...usual, command })
 
 /** A message as one line: `opened: failed 101/notes, failed 101/payments`. */
 export const lineOf = ({ type, incidents }: AlertMessage): string =>

@@ -6,7 +6,7 @@
  */
 
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { shopsync } from '../harness/call.js'
+import { done } from '../harness/call.js'
 import { type Address, configure } from '../harness/place.js'
 import { type Kind, reopen, type Warehouse } from '../harness/warehouse.js'
 import { type Gone, remove } from '../oracle/business/sandboxworld.js'
@@ -445,7 +445,7 @@ export interface BusinessPlace {
   readonly warehouse: Warehouse
   readonly address: Address
   /** Runs the program on that warehouse. */
-  run(words: readonly string[]): ReturnType<typeof shopsync>
+  run(words: readonly string[]): ReturnType<typeof done>
 }
 
 /** The business in a warehouse, put there by the program: synced, then reconciled after deletions at the source. */
@@ -454,12 +454,10 @@ export async function businessIn(kind: Kind): Promise<BusinessPlace> {
   fillBusiness(sandbox)
   const address = await kind.viewed()
   const config = configure(sandbox, address, businessResources, { report: businessReport })
-  const run: BusinessPlace['run'] = (words) => shopsync([...words, '--config', config])
-  for (const words of [['sync'], ['reconcile', '--accept-deletes']]) {
-    const ended = await run(words)
-    if (ended.code !== 0) throw new Error(ended.stderr + ended.stdout)
-    if (words[0] === 'sync') deleteSome(sandbox)
-  }
+  const run: BusinessPlace['run'] = (words) => done(config, ...words)
+  await run(['sync'])
+  deleteSome(sandbox)
+  await run(['reconcile', '--accept-deletes'])
   await sandbox.close()
   return { warehouse: await reopen(address), address, run }
 }

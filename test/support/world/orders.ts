@@ -7,15 +7,8 @@ import type { Applied, Warehouse } from '../harness/warehouse.js'
 /** `undefined` omits a member. */
 type Item = Readonly<Record<string, unknown>>
 
-export interface ServiceOfOrder {
-  readonly labor_rate_cents?: unknown
-  readonly labors?: readonly Item[]
-  readonly parts?: readonly Item[]
-  readonly sublets?: readonly Item[]
-  readonly hazmats?: readonly Item[]
-  readonly inspections?: readonly Item[]
-  readonly [other: string]: unknown
-}
+/** Its lists of lines, and whatever else it has. */
+export type ServiceOfOrder = Item
 
 export interface OrderRecord {
   readonly id: Int64
@@ -26,8 +19,15 @@ export interface OrderRecord {
 export const stamp = (second: number): string =>
   new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString().replace('.000Z', '.000000Z')
 
-const numbered = (items: readonly Item[] = [], first: number): Item[] =>
-  items.map((item, i) => ({ id: first + i, ...item }))
+const lists = ['labors', 'parts', 'sublets', 'hazmats', 'inspections']
+/** The lines of a service, with ids where they have none. */
+const numbered = (service: ServiceOfOrder, first: number): Item =>
+  Object.fromEntries(
+    lists.map((list, i) => {
+      const items = (service[list] ?? []) as readonly Item[]
+      return [list, items.map((item, n) => ({ id: first + 10 + 20 * i + n, ...item }))]
+    }),
+  )
 
 /** A taxable order, with all rates at 10 % and no supply fee. The ids inside it are derived from its own. */
 export function order(
@@ -57,11 +57,7 @@ export function order(
         completed: true,
         labor_rate_cents: 10_000,
         ...service,
-        labors: numbered(service.labors, first + 10),
-        parts: numbered(service.parts, first + 30),
-        sublets: numbered(service.sublets, first + 50),
-        hazmats: numbered(service.hazmats, first + 70),
-        inspections: numbered(service.inspections, first + 90),
+        ...numbered(service, first),
       }
     }),
     payments: [],
@@ -89,17 +85,12 @@ export const hazmat = (quantity: unknown, fee_cents: unknown, taxable: unknown =
 
 export const inspection = (state: unknown): Item => ({ state })
 
-export interface StoreOptions {
-  readonly tenantId?: number
-  readonly model?: Model
-}
-
 /** Stores orders as one page of a list requested at that moment. */
 export function storeOrders(
   warehouse: Warehouse,
   records: readonly OrderRecord[],
   syncedAt: string,
-  { tenantId = 7, model = known }: StoreOptions = {},
+  { tenantId = 7, model = known }: { readonly tenantId?: number; readonly model?: Model } = {},
 ): Promise<Applied> {
   const key = { tenantId, resource: 'repair_orders' }
   const flattened = model.byName.get(key.resource)!.flatten(tenantId, records, true)

@@ -63,6 +63,11 @@ export function worth(units: bigint | null, price: unknown): bigint | null {
 
 export const sum = (values: readonly (bigint | null)[]): bigint =>
   values.reduce<bigint>((all, one) => all + (one ?? 0n), 0n)
+/** Sums of columns that rows have under the same names. */
+export const sums = (rows: readonly Row[], columns: string): Row =>
+  Object.fromEntries(
+    columns.split(' ').map((name) => [name, sum(rows.map((row) => row[name] as bigint | null))]),
+  )
 export const unknowns = (values: readonly (bigint | null)[]): number =>
   values.filter((value) => value === null).length
 /** null as soon as one is. */

@@ -192,7 +192,7 @@ export function feeTax({ taxes: [, tax], lines }: Bill): bigint | null {
   return tax === undefined || tax === null ? null : tax - sum(parts.map((line) => line.tax))
 }
 
-/** What the services of a bill come to. */
+/** What the services of a bill come to, by the columns of views. */
 export function servicesOf({ order, lines }: Bill) {
   return list(order, 'services').map((service) => {
     const own = lines.filter((line) => line.service === service)
@@ -201,17 +201,17 @@ export function servicesOf({ order, lines }: Bill) {
     const hours = of('labor').map(({ units }) => units)
     return {
       service,
-      sales: sum(own.map(({ net }) => net)),
-      cost: sum(own.map(({ cost }) => cost)),
-      profit: sumOfAll(own.map(({ profit }) => profit)),
       hours: sum(hours),
-      withoutHours: unknowns(hours),
-      labor: gross('labor'),
-      laborDiscount: sum(of('labor').map(({ discount }) => discount)),
-      parts: gross('part'),
-      partsDiscount: sum(of('part').map(({ discount }) => discount)),
-      sublets: gross('sublet'),
-      hazmats: gross('hazmat'),
+      lines_without_hours: unknowns(hours),
+      sales_cents: sum(own.map(({ net }) => net)),
+      labor_cents: gross('labor'),
+      labor_discount_cents: sum(of('labor').map(({ discount }) => discount)),
+      parts_cents: gross('part'),
+      parts_discount_cents: sum(of('part').map(({ discount }) => discount)),
+      sublets_cents: gross('sublet'),
+      hazmats_cents: gross('hazmat'),
+      cost_cents: sum(own.map(({ cost }) => cost)),
+      gross_profit_cents: sumOfAll(own.map(({ profit }) => profit)),
     }
   })
 }

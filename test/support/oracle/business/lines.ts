@@ -55,23 +55,14 @@ const orderLines = (business: Business): Row[] =>
 
 const serviceTotals = (business: Business): Row[] =>
   business.bills.flatMap((bill) =>
-    servicesOf(bill).map(({ service, ...of }) => ({
+    servicesOf(bill).map(({ service, hours, ...sums }) => ({
       ...within(business, bill.order, 'service', service),
       ...business.category(service.category_id),
+      ...sums,
       completed_at: service.completed_at,
-      labor_hours: shownNanos(of.hours),
-      rated_hours: priceOf(service.labor_rate_cents) === null ? 0 : shownNanos(of.hours),
-      lines_without_hours: of.withoutHours,
-      labor_cents: of.labor,
-      labor_discount_cents: of.laborDiscount,
-      parts_cents: of.parts,
-      parts_discount_cents: of.partsDiscount,
-      sublets_cents: of.sublets,
-      hazmats_cents: of.hazmats,
-      sales_cents: of.sales,
-      cost_cents: of.cost,
-      gross_profit_cents: of.profit,
-      sales_where_profit_known_cents: of.profit === null ? 0n : of.sales,
+      labor_hours: shownNanos(hours),
+      rated_hours: priceOf(service.labor_rate_cents) === null ? 0 : shownNanos(hours),
+      sales_where_profit_known_cents: sums.gross_profit_cents === null ? 0n : sums.sales_cents,
     })),
   )
 
@@ -189,7 +180,7 @@ function cannedJobHours(business: Business): Row[] {
       times_sold: own.length,
       hours_sold: shownNanos(sum(own.map(({ hours }) => hours))),
       book_lines_without_hours: unknowns(planned),
-      lines_without_hours: own.reduce((all, { withoutHours }) => all + withoutHours, 0),
+      lines_without_hours: own.reduce((all, one) => all + one.lines_without_hours, 0),
     }
   })
 }

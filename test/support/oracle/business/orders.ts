@@ -1,5 +1,5 @@
 /** What the views of whole orders show. */
-import { type Fields, list, magnitude, type Row, shownNanos, sum, unit, unknowns } from './amounts.js'
+import { type Fields, list, magnitude, type Row, shownNanos, sum, sums, unit, unknowns } from './amounts.js'
 import { type Bill, exemptOf, feeTax, idOf, taxableOf, untaxedOf } from './bills.js'
 import { type Business, groups, inspected, minutesFrom } from './business.js'
 
@@ -107,17 +107,14 @@ function dailySales(business: Business): Row[] {
       cars: distinct('vehicle_id'),
       customers: distinct('customer_id'),
       labor_hours: shownNanos(sum(hours)),
-      sales_cents: sum(bills.map(({ sales }) => sales)),
+      ...sums(
+        bills.map(amountsOf),
+        'sales_cents supply_fee_cents tax_cents total_cents gross_profit_cents paid_cents sales_where_profit_known_cents',
+      ),
       discount_cents: sum(bills.map(({ discount }) => discount.labor + discount.part)),
-      supply_fee_cents: sum(bills.map(({ fee }) => fee)),
-      tax_cents: sum(bills.map(({ tax }) => tax)),
-      total_cents: sum(bills.map(({ total }) => total)),
       invoices_without_total: bills.length - known.length,
-      gross_profit_cents: sum(bills.map(({ profit }) => profit)),
       invoices_without_profit: unknowns(bills.map(({ profit }) => profit)),
-      paid_cents: sum(bills.map(({ paid }) => paid)),
       paid_where_total_known_cents: sum(known.map(({ paid }) => paid)),
-      sales_where_profit_known_cents: sum(bills.map(({ profit, sales }) => (profit === null ? null : sales))),
     }
   })
 }
@@ -170,7 +167,7 @@ const customerValue = (business: Business): Row[] =>
   business.records.of('customers').map(({ id }) => {
     const own = business.invoices.filter(({ order }) => order.customer_id === id)
     const days = business.closings(own)
-    const known = own.filter(({ profit }) => profit !== null)
+    const withoutProfit = unknowns(own.map(({ profit }) => profit))
     // Of two shops on one day, it is today where the order with the higher id was closed.
     const last = own.filter(({ order }) => business.closed(order) === days.at(-1))
     const [latest] = last.sort((a, b) => idOf(b.order) - idOf(a.order))
@@ -182,11 +179,9 @@ const customerValue = (business: Business): Row[] =>
       first_visit_on: days.at(0),
       second_visit_on: days.at(1),
       last_visit_on: days.at(-1),
-      sales_cents: sum(own.map(({ sales }) => sales)),
-      gross_profit_cents: sum(known.map(({ profit }) => profit)),
-      sales_where_profit_known_cents: sum(known.map(({ sales }) => sales)),
-      invoices_without_profit: own.length - known.length,
-      visits_without_profit: own.length - known.length,
+      ...sums(own.map(amountsOf), 'sales_cents gross_profit_cents sales_where_profit_known_cents'),
+      invoices_without_profit: withoutProfit,
+      visits_without_profit: withoutProfit,
       vehicles: new Set(own.flatMap(({ order }) => order.vehicle_id ?? [])).size,
       standing: age === null ? 'never' : age <= 180 ? 'active' : age <= 365 ? 'lapsing' : 'lost',
     }

@@ -78,21 +78,16 @@ type Bills = Awaited<ReturnType<typeof storedBills>>
 
 const ofServices = (bills: Bills): [string, Row][] =>
   bills.flatMap(({ tenant, bill }) =>
-    servicesOf(bill).map((of): [string, Row] => [
-      `${tenant}-${bill.order.id}-${of.service.id}`,
-      {
-        _labor_nine: magnitude(of.hours) < unit * unit ? of.hours : null,
-        _labor_cents: of.labor,
-        _labor_discount_cents: of.laborDiscount,
-        _parts_cents: of.parts,
-        _parts_discount_cents: of.partsDiscount,
-        _sublets_cents: of.sublets,
-        _hazmats_cents: of.hazmats,
-        _cost_cents: of.cost,
-        _gross_profit_cents: of.profit,
-        _hours_unknown: of.withoutHours,
-      },
-    ]),
+    servicesOf(bill).map(
+      ({ service, hours, lines_without_hours, sales_cents: _, ...sums }): [string, Row] => [
+        `${tenant}-${bill.order.id}-${service.id}`,
+        {
+          ...Object.fromEntries(Object.entries(sums).map(([name, value]) => [`_${name}`, value])),
+          _labor_nine: magnitude(hours) < unit * unit ? hours : null,
+          _hours_unknown: lines_without_hours,
+        },
+      ],
+    ),
   )
 
 const ofLines = (bills: Bills, kind: Kind): [string, Row][] =>
