@@ -66,8 +66,8 @@ describe.each([
   // Money in dollars, ratios in percent, sums named after their dataset, estimates that aren't counted as sold.
   it('measure what was read once, the same in both', async () => {
     const sorted = datasets.toSorted((a, b) => (a.table_name < b.table_name ? -1 : 1))
-    const lines = sorted.flatMap(({ table_name, sql, main_dttm_col, metrics }) => [
-      `${table_name} by ${main_dttm_col}${sql === undefined ? '' : `: ${sql}`}`,
+    const lines = sorted.flatMap(({ table_name, sql, metrics }) => [
+      `${table_name}${sql === undefined ? '' : `: ${sql}`}`,
       ...metrics.map((one) => `  ${one.metric_name} (${one.d3format ?? 'plain'}): ${one.expression}`),
     ])
     await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('superset.txt')
