@@ -1,14 +1,12 @@
 /**
  * What the report says of businesses made by hand (handmade.txt), with one record for each way in which a number could be wrong:
- * what it compares, which periods it offers, what it calls many businesses, and what it leaves empty. And the operator's page.
+ * what it compares, which periods it offers, what it calls many businesses, and what it leaves empty.
  */
 import { beforeAll, expect } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/index.js'
-import { done, shopsync } from '../../support/harness/call.js'
-import { configure } from '../../support/harness/place.js'
-import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { done } from '../../support/harness/call.js'
 import { setTimeOfDay } from '../../support/harness/shiftedclock.js'
-import { type Kind, reopen } from '../../support/harness/warehouse.js'
+import { reopen } from '../../support/harness/warehouse.js'
 import { type Fields, order as handmade, payment, stamps } from '../../support/world/handmade.js'
 import { Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
 import { itIs, makeReport, type Page, sending, synced } from './reportpage.js'
@@ -209,38 +207,7 @@ const sources = {
   monthly: await sending({ 101: {}, 102: {}, 103: {}, 104: { repair_orders: [estimate] } }),
 }
 
-const evil = '<script>alert(1)</script>'
-const operated = await sandboxOfFile({ tenants: 2, repairOrders: 6, seed: 5 })
-
-/** The operator's pages of a warehouse in which all is well, and later isn't, under a configuration that names another source. */
-async function operations(kind: Kind): Promise<ReadonlyMap<string, Page>> {
-  const address = await kind.viewed()
-  const configured = (api: object): string =>
-    configure(operated, address, ['notes', 'customers', 'shops'], { targets: { notes: 'PT15M' }, api })
-  const made = async (code: number, api: object): Promise<Page> => {
-    const ended = await shopsync(['sync', '--config', configured({})])
-    expect(ended.code, ended.stdout + ended.stderr).toBe(code)
-    return (await makeReport(configured(api), '--operations')).page
-  }
-  const when = { resource: 'customers' }
-  operated.script([{ when, fault: { kind: 'fields', name: 'novelty', value: 1 } }])
-  const well = await made(0, {})
-  for (const tenant of [101, 102])
-    for (const id of operated.store.ids(tenant, 'customers'))
-      operated.store.change(tenant, 'customers', id, {})
-  operated.script([
-    { when, fault: { kind: 'fields', name: evil, value: evil } },
-    { when, fault: { kind: 'alter', path: 'marketing_ok', to: 'maybe' } },
-    { when: { tenant: 101, resource: 'notes' }, fault: { kind: 'status', status: 500 } },
-  ])
-  return new Map([
-    ['well', well],
-    ['ill', await made(1, { baseUrl: 'http://127.0.0.1:9' })],
-  ])
-}
-
 interface Reader {
-  readonly operations: ReadonlyMap<string, Page>
   /** The warehouse of each source, and how it is configured. */
   readonly places: ReadonlyMap<string, Awaited<ReturnType<typeof synced>>>
   readonly pages: Map<string, Page>
@@ -263,13 +230,6 @@ const inLines = (rows: readonly (readonly string[])[]): string =>
   rows.map((cells) => cells.join(' | ')).join('\n') || 'nothing'
 
 const words: WordsOf<Reader> = {
-  'the operations, WORD': (reader, how = '') => {
-    reader.page = reader.operations.get(how)!
-  },
-  headline: ({ page }) =>
-    /<p class="headline">(.*?)<\/p>/.exec(page.html)?.[1]?.replace(/oldest [^·]+/, 'oldest AGE '),
-  'row WORD: TEXT from N': ({ page }, id = '', head = '', from) =>
-    (page.table(id).find((cells) => cells[0] === head) ?? ['none']).slice(Number(from)).join(' | '),
   'the report of WORD': read,
   'the report of WORD on IDS': read,
   'it is WORD': async (reader, day = '') => {
@@ -320,16 +280,14 @@ const words: WordsOf<Reader> = {
 storyTests('test/features/report/handmade.txt', new Steps(words), (kind) => {
   const places = new Map<string, Awaited<ReturnType<typeof synced>>>()
   const pages = new Map<string, Page>()
-  let operator: Reader['operations']
   beforeAll(async () => {
     setTimeOfDay(Date.parse(now))
     putUntil(sources.monthly, '2024-01-01')
-    operator = await operations(kind)
     for (const [name, source] of Object.entries(sources))
       places.set(name, await synced(kind, source, { tenantNames: { 110: 'Configured' } }))
   })
   return () => {
     setTimeOfDay(Date.parse(now))
-    return { places, pages, operations: operator, page: undefined as never }
+    return { places, pages, page: undefined as never }
   }
 })
