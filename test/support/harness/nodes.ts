@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { Program } from './process.js'
+import { scratch } from './scratch.js'
 import { inFolder, pack, type Said } from './tarball.js'
 
 /** Kept between runs. Not below node_modules, because programs there would find this project's packages. */
@@ -34,9 +35,11 @@ export async function otherNode(version: string): Promise<OtherNode | undefined>
   }
 }
 
-/** A command as somebody runs it who only has this Node. */
-export const withNode = (node: OtherNode, folder: string, ...words: readonly string[]): Promise<Said> =>
-  inFolder(folder, 'env', `PATH=${pathOf(node)}`, `npm_config_nodedir=${node.home}`, ...words)
+/** A command as somebody runs it who only has this Node. Where npm keeps what it compiled is removed afterwards. */
+export function withNode(node: OtherNode, folder: string, ...words: readonly string[]): Promise<Said> {
+  const env = [`PATH=${pathOf(node)}`, `npm_config_nodedir=${node.home}`, `TMPDIR=${scratch()}`]
+  return inFolder(folder, 'env', ...env, ...words)
+}
 
 const pathOf = ({ home, app }: OtherNode): string =>
   [join(home, 'bin'), join(app, 'node_modules/.bin'), process.env.PATH].join(delimiter)
