@@ -45,7 +45,9 @@ describe('every premise', () => {
   })
 })
 
-it.each(promises)('the test that notices a program that $broken exists', ({ test, name }) => {
+const byFault = promises.map((one) => [one.broken, one] as const)
+
+it.each(byFault)('the test that notices a program that %s exists', (_broken, { test, name }) => {
   const suites = targetsOf(test).filter((file) => file.startsWith('test/support/'))
   const transcripts = filesIn('test/transcripts', '.txt')
   const stories = filesIn(dirname(test), '.txt').filter((file) => file === test.replace('.test.ts', '.txt'))
@@ -53,10 +55,10 @@ it.each(promises)('the test that notices a program that $broken exists', ({ test
 })
 
 describe('the tests that promises name', () => {
-  const daily = promises.filter(({ breakage }) => breakage.how.includes('daily'))
+  const daily = byFault.filter(([, { breakage }]) => breakage.how.includes('daily'))
   let tests: Played[]
   beforeAll(async () => {
-    const numbers = daily.map(({ at }) => at)
+    const numbers = daily.map(([, { at }]) => at)
     tests = await played(numbers, { postgresUrl: postgresUrl(), warehouses: 'sqlite' })
   }, 900_000)
 
@@ -65,7 +67,7 @@ describe('the tests that promises name', () => {
     expect(failed.map(({ name }) => name)).toEqual([])
   })
 
-  it.each(daily)('notice a program that $broken', ({ at }) => {
+  it.each(daily)('notice a program that %s', (_broken, { at }) => {
     expect(unnoticedOn(tests, at)).toEqual([])
   })
 })
