@@ -1,13 +1,12 @@
 /** Other versions of Node, from npm, and the tarball installed with each. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { Program } from './process.js'
-import { scratch } from './scratch.js'
+import { onDisk, scratch } from './scratch.js'
 import { inFolder, pack, type Said } from './tarball.js'
 
 /** Kept between runs. Not below node_modules, because programs there would find this project's packages. */
-const cache = join(tmpdir(), 'shopsync-nodes')
+const cache = join(onDisk, 'shopsync-nodes')
 const packageName = `node-${process.platform}-${process.arch}`
 
 export interface OtherNode {
