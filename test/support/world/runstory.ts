@@ -1,7 +1,7 @@
 /** Stories of runs over several lists of several tenants: what happens to them, the runs, and what each reports and leaves. */
 import { type Fault, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { type CursorReport, type RunOptions, syncInOrder } from '../harness/runs.js'
-import { type Kept, kept, rowsOf, type Warehouse } from '../harness/warehouse.js'
+import { type Kept, type Kind, kept, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import {
   actionOf,
   amounts,
@@ -44,11 +44,12 @@ export class RunStory {
   /** Of every run. */
   options: RunOptions = {}
   notices: NonNullable<RunOptions['notices']> = []
-  errors: string[] = []
+  /** Of the last run. */
+  cursors: readonly CursorReport[] = []
 
   constructor(
     readonly sandbox: Sandbox,
-    private readonly place: Kept,
+    private readonly place: Pick<Kept, 'open'>,
     private readonly usual: RunOptions,
   ) {}
 
@@ -71,7 +72,7 @@ export class RunStory {
     this.notices = []
     const given = { ...this.usual, ...this.options, notices: this.notices, ...options }
     const { status, reason, cursors, ...report } = await syncInOrder(sandbox, warehouse, given)
-    this.errors = cursors.flatMap(({ error }) => error ?? [])
+    this.cursors = cursors
     const endOf = (one: CursorReport): string => wordsOf(`${one.status} ${one.reason ?? ''}`).join(' ')
     const told = [...new Set(cursors.map(endOf))].map((end) => {
       const all = cursors.filter((one) => endOf(one) === end)
@@ -125,14 +126,8 @@ const words: WordsOf<RunStory> = {
     story.rules = []
     story.sandbox.script([])
   },
-  'run[ REST]': (story, how = '') =>
-    story
-      .run(fieldsOf(wordsOf(how)))
-      .catch(
-        ({ message, exitCode }: Error & { exitCode?: number }) =>
-          `stops with exit ${exitCode ?? 1}: ${message}`,
-      ),
-  'what it says': ({ errors }) => errors.join(' / ') || 'nothing',
+  'run[ REST]': (story, how = '') => story.run(fieldsOf(wordsOf(how))).catch(stopped),
+  'what it says': ({ cursors }) => cursors.flatMap(({ error }) => error ?? []).join(' / ') || 'nothing',
   notices: ({ notices }) => notices.map(([text, fields]) => `${text} ${plain(fields)}`).join(' / ') || 'none',
   'show WORD REST': ({ warehouse }, table, columns) => shown(warehouse, table!, columns!),
   'count WORD': async ({ warehouse }, table) => `${(await rowsOf(warehouse, table!)).length} in ${table}`,
@@ -144,9 +139,10 @@ export function runStories(
   sandbox: Sandbox,
   usual: RunOptions,
   own: WordsOf<RunStory> = {},
+  placeOn: (kind: Kind) => Pick<Kept, 'open'> = kept,
 ): void {
   storyTests(file, new Steps({ ...own, ...words }), (kind) => {
-    const place = kept(kind)
+    const place = placeOn(kind)
     return () => new RunStory(sandbox, place, usual)
   })
 }
