@@ -77,7 +77,6 @@ describe('what a stranger planted', () => {
       if (line.startsWith('grant ')) failed.push(...(await unreadable(reader, reader)))
     }
     failed.push(...(await unreadable(name, `${schema}_analytics`)))
-    await here.remove()
     expect(failed).toEqual([])
     expect(await planted.wasCalled()).toBe(false)
   })

@@ -39,7 +39,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const one of started.splice(0)) one.kill('SIGKILL')
   await warehouse.close()
-  await here.remove()
 })
 
 const environment = (): Record<string, string> => ({

@@ -4,22 +4,25 @@
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { install, type OtherNode, otherNode, visit, withNode } from '../support/harness/nodes.js'
-import { type Place, place } from '../support/harness/place.js'
+import { place } from '../support/harness/place.js'
 import { root } from '../support/harness/tree.js'
 import { bothWarehouses } from '../support/harness/warehouse.js'
 
 const { NODES = '20.19.0 22 24' } = process.env
 const found = await Promise.all(NODES.split(' ').map(otherNode))
-const nodes = found.filter((node): node is OtherNode => node !== undefined)
+const nodes = await Promise.all(
+  found
+    .filter((node): node is OtherNode => node !== undefined)
+    .map(async (node) => ({ ...node, here: await place({ tenants: 3, repairOrders: 40 }) })),
+)
 
 test('one of them at least is there', () => {
   expect(nodes).not.toEqual([])
 })
 
-describe.each(nodes)('Node $version', (node) => {
-  let here: Place
+describe.each(nodes)('Node $version', ({ here, ...node }) => {
   const run = (...words: string[]) => withNode(node, here.folder, 'shopsync', ...words)
   const configure = (warehouse: object): void =>
     here.configure({
@@ -29,11 +32,7 @@ describe.each(nodes)('Node $version', (node) => {
       workers: { listen: { port: 0 } },
     })
 
-  beforeAll(async () => {
-    await install(node)
-    here = await place({ tenants: 3, repairOrders: 40 })
-  })
-  afterAll(() => here.remove())
+  beforeAll(() => install(node))
 
   test('is what runs', async () => {
     const { stdout } = await withNode(node, node.app, 'node', '--version')

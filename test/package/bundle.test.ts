@@ -5,24 +5,18 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { inFile } from '../support/harness/databases.js'
-import { type Place, viewedPlace } from '../support/harness/place.js'
+import { viewedPlace } from '../support/harness/place.js'
 import { program as installed, Program } from '../support/harness/process.js'
 import { startScheduler } from '../support/harness/scheduler.js'
 import { filesIn, root } from '../support/harness/tree.js'
 
 const resources = ['repair_orders', 'customers']
 
-let here: Place
-let env: Record<string, string>
-
-beforeAll(async () => {
-  here = await viewedPlace({ tenants: 1, repairOrders: 110 })
-  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
-  env = { PATH: process.env.PATH ?? '', API_SECRET: here.sandbox.secret }
-})
-afterAll(() => here.remove())
+const here = await viewedPlace({ tenants: 1, repairOrders: 110 })
+here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
+const env = { PATH: process.env.PATH ?? '', API_SECRET: here.sandbox.secret }
 
 test('nothing that each start loads is imported later: the bundler warns of that to everyone who installs', () => {
   const text = (file: string): string => readFileSync(file, 'utf8')

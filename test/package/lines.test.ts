@@ -7,14 +7,14 @@ import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Call, shopsync } from '../support/harness/call.js'
 import { cloneSqlite } from '../support/harness/clones.js'
 import { compiledOf } from '../support/harness/compiled.js'
 import { askServer } from '../support/harness/databases.js'
 import { commands } from '../support/harness/declared.js'
 import { blocksOf, commandsOf, plainWords } from '../support/harness/docs.js'
-import { type Place, place } from '../support/harness/place.js'
+import { place } from '../support/harness/place.js'
 import { program } from '../support/harness/process.js'
 import { sample, sized } from '../support/harness/size.js'
 import { filesIn, root, textOf } from '../support/harness/tree.js'
@@ -80,13 +80,11 @@ const has = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${c
 const blockOf = (page: string, language: string) =>
   blocksOf(page).find((block) => block.language === language)?.text ?? ''
 
-let here: Place
-let tools: string
+const here = await place({ tenants: 2, repairOrders: 30, seed: 3 })
+const tools = join(here.folder, 'bin')
 
 beforeAll(async () => {
-  here = await place({ tenants: 2, repairOrders: 30, seed: 3 })
   await cloneSqlite(join(here.folder, 'warehouse.db'), 'viewed')
-  tools = join(here.folder, 'bin')
   mkdirSync(tools)
   const write = (name: string, text: string, mode = 0o600): void =>
     writeFileSync(join(here.folder, name), text, { mode })
@@ -109,7 +107,6 @@ beforeAll(async () => {
   useConfigOfReadme()
   expect(await ran('shopsync sync')).toMatchObject({ code: 0 })
 })
-afterAll(() => here.remove())
 
 /** README's configuration, with the sandbox's address and fewer lists. */
 function useConfigOfReadme(): void {
@@ -261,6 +258,8 @@ it('the systemd unit starts a run whose journal the filter for it reads', async 
 })
 
 describe('the lines for Postgres', () => {
+  // Asked for here, so that it is there when the first test begins.
+  const postgres = postgresUrl()
   const [roles, daily, reporting, database, reading] = blocksOf('docs/warehouse.md').filter(
     ({ language }) => language === 'sql',
   )
@@ -274,7 +273,7 @@ describe('the lines for Postgres', () => {
         `$1_${suffix}`,
       )
   const address = (role: string): string => {
-    const url = new URL(postgresUrl())
+    const url = new URL(postgres)
     url.username = role
     url.pathname = own('/warehouse')
     return url.href
@@ -289,7 +288,7 @@ describe('the lines for Postgres', () => {
   }
 
   it('make roles that are sufficient to migrate, to sync every day, and to read', async () => {
-    await askServer(postgresUrl(), own(database!.text))
+    await askServer(postgres, own(database!.text))
     const owner = address('postgres')
     await askServer(owner, own(roles!.text))
     await run('shopsync', 'migrate')

@@ -14,8 +14,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
+import { beforeAll, expect, it } from 'vitest'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { scratch } from '../support/harness/scratch.js'
 import { inFolder, pack } from '../support/harness/tarball.js'
 import { filesIn, root } from '../support/harness/tree.js'
@@ -31,11 +31,9 @@ const { version, bin, overrides } = read<{ version: string; bin: { shopsync: str
 )
 const lock = read<{ packages: Record<string, { dev?: boolean }> }>(join(root, 'package-lock.json'))
 
-let sandbox: Sandbox
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 10 })
 
 beforeAll(async () => {
-  sandbox = await createSandbox({ tenants: 1, repairOrders: 10 })
   useWarehouse({ url: 'sqlite:./warehouse.db' })
   mkdirSync(join(modules, '.bin'), { recursive: true })
   await inFolder(modules, 'tar', '-xzf', await pack())

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databaseAt, postgresUrlOf } from '../support/harness/databases.js'
-import { type Place, place } from '../support/harness/place.js'
+import { place } from '../support/harness/place.js'
 import { freePort } from '../support/harness/postgres.js'
 import { until } from '../support/harness/scheduler.js'
 import { scratch } from '../support/harness/scratch.js'
@@ -62,22 +62,19 @@ async function startBouncer(server: string): Promise<Bouncer> {
   return { url: postgresUrlOf(port), stop }
 }
 
+const here = await place({ tenants: 2 })
+
 describe.skipIf(!isThere)('a pooler in transaction mode', () => {
-  let here: Place
   let bouncer: Bouncer
   const schema = 'through_pooler'
   const through = (url = bouncer.url): void =>
     here.configure({ warehouse: { url, schema, pooler: true }, workers: { listen: false } })
 
   beforeAll(async () => {
-    here = await place({ tenants: 2 })
     bouncer = await startBouncer(postgresUrl())
     through()
   })
-  afterAll(async () => {
-    await here.remove()
-    bouncer?.stop()
-  })
+  afterAll(() => bouncer?.stop())
 
   test('carries every command, twice and side by side', async () => {
     const lines = `plan; sync; sync; sync --full; reconcile; verify --full --sample 5; run nightly

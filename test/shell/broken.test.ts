@@ -6,31 +6,29 @@ import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Ended } from '../support/harness/call.js'
 import { sendEvent, startListening } from '../support/harness/listening.js'
-import { type Place, viewedPlace } from '../support/harness/place.js'
+import { configure, viewedPlace } from '../support/harness/place.js'
 import { Program, program } from '../support/harness/process.js'
 import { eventBody } from '../support/harness/receiver.js'
 import { listens } from '../support/harness/relays.js'
 import { onlyJob, startScheduler, until } from '../support/harness/scheduler.js'
 import { scratch } from '../support/harness/scratch.js'
 import { sample } from '../support/harness/size.js'
+import { warehouses } from '../support/harness/warehouse.js'
 
-let here: Place
-let sound: Record<string, string>
+const here = await viewedPlace({ repairOrders: 2, tenants: 1 })
+const sound = { PATH: process.env['PATH'] ?? '', API_SECRET: here.sandbox.secret }
 
 beforeAll(async () => {
-  here = await viewedPlace({ repairOrders: 2, tenants: 1 })
   here.configure({
     sync: { resources: ['notes', 'categories', 'customers'] },
     schedule: { listen: { port: 0 } },
   })
-  sound = { PATH: process.env['PATH'] ?? '', API_SECRET: here.sandbox.secret }
   onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *' })
   expect((await here.run('sync')).code).toBe(0)
 })
-afterAll(() => here.remove())
 
 const told = expect.stringMatching(/planted(.|\n)*This should not have happened/)
 
@@ -61,10 +59,8 @@ describe('an error that nothing has caught ends with 70, told as any other', () 
   ])('%s', async (_, code) => {
     // The program waits for an answer when it happens.
     const { port, close } = await listens(createServer(() => writeFileSync(trigger, '')))
-    const api = { baseUrl: `http://127.0.0.1:${port}`, partnerId: '42', secret: 'any' }
-    const config = join(scratch(), 'silent.json')
-    const warehouse = { url: `sqlite:${join(scratch(), 'warehouse.db')}` }
-    writeFileSync(config, JSON.stringify({ api, warehouse }))
+    const silent = { url: `http://127.0.0.1:${port}`, partnerId: '42', secret: 'any' }
+    const config = configure(silent, warehouses()[0]!.address(), ['notes'])
     const ended = await run(['sync', '--json', '--config', config], broken(whenTold(true, code)))
     await close()
     expect([ended.code, ended.stderr]).toEqual([70, told])

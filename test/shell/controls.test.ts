@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { visible } from '../../src/engine/base/escape.js'
-import { type Place, viewedPlace } from '../support/harness/place.js'
+import { viewedPlace } from '../support/harness/place.js'
 import { harmless, painted, plainTerminal, type Terminal } from '../support/harness/shown.js'
 import { atTerminal } from '../support/harness/terminal.js'
 
@@ -35,9 +35,8 @@ test('only complete color sequences of our own are left', () => {
     expect(harmless(colour, other)).not.toMatch(control)
 })
 
-let here: Place
+const here = await viewedPlace({ tenants: 1 })
 beforeAll(async () => {
-  here = await viewedPlace({ tenants: 1 })
   here.configure({
     sync: { resources: ['notes', 'shops', 'vendors'] },
     report: { tenantNames: { 101: evil } },
@@ -51,7 +50,6 @@ beforeAll(async () => {
   ])
   expect((await here.run('sync')).code).toBe(1)
 })
-afterAll(() => here.remove())
 
 /** What is left when our colors and the progress line are removed. */
 const foreign = (text: string): string =>

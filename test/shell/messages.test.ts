@@ -2,16 +2,14 @@
 import { execFile } from 'node:child_process'
 import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, viewedPlace } from '../support/harness/place.js'
+import { beforeAll, expect, test } from 'vitest'
+import { viewedPlace } from '../support/harness/place.js'
 import { program } from '../support/harness/process.js'
 
-let here: Place
+const here = await viewedPlace({ tenants: 1, repairOrders: 3 })
 beforeAll(async () => {
-  here = await viewedPlace({ tenants: 1, repairOrders: 3 })
   expect((await here.run('sync', '--quiet')).code).toBe(0)
 })
-afterAll(() => here.remove())
 
 test('a word as long as a page is not searched for', async () => {
   for (const words of [

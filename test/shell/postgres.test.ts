@@ -1,21 +1,18 @@
 /** A Postgres that several make at once, that refuses, or that is away. */
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { postgresStarted } from '../support/harness/clones.js'
 import { databaseAt, onServer } from '../support/harness/databases.js'
-import { type Place, place } from '../support/harness/place.js'
+import { configure, place } from '../support/harness/place.js'
 import { listens } from '../support/harness/relays.js'
 import { postgresUrl } from '../support/harness/warehouse.js'
 
 const url = postgresUrl()
 const own = `cli_${randomBytes(4).toString('hex')}`
-let here: Place
+const here = await place()
 beforeAll(async () => {
-  here = await place()
   await postgresStarted()
   await onServer(
     url,
@@ -24,20 +21,11 @@ beforeAll(async () => {
     `grant create on database ${own} to ${own}`,
   )
 })
-afterAll(async () => {
-  await onServer(url, `drop database ${own} with (force)`, `drop role ${own}`)
-  await here.remove()
-})
+afterAll(() => onServer(url, `drop database ${own} with (force)`, `drop role ${own}`))
 
 /** A configuration with this warehouse, in a file of its own. */
-function at(address: string): string {
-  const file = join(here.folder, `${randomBytes(4).toString('hex')}.json`)
-  const { url: baseUrl, partnerId, secret } = here.sandbox
-  writeFileSync(file, JSON.stringify({ api: { baseUrl, partnerId, secret }, warehouse: { url: address } }), {
-    mode: 0o600,
-  })
-  return file
-}
+const at = (address: string): string =>
+  configure(here.sandbox, { url: address, schema: 'shopsync' }, [], { sync: { resources: 'all' } })
 
 test('is made once by several first migrations that meet', async () => {
   const config = at(databaseAt(url, own))

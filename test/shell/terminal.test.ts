@@ -1,12 +1,11 @@
 /** What people see on a terminal: lines that fit, colors, progress. What its tables look like: test/transcripts/terminal.txt. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, viewedPlace } from '../support/harness/place.js'
+import { beforeAll, expect, test } from 'vitest'
+import { viewedPlace } from '../support/harness/place.js'
 import { widthOf } from '../support/harness/shown.js'
 import { atTerminal, onTerminal } from '../support/harness/terminal.js'
 
-let here: Place
+const here = await viewedPlace({ tenants: 3 })
 beforeAll(async () => {
-  here = await viewedPlace({ tenants: 3 })
   here.configure({
     sync: { resources: ['notes', 'staffs', 'payment_transactions'] },
     report: { tenantNames: { 102: '東京自動車整備', 103: "Joe's Garage 🚗 & Sons of the Northern Valley" } },
@@ -14,7 +13,6 @@ beforeAll(async () => {
   here.sandbox.script([{ when: { tenant: [102, 103] }, fault: { kind: 'status', status: 403 } }])
   expect((await here.run('sync')).code).toBe(1)
 })
-afterAll(() => here.remove())
 
 const clear = '\r\u001B[2K'
 const options = (columns: number, env: Record<string, string> = {}) => ({

@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { parseAst } from 'vitest/node'
 import { commands, commandsIn } from '../support/harness/declared.js'
-import { type Place, place } from '../support/harness/place.js'
+import { place } from '../support/harness/place.js'
 import { someOf } from '../support/harness/size.js'
 import { filesIn, textOf } from '../support/harness/tree.js'
 
@@ -54,13 +54,11 @@ const typed = texts.flatMap(({ file, text }) =>
   })),
 )
 
-let here: Place
+const here = await place({ tenants: 1, repairOrders: 3 })
 beforeAll(async () => {
-  here = await place({ tenants: 1, repairOrders: 3 })
   here.configure({ targets: { '*': 'PT6H' }, sync: { resources: ['notes', 'repair_orders', 'shops'] } })
   expect((await here.run('sync', '--quiet')).code).toBe(0)
 })
-afterAll(() => here.remove())
 
 test('each flag that a message names is one of its command', () => {
   expect(typed.length).toBeGreaterThan(100)
@@ -106,52 +104,37 @@ const snippets = texts.flatMap(({ text }) =>
 )
 
 test.each(someOf(2, [...new Set(snippets)]))('%s is accepted', async (snippet) => {
-  const { url, partnerId, secret } = here.sandbox
-  const usual: Record<string, object> = {
-    api: { baseUrl: url, partnerId, secret },
-    warehouse: { url: 'sqlite:./data/warehouse.db' },
-  }
-  for (const [key, value] of Object.entries(JSON.parse(snippet) as Record<string, object>))
-    usual[key] = { ...usual[key], ...value }
-  writeFileSync(join(here.folder, 'snippet.json'), JSON.stringify(usual), { mode: 0o600 })
-  const { code, stderr } = await here.run('status', '--config', 'snippet.json')
+  here.configure(JSON.parse(snippet))
+  const { code, stderr } = await here.run('status')
   expect(stderr).not.toContain('expected')
   expect([0, 1]).toContain(code)
 })
 
-/** What a refused command says to type, in its document. */
-async function refusedBy(there: Place, ...words: string[]): Promise<string[]> {
-  const refused = await there.run(...words, '--json')
-  const { hint, type } = refused.json<{ error: { hint: string; type: string[] } }>().error
-  for (const line of type) expect(hint).toContain(line)
-  return type
-}
-
 test('a backup beside what belongs to the file before: what is typed as it stands ends the error', async () => {
   const restored = await place({ tenants: 1, repairOrders: 30 })
-  try {
-    restored.configure({ sync: { resources: ['notes', 'repair_orders', 'shops'] } })
-    expect((await restored.run('migrate')).code).toBe(0)
-    const file = join(restored.folder, 'data/warehouse.db')
-    const backup = readFileSync(file)
-    expect((await restored.run('sync', '--quiet')).code).toBe(0)
-    const open = new Database(file)
-    open.exec('vacuum')
-    open.pragma('wal_checkpoint(truncate)')
-    open.pragma('wal_autocheckpoint = 0')
-    open.exec(`update repair_orders set _synced_at = _synced_at || ' '; update sync_cursors set resource = resource;
-      create table filling as select * from repair_orders; drop table filling; create table z (a); drop table z`)
-    const wal = readFileSync(`${file}-wal`)
-    open.close()
-    writeFileSync(file, backup)
-    writeFileSync(`${file}-wal`, wal)
-    for (const line of await refusedBy(restored, 'sync'))
-      execFileSync('sh', ['-c', line], { cwd: restored.folder })
-    // Another file: this process may still know the damaged one.
-    writeFileSync(`${file}.new`, backup)
-    renameSync(`${file}.new`, file)
-    expect(await restored.run('sync', '--quiet')).toMatchObject({ code: 0, stderr: '' })
-  } finally {
-    await restored.remove()
+  restored.configure({ sync: { resources: ['notes', 'repair_orders', 'shops'] } })
+  expect((await restored.run('migrate')).code).toBe(0)
+  const file = join(restored.folder, 'data/warehouse.db')
+  const backup = readFileSync(file)
+  expect((await restored.run('sync', '--quiet')).code).toBe(0)
+  const open = new Database(file)
+  open.exec('vacuum')
+  open.pragma('wal_checkpoint(truncate)')
+  open.pragma('wal_autocheckpoint = 0')
+  open.exec(`update repair_orders set _synced_at = _synced_at || ' '; update sync_cursors set resource = resource;
+    create table filling as select * from repair_orders; drop table filling; create table z (a); drop table z`)
+  const wal = readFileSync(`${file}-wal`)
+  open.close()
+  writeFileSync(file, backup)
+  writeFileSync(`${file}-wal`, wal)
+  const refused = await restored.run('sync', '--json')
+  const { hint, type } = refused.json<{ error: { hint: string; type: string[] } }>().error
+  for (const line of type) {
+    expect(hint).toContain(line)
+    execFileSync('sh', ['-c', line], { cwd: restored.folder })
   }
+  // Another file: this process may still know the damaged one.
+  writeFileSync(`${file}.new`, backup)
+  renameSync(`${file}.new`, file)
+  expect(await restored.run('sync', '--quiet')).toMatchObject({ code: 0, stderr: '' })
 })

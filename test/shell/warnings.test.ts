@@ -35,5 +35,4 @@ test('unknown fields, deletions on the way and repeated requests cause no warnin
   const ofTenants = lines.filter(({ resource, path = '/tenants/' }) => resource && path.includes('/tenants/'))
   expect(new Set(ofTenants.map(({ msg }) => msg))).toEqual(new Set(['Request', 'Page', 'Cursor done']))
   expect(ofTenants.filter(({ tenant_id }) => tenant_id === undefined)).toEqual([])
-  await here.remove()
 })

@@ -1,9 +1,9 @@
 /** Commands beside a run that shares its rate-limit window take from its row (docs/scale.md, One rate window). */
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { inFile } from '../support/harness/databases.js'
 import { metricsOf } from '../support/harness/metrics.js'
-import { type Place, viewedPlace } from '../support/harness/place.js'
+import { viewedPlace } from '../support/harness/place.js'
 import { eventBody } from '../support/harness/receiver.js'
 import { listenHere } from '../support/harness/uphere.js'
 import { reopen } from '../support/harness/warehouse.js'
@@ -12,12 +12,8 @@ import { reopen } from '../support/harness/warehouse.js'
 const rate = { limit: 10_000, window: 43_200 }
 const resources = ['repair_orders', 'payments', 'customers']
 
-let here: Place
-beforeAll(async () => {
-  here = await viewedPlace({ repairOrders: 3, tenants: 2, rate })
-  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
-})
-afterAll(() => here.remove())
+const here = await viewedPlace({ repairOrders: 3, tenants: 2, rate })
+here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
 
 const file = (): string => join(here.folder, 'data/warehouse.db')
 const taken = (from = file()): number | undefined =>

@@ -4,8 +4,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { beforeAll, expect, test } from 'vitest'
+import { viewedPlace } from '../../support/harness/place.js'
 import { spawned } from '../../support/harness/process.js'
 import { root } from '../../support/harness/tree.js'
 
@@ -19,9 +19,8 @@ interface FinishedSpan {
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-let here: Place
+const here = await viewedPlace({ repairOrders: 2, tenants: 1 })
 beforeAll(async () => {
-  here = await viewedPlace({ repairOrders: 2, tenants: 1 })
   here.configure({ sync: { resources: ['notes', 'customers'] } })
   writeFileSync(
     join(here.folder, 'tracing.mjs'),
@@ -52,7 +51,6 @@ if (isMainThread) process.on('exit', () =>
 `,
   )
 })
-afterAll(() => here.remove())
 
 test('a run is one trace: its cursors, their requests and stored pages, with only names, ids and counts; failures are marked', async () => {
   here.sandbox.script([

@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'
 import { proxyFor } from '../../../src/engine/config/proxy.js'
 import { shopsync } from '../../support/harness/call.js'
-import { type Place, place } from '../../support/harness/place.js'
+import { place } from '../../support/harness/place.js'
 import { spawned } from '../../support/harness/process.js'
-import { forward, startProxy, type TestProxy } from '../../support/harness/relays.js'
+import { forward, listens, startProxy, type TestProxy } from '../../support/harness/relays.js'
 import {
   client,
   closeAll,
@@ -98,33 +98,21 @@ describe('a proxy', () => {
   })
 })
 
+const here = await place({ tenants: 1 })
+
 describe('the program', () => {
-  let here: Place
-  let api: { readonly port: number; close(): void }
+  let api: Awaited<ReturnType<typeof listens>>
 
   beforeAll(async () => {
-    here = await place({ tenants: 1 })
     const options = { key: readFileSync(fixture('server.key')), cert: readFileSync(fixture('server.pem')) }
-    const server = createServer(options, forward(here.sandbox.url))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const address = server.address()
-    api = {
-      port: typeof address === 'object' && address ? address.port : 0,
-      close: () => {
-        server.closeAllConnections()
-        server.close()
-      },
-    }
+    api = await listens(createServer(options, forward(here.sandbox.url)))
     const { partnerId } = here.sandbox
     const baseUrl = `https://localhost:${api.port}`
     // biome-ignore lint/suspicious/noTemplateCurlyInString: what people type into the file
     here.configure({ api: { baseUrl, partnerId, secret: '${API_SECRET}', retry: { attempts: 1 } } })
   })
 
-  afterAll(async () => {
-    api.close()
-    await here.remove()
-  })
+  afterAll(() => api.close())
 
   const staffs = ['sync', '--resource', 'staffs']
 

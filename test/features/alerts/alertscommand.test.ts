@@ -3,23 +3,18 @@
  * shown. test/transcripts/check.txt has the test that `check --alerts` sends; scheduledjobs.test.ts a job's own heartbeat.
  */
 import { hostname } from 'node:os'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CallOptions, shopsync } from '../../support/harness/call.js'
-import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { viewedPlace } from '../../support/harness/place.js'
 import { closeAll, httpServer, type Stand } from '../../support/harness/server.js'
 import { lineOf, type Receiver, receiver, signingKey } from '../../support/world/alerting.js'
 
-let here: Place
+const here = await viewedPlace({ repairOrders: 2 })
 let hook: Receiver
 let beats: Stand
-let tenant: number
+const tenant = Number(here.sandbox.tenantIds[0])
 const said: string[] = []
 
-beforeAll(async () => {
-  here = await viewedPlace({ repairOrders: 2 })
-  tenant = Number(here.sandbox.tenantIds[0])
-})
-afterAll(() => here.remove())
 beforeEach(async () => {
   hook = await receiver()
   beats = await httpServer((_request, response) => response.end())

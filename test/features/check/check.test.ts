@@ -12,7 +12,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shopsync } from '../../support/harness/call.js'
 import { cloneSqlite, postgresStarted } from '../../support/harness/clones.js'
-import { configure, type Place, place } from '../../support/harness/place.js'
+import { configure, place } from '../../support/harness/place.js'
 import { startPostgres } from '../../support/harness/postgres.js'
 import { Program, program } from '../../support/harness/process.js'
 import { closeAll, httpServer } from '../../support/harness/server.js'
@@ -26,14 +26,8 @@ interface Checked {
   readonly probe: { readonly requests: number; readonly answers: object; readonly changes: object[] } | null
 }
 
-let here: Place
-beforeAll(async () => {
-  here = await place({ repairOrders: 12, tenants: 2 })
-})
-afterAll(async () => {
-  await here.remove()
-  await closeAll()
-})
+const here = await place({ repairOrders: 12, tenants: 2 })
+afterAll(closeAll)
 
 const faultsOf = ({ checks }: Checked) => checks.filter(({ ok }) => !ok)
 

@@ -5,24 +5,20 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Ended, shopsync } from '../../support/harness/call.js'
-import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { viewedPlace } from '../../support/harness/place.js'
 import { spawned } from '../../support/harness/process.js'
 import { postgresUrl } from '../../support/harness/warehouse.js'
 
-let here: Place
+const here = await viewedPlace({ data: 'none', tenants: 1 })
 let file: Sqlite.Database
 beforeAll(async () => {
-  here = await viewedPlace({ data: 'none', tenants: 1 })
   expect((await here.run('sync', '--quiet')).code).toBe(0)
   file = new Sqlite(join(here.folder, 'data/warehouse.db'))
   // Enough work for a while: rows that are each read, written and compared.
   file.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
     insert into sync_lateness (resource, day, way, up_to_ms, records) select 'notes', '2026-01-01', 'walk', i, 1 from n`)
 })
-afterAll(async () => {
-  file.close()
-  await here.remove()
-})
+afterAll(() => void file.close())
 const env = () => ({ API_SECRET: here.sandbox.secret, POSTGRES: postgresUrl() })
 
 /** Sends the signal as soon as the copy holds the original's lease, before it writes a row. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { shardIndex } from '../../../src/engine/base/shard.js'
 import { wantedLists } from '../../support/harness/declared.js'
-import { type Place, place } from '../../support/harness/place.js'
+import { place } from '../../support/harness/place.js'
 import { known, type RunReport } from '../../support/harness/runs.js'
 import { until, writeJob } from '../../support/harness/scheduler.js'
 import { closeAll, httpServer, type Stand } from '../../support/harness/server.js'
@@ -23,7 +23,7 @@ import {
 const tenants = [101, 102, 103, 104, 105]
 const ofShard = (index: number, of: number): number[] => tenants.filter((id) => shardIndex(id, of) === index)
 
-let here: Place
+const here = await place({ tenants: tenants.length, repairOrders: 3 })
 let warehouse: Warehouse
 let beats: Stand
 /** The exit codes that heartbeats have told. */
@@ -34,7 +34,6 @@ beforeAll(async () => {
   beats = await httpServer((_request, response) => response.end())
   const [, postgres] = bothWarehouses()
   const address = await postgres!.viewed()
-  here = await place({ tenants: tenants.length, repairOrders: 3 })
   here.configure({
     api: { allowInsecure: true },
     warehouse: { ...address },
@@ -49,7 +48,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await warehouse.close()
-  await here.remove()
   await closeAll()
 })
 

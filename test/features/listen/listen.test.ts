@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { sendEvent, startListening } from '../../support/harness/listening.js'
 import { Metrics } from '../../support/harness/metrics.js'
-import { newLines, type Place, viewedPlace } from '../../support/harness/place.js'
+import { newLines, viewedPlace } from '../../support/harness/place.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { until } from '../../support/harness/scheduler.js'
@@ -18,20 +18,17 @@ import { isWhole, sized } from '../../support/harness/size.js'
 import { listenHere, type Up, upHere } from '../../support/harness/uphere.js'
 
 const other = await sandboxOfFile({ tenants: 1, repairOrders: 2 })
-let here: Place
-let tenant = 0
+const here = await viewedPlace({ repairOrders: 6, tenants: 1 })
+const [tenant = 0] = here.sandbox.tenantIds
 const usual = {
   sync: { resources: ['repair_orders', 'payments', 'customers'] },
   schedule: { listen: { port: 0 } },
 }
 
 beforeAll(async () => {
-  here = await viewedPlace({ repairOrders: 6, tenants: 1 })
-  tenant = here.sandbox.tenantIds[0] ?? 0
   here.configure(usual)
   expect((await here.run('sync')).code).toBe(0)
 })
-afterAll(() => here.remove())
 beforeEach(() => here.configure(usual))
 
 const listening = (...flags: string[]): Promise<Up> => listenHere(here.folder, here.sandbox.secret, flags)

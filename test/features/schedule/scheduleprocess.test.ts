@@ -4,24 +4,22 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createConnection } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { beforeAll, expect, test } from 'vitest'
+import { viewedPlace } from '../../support/harness/place.js'
 import { startPostgres } from '../../support/harness/postgres.js'
 import { onlyJob, type RunningScheduler, startScheduler, until } from '../../support/harness/scheduler.js'
 import { scratch } from '../../support/harness/scratch.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
 
-let here: Place
+const here = await viewedPlace({ repairOrders: 2, tenants: 1 })
 const resources = ['notes', 'categories']
 const settings = { sync: { resources }, schedule: { listen: { port: 0 }, timeZone: 'Europe/Berlin' } }
 
 beforeAll(async () => {
-  here = await viewedPlace({ repairOrders: 2, tenants: 1 })
   here.configure(settings)
   onlyJob(here.folder, 'mine', { schedule: '0 4 1 1 *' })
   expect((await here.run('sync')).code).toBe(0)
 })
-afterAll(() => here.remove())
 
 /** Writes a line for each page thread if the environment names a file. */
 const watching = join(scratch(), 'watch.cjs')

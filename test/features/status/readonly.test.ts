@@ -7,16 +7,17 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Ended } from '../../support/harness/call.js'
-import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { viewedPlace } from '../../support/harness/place.js'
 import { Program, program } from '../../support/harness/process.js'
 import { sample } from '../../support/harness/size.js'
 
 /** root may write everything: then the commands run as nobody. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
+const there = await viewedPlace({ tenants: 1, repairOrders: 3 })
+let data = join(there.folder, 'data')
+
 describe.skipIf(process.platform === 'win32')('a warehouse that may only be read', () => {
-  let there: Place
-  let data = ''
   const file = (): string => join(data, 'warehouse.db')
   const asReader = (...words: string[]): Promise<Ended> => {
     const env = { PATH: process.env.PATH ?? '', API_SECRET: there.sandbox.secret }
@@ -35,17 +36,12 @@ describe.skipIf(process.platform === 'win32')('a warehouse that may only be read
   }
 
   beforeAll(async () => {
-    there = await viewedPlace({ tenants: 1, repairOrders: 3 })
-    data = join(there.folder, 'data')
     expect((await there.run('sync')).code).toBe(0)
     chmodSync(there.folder, 0o755)
     mkdirSync(join(there.folder, 'out'))
     chmodSync(join(there.folder, 'out'), 0o777)
   })
-  afterAll(async () => {
-    opened()
-    await there.remove()
-  })
+  afterAll(opened)
 
   it('is read by every command that only reads, and nothing is made beside it', async () => {
     const seen = ({ code, json }: Ended): unknown => {

@@ -1,18 +1,13 @@
 /** A run as the program makes it, beyond what it says: test/transcripts/sync.txt, usage.txt and nowhere.txt have that. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { shopsync } from '../../support/harness/call.js'
-import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { viewedPlace } from '../../support/harness/place.js'
 import { spawned } from '../../support/harness/process.js'
 
-let here: Place
-
-beforeAll(async () => {
-  here = await viewedPlace({ repairOrders: 4 })
-  here.configure({ sync: { resources: ['notes'] } })
-})
-afterAll(() => here.remove())
+const here = await viewedPlace({ repairOrders: 4 })
+here.configure({ sync: { resources: ['notes'] } })
 
 test('what acts after a run is told once, even if it fails itself', async () => {
   const told: (number | undefined)[] = []

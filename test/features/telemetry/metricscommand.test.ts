@@ -4,19 +4,14 @@
  */
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Metrics } from '../../support/harness/metrics.js'
-import { type Place, viewedPlace } from '../../support/harness/place.js'
+import { viewedPlace } from '../../support/harness/place.js'
 
-let here: Place
+const here = await viewedPlace({ repairOrders: 2 })
 const file = 'collected/shopsync.prom'
-
-beforeAll(async () => {
-  here = await viewedPlace({ repairOrders: 2 })
-  mkdirSync(join(here.folder, 'collected'))
-  here.configure({ sync: { resources: ['notes', 'statuses'] }, metrics: { textfile: file } })
-})
-afterAll(() => here.remove())
+mkdirSync(join(here.folder, 'collected'))
+here.configure({ sync: { resources: ['notes', 'statuses'] }, metrics: { textfile: file } })
 
 const written = (): Metrics => new Metrics(readFileSync(join(here.folder, file), 'utf8'))
 

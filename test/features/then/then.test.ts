@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { features } from '../../../src/main.js'
 import { type CallOptions, shopsync } from '../../support/harness/call.js'
 import { sendEvent } from '../../support/harness/listening.js'
-import { type Place, place } from '../../support/harness/place.js'
+import { place } from '../../support/harness/place.js'
 import { Program, program } from '../../support/harness/process.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { until, writeJob } from '../../support/harness/scheduler.js'
@@ -38,8 +38,11 @@ const keep = 'cat >> told.jsonl; echo >> told.jsonl'
 const keeping = { command: ['sh', '-c', keep] }
 const healthy = { healthy: true, failed_works: [] }
 
-describe.each(warehouses())('$name', (kind) => {
-  let here: Place
+const stages = await Promise.all(
+  warehouses().map(async (kind) => ({ ...kind, here: await place({ repairOrders: 6, tenants: 2 }) })),
+)
+
+describe.each(stages)('$name', ({ here, ...kind }) => {
   let warehouse: Warehouse
   let hook: Receiver
   let address: { readonly url: string; readonly schema?: string }
@@ -48,7 +51,6 @@ describe.each(warehouses())('$name', (kind) => {
   beforeAll(async () => {
     const { url, schema } = await kind.viewed()
     address = kind.name === 'sqlite' ? { url } : { url, schema }
-    here = await place({ repairOrders: 6, tenants: 2 })
     warehouse = await reopen({ schema: 'shopsync', ...address })
     hook = await receiver()
     set([])
@@ -56,7 +58,6 @@ describe.each(warehouses())('$name', (kind) => {
   })
   afterAll(async () => {
     await warehouse.close()
-    await here.remove()
     await closeAll()
   })
   beforeEach(async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Reason } from '../../../src/engine/base/reasons.js'
 import { onServer } from '../../support/harness/databases.js'
 import { becomes } from '../../support/harness/declared.js'
-import { type Address, newLines, type Place, place } from '../../support/harness/place.js'
+import { type Address, newLines, place } from '../../support/harness/place.js'
 import { stall } from '../../support/harness/sandbox.js'
 import { onlyJob, until, writeJob } from '../../support/harness/scheduler.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
@@ -22,7 +22,7 @@ interface StatusReport {
   readonly workers?: { readonly up: number; readonly rounds: readonly { readonly job: string }[] }
 }
 
-let here: Place
+const here = await place({ tenants: 5, repairOrders: 3 })
 let warehouse: Warehouse
 let address: Address
 
@@ -37,15 +37,11 @@ const configure = (more: Record<string, object> = {}): void =>
 beforeAll(async () => {
   const [, postgres] = bothWarehouses()
   address = await postgres!.viewed()
-  here = await place({ tenants: 5, repairOrders: 3 })
   configure()
   warehouse = await reopen(address)
   writeJob(here.folder, 'mine', { steps: [{ command: 'sync' }, { command: 'snapshot' }] })
 })
-afterAll(async () => {
-  await warehouse.close()
-  await here.remove()
-})
+afterAll(() => warehouse.close())
 
 /** How the runs of a job have ended. */
 const runs = async (job = 'mine') => {

@@ -2,9 +2,10 @@
 /** The program in a folder with a configuration, called in this process: for the tests of the commands. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/index.js'
+import type { Sandbox, SandboxOptions } from '../../../src/sandbox/index.js'
 import { type Ended, shopsync } from './call.js'
 import type { Target } from './runs.js'
+import { sandboxOfFile } from './sandbox.js'
 import { scratch } from './scratch.js'
 
 export interface Address {
@@ -36,19 +37,18 @@ export function configure(
   return file
 }
 
-/** A working directory with a configuration for a small sandbox. */
+/** A working directory with a configuration for a small sandbox, which is there until the file or the test that made it ends. */
 export interface Place {
   readonly folder: string
   readonly sandbox: Sandbox
   run(...words: string[]): Promise<Ended>
   /** Rewrites config.json, with these settings over the usual ones. */
   configure(more?: Record<string, unknown>): void
-  remove(): Promise<void>
 }
 
 export async function place(options: SandboxOptions = {}): Promise<Place> {
   const folder = scratch()
-  const sandbox = await createSandbox({ tenants: 2, repairOrders: 12, seed: 3, ...options })
+  const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 3, ...options })
   const configure = (more: Record<string, unknown> = {}): void => {
     const usual: Record<string, object> = {
       api: {
@@ -74,10 +74,6 @@ export async function place(options: SandboxOptions = {}): Promise<Place> {
     sandbox,
     configure,
     run: (...words) => shopsync(words, { cwd: folder, env: { API_SECRET: sandbox.secret } }),
-    remove: async () => {
-      await sandbox.close()
-      rmSync(folder, { recursive: true })
-    },
   }
 }
 
