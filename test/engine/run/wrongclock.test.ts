@@ -1,27 +1,13 @@
-/** The stories of wrongclock.txt, and what alerts make of such a clock. */
-import { afterAll, describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/engine/base/clock.js'
+/** The stories of wrongclock.txt. What alerts make of such a clock: features/alerts/incidents.txt. */
+import { expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isSearchDue } from '../../../src/engine/list/memory.js'
-import { template } from '../../../src/sandbox/index.js'
 import { carryOut, lastOfJobs, readGauges, readRuns } from '../../support/harness/commands.js'
 import { runJob } from '../../support/harness/runs.js'
-import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { closeAll } from '../../support/harness/server.js'
-import {
-  kept,
-  lastTurns,
-  rowsOf,
-  startRun,
-  type Warehouse,
-  warehouses,
-} from '../../support/harness/warehouse.js'
-import { AlertingWorld, lineOf, receiver, ruleOf } from '../../support/world/alerting.js'
+import { lastTurns, rowsOf, startRun, type Warehouse } from '../../support/harness/warehouse.js'
 import type { ListStory } from '../../support/world/liststory.js'
 import { plain } from '../../support/world/stories.js'
 import { later, timedStories } from '../../support/world/timedstories.js'
-
-afterAll(closeAll)
 
 /** Records a run that doesn't end: it was killed. */
 const kill = (warehouse: Warehouse, at: string, name = `killed-${at}`): Promise<unknown> => {
@@ -87,49 +73,6 @@ await timedStories('test/engine/run/wrongclock.txt', {}, (clock) => ({
     return String(marks.find(({ name }) => name === 'history_thinned_to')?.value)
   },
 }))
-
-const sandbox = await sandboxOfFile()
-sandbox.store.addTenant({ id: 1 })
-sandbox.store.put(1, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))
-
-describe.each(warehouses())('$name', (kind) => {
-  const place = kept(kind)
-
-  it('alerts report the killed run, stale lists, and drift', async () => {
-    const warehouse = await place.open()
-    const now = (days = 0) => fromMicros(systemClock.nowMicros() + BigInt(days) * 86_400_000_000n)
-    const hook = await receiver()
-    const told = (): string[] => hook.take().map(lineOf)
-    const world = new AlertingWorld(sandbox, warehouse, [ruleOf(hook.url)])
-    // The alerts use the same clock as the runs.
-    const ahead = new AlertingWorld(sandbox, warehouse, [ruleOf(hook.url)])
-    await ahead.pass(365)
-    await ahead.run()
-    // By that clock, the source answered a year ago.
-    expect(told()).toEqual(['opened: deletes_unchecked 1/notes, deletes_unchecked 1/payments'])
-    await kill(warehouse, now())
-    const changed = template('notes', 1, `2026-01-02T00:00:0${kind.name.length % 10}Z`)
-    sandbox.store.put(1, 'notes', { ...changed, [`mood_${kind.name}`]: 'fine' })
-    await world.run({ resources: ['notes'] })
-    expect(told()).toEqual([
-      'opened: drift 1/notes, failed run, stale 1/payments',
-      'resolved: deletes_unchecked 1/notes, deletes_unchecked 1/payments, failed run',
-    ])
-    // Likewise after a run that was killed under the wrong clock.
-    await world.run()
-    told()
-    await kill(warehouse, now(365))
-    await world.run()
-    expect(told()).toEqual(['opened: failed run', 'resolved: failed run'])
-    // A run that can't begin also reports what was killed before it.
-    await kill(warehouse, now())
-    const { url, partnerId } = sandbox
-    await world.run({}, { url, partnerId, secret: 'wrong' })
-    expect(hook.take().map(({ incidents }) => incidents.map(({ message }) => message.slice(0, 24)))).toEqual([
-      [expect.stringMatching(/401|refused|GET/), 'The run before this one '],
-    ])
-  })
-})
 
 it.each([
   ['2026-03-03', true],

@@ -37,7 +37,7 @@ const words: WordsOf<World> = {
   'no payment': () => store.remove(102, 'payments', 7),
   'N is granted': (_, tenant) => store.grant(Number(tenant)),
   'N is revoked': (_, tenant) => store.revoke(Number(tenant)),
-  'N days pass': (world, days) => world.pass(Number(days)),
+  '(-?\\d+) days pass': (world, days) => world.pass(Number(days)),
   'the run WORD is killed': ({ warehouse, clock }, run_id = '') => {
     const run = {
       run_id,
