@@ -8,7 +8,7 @@ const rounded = (value: unknown): unknown => (value === null ? null : Number(Num
 await timedStories('test/engine/run/polls.txt', {}, () => ({
   'names TEXT': async ({ list }, names) => {
     list.sandbox.store.tenant(1).strings.set('customer_payment_types', wordsOf(names!))
-    await list.cut({ resources: ['customer_payment_types'] })
+    await list.run({ resources: ['customer_payment_types'] })
   },
   'import N later N': ({ list }, count, seconds) => {
     for (let id = 10; id < 10 + Number(count); id++) list.put(id, later(Number(seconds) + id))

@@ -54,7 +54,7 @@ await timedStories('test/engine/run/wrongclock.txt', {}, (clock) => ({
     return undefined
   },
   'sync customers': async ({ list }) => {
-    await list.cut({ resources: ['customers'] })
+    await list.run({ resources: ['customers'] })
   },
   turns: async ({ list }) => {
     const turns = [...(await lastTurns(list.warehouse, 'sync'))]

@@ -3,6 +3,7 @@
  * source, however the two cancel out in the counts, one reconcile makes both sides equal. reconcile.txt has single cases.
  */
 import { describe, expect, it } from 'vitest'
+import type { CursorReport, Mode } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { isWhole, sample, sized } from '../../support/harness/size.js'
 import { bothWarehouses } from '../../support/harness/warehouse.js'
@@ -42,7 +43,10 @@ function draw(random: () => number, ids: readonly number[], most: number, late: 
 
 describe.each(bothWarehouses())('$name', (kind) => {
   const list = new OneList(sandbox, kind)
-  const kept = (least = 0): Promise<void> => registersAgree(list.warehouse, least)
+  async function loaded(size: number): Promise<void> {
+    await list.begin(size)
+    await list.run()
+  }
 
   async function make(random: () => number, differences: Differences): Promise<void> {
     const { deleted, lost, outdated, neverStored } = differences
@@ -55,17 +59,18 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   /** How many of so many random sets of differences one reconcile fixes; a listing fixes the others. */
   async function trials(size: number, rounds: number, options: { late?: boolean; blind?: boolean } = {}) {
-    await list.loaded(size)
+    await loaded(size)
     let equal = 0
     for (let seed = 1; seed <= rounds; seed++) {
       const random = randomFrom(seed * 31 + size)
       await make(random, draw(random, atSource(sandbox), size > 2000 ? 25 : 8, options.late === true))
       if (options.blind) await list.write({ live_rows: null }, undefined, 'sync_registers')
-      await list.reconcile({ status: 'ok' }, { random, mayLack: true })
+      const { report } = await list.run({ mode: 'reconcile', random })
+      expect(report.status).toBe('ok')
       if (await list.isEqual()) equal++
-      else await list.reconcile({}, { full: true })
+      else await list.run({ mode: 'reconcile', full: true })
       expect(await list.isEqual(), `seed ${seed}`).toBe(true)
-      await kept()
+      await registersAgree(list.warehouse, 0)
     }
     return equal
   }
@@ -97,22 +102,23 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('pages applied twice, older versions, tombstones and restored records are entered once', async () => {
-    await list.loaded(350)
+    await loaded(350)
+    const run = async (mode: Mode): Promise<CursorReport> => {
+      const { report, cursor } = await list.run({ mode })
+      expect([report.status, await list.isEqual()]).toEqual(['ok', true])
+      await registersAgree(list.warehouse, 1)
+      return cursor
+    }
     const back = [5, 6].map((id) => sandbox.store.stored(1, 'notes', id)!)
     list.remove(5, 6, 7)
-    await list.reconcile({ rows_deleted: 3 })
-    await kept(1)
+    expect(await run('reconcile')).toMatchObject({ rows_deleted: 3 })
     for (const record of back) sandbox.store.put(1, 'notes', record)
-    for (const mode of ['full', 'full', 'reconcile', 'sync'] as const) {
-      await list.sync({ status: 'ok' }, { mode })
-      await kept(1)
-    }
+    for (const mode of ['full', 'full', 'reconcile', 'sync'] as const) await run(mode)
     await list.lose(40)
-    await list.full({ status: 'ok' })
-    await kept(1)
+    await run('full')
     await list.lose(30)
-    await list.sync({ status: 'ok' }, { mode: 'backfill', ranges: [{ from: at(0), to: at(9000) }] })
-    await list.reconcile({ status: 'ok' })
-    await kept(1)
+    await list.run({ mode: 'backfill', ranges: [{ from: at(0), to: at(9000) }] })
+    expect(await list.isEqual()).toBe(true)
+    await run('reconcile')
   })
 })

@@ -72,6 +72,3 @@ export async function lose(warehouse: Warehouse, ids: readonly number[], table =
       .compile(),
   ])
 }
-
-export const listed = (sandbox: Sandbox, resource = 'notes'): number =>
-  sandbox.requests.filter((line) => line.resource === resource).length

@@ -1,25 +1,11 @@
-/**
- * One list of a tenant at a source that may be odd, and a warehouse that follows it. Each command is run with what it has
- * to report; afterwards the warehouse shows every record of the source.
- */
-import { expect } from 'vitest'
+/** One list of a tenant at a source that may be odd, and a warehouse that follows it. */
 import { type Sandbox, template } from '../../../src/sandbox/index.js'
 import { type VerifyOptions, verify } from '../harness/commands.js'
 import { type CursorReport, type RunOptions, type RunReport, sync } from '../harness/runs.js'
 import { type Kept, type Kind, kept, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { HandClock } from './clocks.js'
-import { atSource, fill, listed, live, lose } from './notes.js'
+import { atSource, fill, live, lose } from './notes.js'
 import { randomFrom } from './random.js'
-
-/** What a cursor reports that found something odd. */
-export const repaired = { status: 'ok', completeness: 'repaired' } as const
-
-type Reported = Readonly<Record<string, unknown>>
-
-export interface Ran extends RunOptions {
-  /** Whether records of the source need not be live here afterwards. */
-  readonly mayLack?: boolean
-}
 
 export class OneList {
   warehouse!: Warehouse
@@ -55,13 +41,6 @@ export class OneList {
     this.clock = this.startClock()
     this.add(count)
     this.warehouse = await this.opened()
-  }
-
-  /** The same, after a first load. */
-  async loaded(count: number): Promise<void> {
-    await this.begin(count)
-    await sync(this.sandbox, this.warehouse, this.#options())
-    this.sandbox.resetRequests()
   }
 
   /** Where the warehouse is. */
@@ -115,49 +94,16 @@ export class OneList {
   }
 
   /** A run, and what it reports of the list. */
-  async run(options: RunOptions): Promise<{ report: RunReport; cursor: CursorReport }> {
+  async run(options: RunOptions = {}): Promise<{ report: RunReport; cursor: CursorReport }> {
     this.sandbox.resetRequests()
     const report = await sync(this.sandbox, this.warehouse, this.#options(options))
     const cursor = report.cursors.find((one) => one.tenant_id === 1 && one.resource === this.resource)!
     return { report, cursor }
   }
 
-  async sync(expected: Reported, { mayLack = false, ...options }: Ran = {}): Promise<CursorReport> {
-    const { report, cursor } = await this.run(options)
-    expect(cursor).toMatchObject(expected)
-    expect(report.status).toBe(cursor.status === 'ok' ? 'ok' : 'failed')
-    expect(cursor.requests).toBe(listed(this.sandbox, this.resource))
-    if (!mayLack)
-      expect([...(await this.live()).keys()].sort((a, b) => a - b)).toEqual(
-        atSource(this.sandbox, this.resource),
-      )
-    return cursor
-  }
-
-  /** A sync that is interrupted on its way. */
-  async cut(options: RunOptions): Promise<CursorReport | undefined> {
-    return (await this.run(options).catch(() => undefined))?.cursor
-  }
-
-  full(expected: Reported, options: Ran = {}): Promise<CursorReport> {
-    return this.sync(expected, { ...options, mode: 'full' })
-  }
-
-  reconcile(expected: Reported, options: Ran = {}): Promise<CursorReport> {
-    return this.sync(expected, { ...options, mode: 'reconcile' })
-  }
-
   compared(options: VerifyOptions = {}): ReturnType<typeof verify> {
     this.sandbox.resetRequests()
     return verify(this.sandbox, this.warehouse, this.#options(options))
-  }
-
-  async verify(expected: Reported, options: VerifyOptions = {}): ReturnType<typeof verify> {
-    const report = await this.compared(options)
-    expect(report.cursors[0]).toMatchObject(expected)
-    const { status } = report.cursors[0]!
-    expect(report.status).toBe(status === 'skipped' ? 'failed' : status)
-    return report
   }
 
   live(): Promise<Map<number, string>> {
