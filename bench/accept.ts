@@ -7,7 +7,7 @@
  * event must be in the inbox.
  */
 import { Pool } from 'undici'
-import { startListening } from '../test/support/harness/listening.js'
+import { startStaying } from '../test/support/harness/listening.js'
 import { Installed, inbox, inFolder, options, paced, print } from './kit.js'
 import { BenchSource } from './source/source.js'
 import { percentile } from './stats.js'
@@ -85,7 +85,7 @@ async function lost(warehouse: string, prefix: string, answered: ReadonlySet<str
 
 /** The cells of one row. */
 async function measured(installed: Installed, url: string, beside: string): Promise<(string | number)[]> {
-  const { run, url: address } = await startListening(installed.folder, {}, ['--port', '0'])
+  const { run, url: address } = await startStaying(['listen', '--port', '0'], { cwd: installed.folder })
   // One full load after the other, until the events are sent.
   let isOver = beside === 'nothing'
   const loads = (async () => {

@@ -10,7 +10,7 @@ import { resources } from '../schema/index.js'
 import { toMicros } from '../src/engine/base/timestamp.js'
 import { createSandbox, type Sandbox } from '../src/sandbox/index.js'
 import { revision } from '../src/sandbox/records/sample.js'
-import { startListening } from '../test/support/harness/listening.js'
+import { startStaying } from '../test/support/harness/listening.js'
 import { Installed, inbox, inFolder, options, paced, print, withOpen } from './kit.js'
 import { percentile } from './stats.js'
 import { empty, withWarehouses } from './warehouse.js'
@@ -75,7 +75,7 @@ async function bench(url: string, sandbox: Sandbox, installed: Installed): Promi
   await empty(url)
   installed.configure(url, sandbox)
   await installed.run(['sync', '--quiet'])
-  const { run, url: address } = await startListening(installed.folder, {}, ['--port', '0'])
+  const { run, url: address } = await startStaying(['listen', '--port', '0'], { cwd: installed.folder })
   sandbox.subscribe(address)
   const changes = await change(sandbox)
   const { waits, notSettled, rings, requests, verdicts } = await followed(url)

@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createSandbox } from '../../src/sandbox/index.js'
 import { shopsync } from '../support/harness/call.js'
 import { blocksOf } from '../support/harness/docs.js'
 import { configure } from '../support/harness/place.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { scratch } from '../support/harness/scratch.js'
 import { warehouses } from '../support/harness/warehouse.js'
 import { client, here, lackingFor, run } from './environment.js'
@@ -14,7 +14,7 @@ const lacking = await lackingFor('The snippet for pandas')
 
 describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
   it('a copy that pandas continues has the rows of the warehouse', async () => {
-    const sandbox = await createSandbox({ tenants: 2, repairOrders: 30, seed: 5 })
+    const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 5 })
     const [first = 0, second = 0] = sandbox.tenantIds
     const address = await kind.viewed()
     const config = configure(sandbox, address, ['customers'])
@@ -49,6 +49,5 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     await shop('forget', '--tenant', String(second), '--lift')
     await shop('sync')
     expect(await poll()).toEqual({ rows: all - 1, equal: true })
-    await sandbox.close()
   })
 })

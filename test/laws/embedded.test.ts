@@ -3,11 +3,12 @@
  * records, too. The database's guard decides between them. No load fails for it, and none needs a second attempt.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { resources as declared } from '../../schema/index.js'
 import { model } from '../../src/engine/model/registry.js'
-import { createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
+import { template } from '../../src/sandbox/index.js'
 import { known, sync } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { sized } from '../support/harness/size.js'
 import { bothWarehouses, open, rowsOf, type Session, typed, Warehouse } from '../support/harness/warehouse.js'
 import { randomFrom } from '../support/world/random.js'
@@ -18,9 +19,8 @@ const resources = ['integrator_tags', ...embedding]
 const ids = Array.from({ length: 12 }, (_, i) => i + 1)
 const at = (second: number): string => `2026-03-01T00:00:${String(second).padStart(2, '0')}.000000Z`
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await createSandbox({ data: 'none' })
+const sandbox = await sandboxOfFile()
+beforeAll(() => {
   sandbox.store.addTenant({ id: 1 })
   const tag = (id: number, version: number) => ({
     ...template('integrator_tags', id, at(id + version)),
@@ -35,7 +35,6 @@ beforeAll(async () => {
       sandbox.store.put(1, resource, { ...template(resource, id, at(id)), integrator_tags })
     }
 })
-afterAll(() => sandbox.close())
 
 /** The same warehouse, which waits before it writes tags. It makes one attempt only. */
 function slow({ dialect, model: of }: Warehouse, random: () => number): Warehouse {

@@ -6,11 +6,12 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
+import type { Sandbox } from '../../src/sandbox/index.js'
 import { type Ended, shopsync } from '../support/harness/call.js'
-import { type Listening, startListening } from '../support/harness/listening.js'
+import { type Staying, startStaying } from '../support/harness/listening.js'
 import { type Address, configure } from '../support/harness/place.js'
 import { Program, program } from '../support/harness/process.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { bothWarehouses, lockHolder, reopen, type Warehouse } from '../support/harness/warehouse.js'
 import { randomFrom } from '../support/world/random.js'
 
@@ -31,7 +32,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   let address: Address
   let warehouse: Warehouse
   let config: string
-  let listening: Listening
+  let listening: Staying
   let port: number
   let running: Program | undefined
   let runs: Ended[]
@@ -39,7 +40,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   let loops: Promise<void>[]
 
   beforeEach(async () => {
-    sandbox = await createSandbox({ tenants: 2, repairOrders: 60, seed: 11 })
+    sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 60, seed: 11 })
     address = await kind.migrated()
     warehouse = await reopen(address)
     config = configure(sandbox, address, lists, { schedule: { listen: { port: 0 } } })
@@ -57,12 +58,13 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     listening.run.kill('SIGKILL')
     await Promise.all(loops)
     await warehouse.close()
-    await sandbox.close()
   })
 
   /** Starts a listener where the last one was. */
   async function listen(): Promise<void> {
-    listening = await startListening(dirname(config), {}, ['--config', config, '--port', String(port)])
+    listening = await startStaying(['listen', '--config', config, '--port', String(port)], {
+      cwd: dirname(config),
+    })
     port = Number(new URL(listening.url).port)
   }
 

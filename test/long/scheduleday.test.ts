@@ -3,12 +3,12 @@
  * no two at the same time, and memory use stays where it was after the first hour.
  */
 import { dirname } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Instants } from '../../src/engine/config/instants.js'
-import { createSandbox } from '../../src/sandbox/index.js'
 import { compiledOf } from '../support/harness/compiled.js'
 import { configure } from '../support/harness/place.js'
 import { Program } from '../support/harness/process.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { writeJob } from '../support/harness/scheduler.js'
 import { reopen, rowsOf, warehouses } from '../support/harness/warehouse.js'
 
@@ -19,8 +19,7 @@ const schedules = {
   nightly: ['30 2 * * *', 'reconcile'],
 } as const
 
-const sandbox = await createSandbox({ tenants: 10, repairOrders: 10, seed: 5 })
-afterAll(() => sandbox.close())
+const sandbox = await sandboxOfFile({ tenants: 10, repairOrders: 10, seed: 5 })
 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0

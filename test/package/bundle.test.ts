@@ -3,14 +3,14 @@
  * files themselves. These check what bundling can break: threads, which are started by their files' names, and the
  * files next to the program. That it loads Postgres: tarball.test.ts.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { inFile } from '../support/harness/databases.js'
+import { startStaying } from '../support/harness/listening.js'
 import { viewedPlace } from '../support/harness/place.js'
 import { program as installed, Program } from '../support/harness/process.js'
-import { startScheduler } from '../support/harness/scheduler.js'
-import { filesIn, root } from '../support/harness/tree.js'
+import { filesIn, loadedWith, textOf } from '../support/harness/tree.js'
 
 const resources = ['repair_orders', 'customers']
 
@@ -19,21 +19,11 @@ here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
 const env = { PATH: process.env.PATH ?? '', API_SECRET: here.sandbox.secret }
 
 test('nothing that each start loads is imported later: the bundler warns of that to everyone who installs', () => {
-  const text = (file: string): string => readFileSync(file, 'utf8')
-  const statics = /^(?:import|export)[^'"()]*?'(\.[^']+)'/gm
-  const loaded = new Set<string>()
-  const load = (file: string): void => {
-    if (loaded.has(file)) return
-    loaded.add(file)
-    for (const [, name = ''] of text(file).matchAll(statics)) load(join(dirname(file), name))
-  }
-  load(join(root, 'dist/src/main.js'))
-  const later = filesIn('dist/src', '.js').flatMap((name) => {
-    const file = join(root, name)
-    const found = [...text(file).matchAll(/\bimport\('(\.[^']+)'\)/g)].map(([, to = '']) =>
-      join(dirname(file), to),
-    )
-    return found.filter((to) => loaded.has(to)).map((to) => `${name} imports ${to}`)
+  const loaded = loadedWith('dist/src/main.js')
+  const later = filesIn('dist/src', '.js').flatMap((file) => {
+    const found = [...textOf(file).matchAll(/\bimport\('(\.[^']+)'\)/g)]
+    const targets = found.map(([, to = '']) => join(dirname(file), to))
+    return targets.filter((to) => loaded.has(to)).map((to) => `${file} imports ${to}`)
   })
   expect(loaded.size).toBeGreaterThan(20)
   expect(later).toEqual([])
@@ -75,7 +65,7 @@ test.each(['16.0.0', '20.18.3'])('says which Node it needs to Node %s', async (v
 })
 
 test("makes the scheduler's page in its own thread", async () => {
-  const { run: schedule, url } = await startScheduler(here.folder, env)
+  const { run: schedule, url } = await startStaying(['schedule'], { cwd: here.folder, env })
   const page = await fetch(url)
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('</html>')])
   schedule.kill('SIGTERM')

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Ended } from '../support/harness/call.js'
-import { sendEvent, startListening } from '../support/harness/listening.js'
+import { sendEvent, startStaying } from '../support/harness/listening.js'
 import { configure, viewedPlace } from '../support/harness/place.js'
 import { Program, program } from '../support/harness/process.js'
 import { eventBody } from '../support/harness/receiver.js'
 import { listens } from '../support/harness/relays.js'
-import { onlyJob, startScheduler, until } from '../support/harness/scheduler.js'
+import { onlyJob, until } from '../support/harness/scheduler.js'
 import { scratch } from '../support/harness/scratch.js'
 import { sample } from '../support/harness/size.js'
 import { warehouses } from '../support/harness/warehouse.js'
@@ -147,16 +147,19 @@ test('a broken step: the steps after it are done, the document is printed, and n
 })
 
 describe('what stays up goes on after an error of ours, and ends with 70', () => {
+  const listen = (code: string) =>
+    startStaying(['listen', '--port', '0'], { cwd: here.folder, env: broken(code) })
+
   test('a listener, while it reads what events made due', async () => {
     const due = `const real = Map.prototype.set
 Map.prototype.set = function (key, value) {
   if (isMainThread && value?.announced !== undefined) ${thrown}
   return real.call(this, key, value)
 }`
-    const heard = await startListening(here.folder, broken(due), ['--port', '0'])
+    const heard = await listen(due)
     const body = eventBody({ type: 'Customer', event: 'customer.updated' })
     expect(await sendEvent(heard.url, here.sandbox.secret, body)).toBe(200)
-    await until(() => heard.stderr().includes('planted'))
+    await until(() => heard.run.texts.stderr.includes('planted'))
     expect((await fetch(heard.url.replace('webhooks', 'health'))).status).toBe(200)
     heard.run.kill('SIGTERM')
     expect(await heard.run.ended).toMatchObject({ code: 70 })
@@ -169,7 +172,7 @@ Map.prototype.set = function (key, value) {
   })
 
   test('the thread that makes a page ended: the next page and the jobs go on', async () => {
-    const { run, url } = await startScheduler(here.folder, broken(inThread))
+    const { run, url } = await startStaying(['schedule'], { cwd: here.folder, env: broken(inThread) })
     for (const path of ['/', '/operations']) expect((await fetch(url + path)).status).toBe(503)
     expect((await fetch(`${url}/health`)).status).toBe(200)
     run.kill('SIGTERM')
@@ -177,9 +180,9 @@ Map.prototype.set = function (key, value) {
   })
 
   test('the thread that receives events ended: it starts again', async () => {
-    const heard = await startListening(here.folder, broken(whenTold(false, thrown)), ['--port', '0'])
+    const heard = await listen(whenTold(false, thrown))
     writeFileSync(trigger, '')
-    await until(() => heard.stderr().includes('planted'))
+    await until(() => heard.run.texts.stderr.includes('planted'))
     heard.run.kill('SIGTERM')
     expect(await heard.run.ended).toMatchObject({ code: 70, stderr: expect.stringContaining('planted') })
   })

@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { shopsync } from '../support/harness/call.js'
-import { compiledOf } from '../support/harness/compiled.js'
 import { commands } from '../support/harness/declared.js'
+import { loadedWith } from '../support/harness/tree.js'
 
 test.each(commands.map((command) => [command.name, command] as const))(
   '%s has help that explains it, every option and its examples',
@@ -20,22 +18,8 @@ test.each(commands.map((command) => [command.name, command] as const))(
   },
 )
 
-/** Files and packages that are loaded as soon as a file is, in the order of discovery. */
-function loadedWith(file: string, seen = new Set<string>()): Set<string> {
-  if (seen.has(file)) return seen
-  seen.add(file)
-  for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(
-    /^(?:import|export) [^;]*?from '([^']+)'/gm,
-  )) {
-    if (from.startsWith('.')) loadedWith(join(dirname(file), from), seen)
-    else seen.add(from)
-  }
-  return seen
-}
-
 test('starting only loads commander and a small package that compares words: the help must not wait for drivers and parsers', () => {
-  const packages = [...loadedWith(compiledOf('src/entry.ts'))].filter(
-    (name) => !name.startsWith('/') && !name.startsWith('node:'),
-  )
+  const loaded = [...loadedWith('dist/src/entry.js')]
+  const packages = loaded.filter((name) => !/^(dist\/|node:)/.test(name))
   expect(packages).toEqual(['commander', 'fastest-levenshtein'])
 })

@@ -4,13 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
+import { startStaying } from '../../support/harness/listening.js'
 import { configure } from '../../support/harness/place.js'
 import { startPostgres, type TestPostgres } from '../../support/harness/postgres.js'
 import { Program, program } from '../../support/harness/process.js'
 import { startSilent } from '../../support/harness/relays.js'
 import { known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { onlyJob, startScheduler } from '../../support/harness/scheduler.js'
+import { onlyJob } from '../../support/harness/scheduler.js'
 import { migrate, openAt, openWarehouse } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile()
@@ -78,7 +79,7 @@ describe('postgres', () => {
         waiting++
       })
       const sync = new Program(program, ['sync', '--config', paused])
-      const { run, url } = await startScheduler(dirname(config))
+      const { run, url } = await startStaying(['schedule'], { cwd: dirname(config) })
       while (waiting < 4) await sleep(10)
       sync.kill('SIGTERM')
       const signal = AbortSignal.timeout(8000)

@@ -4,8 +4,9 @@
  */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
 import { type RunOptions, syncInOrder } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { isWhole } from '../../support/harness/size.js'
 import {
   bothWarehouses,
@@ -49,13 +50,12 @@ const forged = (sandbox: Sandbox, now: string): TestEvent[] =>
 async function opened(kind: Kind, hears: boolean) {
   const clock = new HandClock('2026-11-20T10:00:00Z')
   const shops = { tenants: 2, repairOrders: isWhole() ? 40 : 9, seed: 5, until: '2026-11-20T09:00:00Z' }
-  const sandbox = await createSandbox({ ...shops, clock })
+  const sandbox = await sandboxOfFile({ ...shops, clock })
   const warehouse = await open(kind)
   const events = hears ? await EventBench.open(sandbox, warehouse, clock.still) : undefined
   onTestFinished(async () => {
     await events?.inbox.close()
     await warehouse.close()
-    await sandbox.close()
   })
   const usual: RunOptions = { clock: clock.still, resources, random: () => 0.5 }
   const run = (options: RunOptions) =>

@@ -2,12 +2,13 @@
 import { dirname } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
-import { sendEvent, startListening } from '../../support/harness/listening.js'
+import { sendEvent, startStaying } from '../../support/harness/listening.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { isWhole } from '../../support/harness/size.js'
 import { bothWarehouses, reopen, type Warehouse } from '../../support/harness/warehouse.js'
 import { EventBench } from '../../support/world/events.js'
@@ -19,22 +20,19 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   let config: string
 
   beforeEach(async () => {
-    sandbox = await createSandbox({ tenants: 1, repairOrders: 2 })
+    sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 2 })
     address = await kind.migrated()
     warehouse = await reopen(address)
     await sync(sandbox, warehouse, { resources: ['repair_orders'] })
     config = configure(sandbox, address, ['repair_orders'], { schedule: { listen: { port: 0 } } })
   })
-  afterEach(async () => {
-    await warehouse.close()
-    await sandbox.close()
-  })
+  afterEach(() => warehouse.close())
 
   it('each event that was answered 2xx is there after SIGKILL', async () => {
     const [tenant = 0] = sandbox.tenantIds
     const flags = ['--config', config, '--port', '0', '--no-ring']
     for (const killedAfter of isWhole() ? [1, 60] : [60]) {
-      const { run, url } = await startListening(dirname(config), {}, flags)
+      const { run, url } = await startStaying(['listen', ...flags], { cwd: dirname(config) })
       const answered: string[] = []
       let n = 0
       const sender = async (): Promise<void> => {

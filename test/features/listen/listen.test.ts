@@ -8,7 +8,7 @@ import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { sendEvent, startListening } from '../../support/harness/listening.js'
+import { sendEvent, startStaying } from '../../support/harness/listening.js'
 import { Metrics } from '../../support/harness/metrics.js'
 import { newLines, viewedPlace } from '../../support/harness/place.js'
 import { eventBody } from '../../support/harness/receiver.js'
@@ -208,7 +208,8 @@ test('if no run comes, it writes the metrics itself, and reports an incident and
 
 test('a full disk: what was answered is stored, the rest is refused with 503; SIGTERM ends it with 0', async () => {
   const env = { API_SECRET: here.sandbox.secret }
-  const listener = await startListening(here.folder, env, ['--port', '0', '--no-ring'], 'listen', 3000)
+  const how = { cwd: here.folder, env, kilobytes: 3000 }
+  const listener = await startStaying(['listen', '--port', '0', '--no-ring'], how)
   const stored: string[] = []
   let refused = 0
   const filling = 'x'.repeat(100)

@@ -6,9 +6,10 @@ import { dirname } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
+import { startStaying } from '../../support/harness/listening.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { jobsIn, onlyJob, startScheduler, until } from '../../support/harness/scheduler.js'
+import { jobsIn, onlyJob, until } from '../../support/harness/scheduler.js'
 import { closeAll, httpServer } from '../../support/harness/server.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
 import { openAt, reopen, rowsOf, warehouses } from '../../support/harness/warehouse.js'
@@ -147,7 +148,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('a kill calls nobody; the next process runs the job again, and reports the kill', async () => {
-    const { run } = await stalled(() => startScheduler(cwd))
+    const { run } = await stalled(() => startStaying(['schedule'], { cwd }))
     run.kill('SIGKILL')
     await run.ended
     expect([hook.take(), beaten()]).toEqual([[], []])

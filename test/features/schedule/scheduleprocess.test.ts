@@ -5,9 +5,10 @@ import { type AddressInfo, createConnection } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
+import { type Staying, startStaying } from '../../support/harness/listening.js'
 import { viewedPlace } from '../../support/harness/place.js'
 import { startPostgres } from '../../support/harness/postgres.js'
-import { onlyJob, type RunningScheduler, startScheduler, until } from '../../support/harness/scheduler.js'
+import { onlyJob, until } from '../../support/harness/scheduler.js'
 import { scratch } from '../../support/harness/scratch.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
 
@@ -31,12 +32,10 @@ if (!isMainThread) require('node:fs').appendFileSync(process.env.THREADS, Object
 )
 writeFileSync(threads, '')
 
-const inProcess = (): Promise<RunningScheduler> =>
-  startScheduler(here.folder, {
-    API_SECRET: here.sandbox.secret,
-    THREADS: threads,
-    NODE_OPTIONS: `--require ${watching}`,
-  })
+const inProcess = (): Promise<Staying> => {
+  const env = { API_SECRET: here.sandbox.secret, THREADS: threads, NODE_OPTIONS: `--require ${watching}` }
+  return startStaying(['schedule'], { cwd: here.folder, env })
+}
 const start = (...flags: string[]): Promise<Up> =>
   upHere(['schedule', ...flags], { cwd: here.folder, env: { API_SECRET: here.sandbox.secret } })
 

@@ -3,7 +3,7 @@
  * test/transcripts/why.txt shows what it says.
  */
 import { describe, expect, it } from 'vitest'
-import { createSandbox, serviceTemplate, template } from '../../../src/sandbox/index.js'
+import { serviceTemplate, template } from '../../../src/sandbox/index.js'
 import { why } from '../../support/harness/commands.js'
 import { known, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
@@ -85,7 +85,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('keeps no more than 16 bytes per row, and nothing of a sync that fetches nothing', async () => {
-    const shops = await createSandbox({ tenants: 1, scale: isWhole() ? 0.3 : 0.1, seed: 2 })
+    const shops = await sandboxOfFile({ tenants: 1, scale: isWhole() ? 0.3 : 0.1, seed: 2 })
     const warehouse = await stock.open()
     await sync(shops, warehouse, {})
     const stored = await rowsOf(warehouse, 'sync_requests')
@@ -99,6 +99,5 @@ describe.each(warehouses())('$name', (kind) => {
     let rows = 0
     for (const table of known.tables) rows += await warehouse.countRows(table)
     expect(JSON.stringify(values).length / rows).toBeLessThan(16)
-    await shops.close()
   })
 })

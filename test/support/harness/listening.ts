@@ -1,12 +1,21 @@
-/** Processes of `shopsync listen`. */
-import { Program, program } from './process.js'
+/** Programs that stay up, in processes of their own: for tests in which one is killed, or lacks something. Others: uphere.ts. */
+import { Program, type ProgramOptions, program } from './process.js'
+import { addressOf } from './uphere.js'
 
-export interface Listening {
+export interface Staying {
   readonly run: Program
-  /** Where to send events. */
+  /** Of a listener: where to send events. */
   readonly url: string
-  /** What it has written to stderr so far. */
-  stderr(): string
+}
+
+/** Starts one in a folder with a configuration; resolves when it has told its address. */
+export async function startStaying(
+  words: readonly string[],
+  { env, ...options }: ProgramOptions,
+): Promise<Staying> {
+  const { PATH = '' } = process.env
+  const run = new Program(program, words, { ...options, env: { PATH, ...env } })
+  return { run, url: await run.told(addressOf(words)) }
 }
 
 /** Sends an event as the source does; resolves to the response's status. */
@@ -14,18 +23,4 @@ export async function sendEvent(url: string, secret: string, body: string): Prom
   const response = await fetch(url, { method: 'POST', headers: { 'x-api-secret': secret }, body })
   await response.arrayBuffer()
   return response.status
-}
-
-/** Starts one in a folder with a configuration; resolves when it listens. */
-export async function startListening(
-  cwd: string,
-  env: Record<string, string>,
-  flags: readonly string[] = [],
-  command: 'listen' | 'schedule' = 'listen',
-  kilobytes?: number,
-): Promise<Listening> {
-  const { PATH = '' } = process.env
-  const run = new Program(program, [command, ...flags], { cwd, env: { PATH, ...env }, kilobytes })
-  const url = await run.told(/https?:\/\/\S+\/webhooks/)
-  return { run, url, stderr: () => run.texts.stderr }
 }

@@ -1,7 +1,6 @@
-/** Processes of `shopsync schedule`, and what they plan. */
+/** Jobs, and what a scheduler plans. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Program, program } from './process.js'
 import type { Warehouse } from './warehouse.js'
 
 /** A row of the plan. */
@@ -18,22 +17,6 @@ export interface JobRow {
 }
 /** The plan that a warehouse holds, which is a feature's table. */
 export const jobsIn = ({ db }: Warehouse) => db.withTables<{ sync_jobs: JobRow }>()
-
-export interface RunningScheduler {
-  readonly run: Program
-  readonly url: string
-}
-
-/** Starts one in a folder with a configuration; resolves when it listens. */
-export async function startScheduler(
-  cwd: string,
-  env: Record<string, string> = {},
-  flags: readonly string[] = [],
-): Promise<RunningScheduler> {
-  const { PATH = '' } = process.env
-  const run = new Program(program, ['schedule', ...flags], { cwd, env: { PATH, ...env } })
-  return { run, url: await run.told(/http:\/\/[^\s"]+/) }
-}
 
 /** Writes a job with one sync; without a schedule, it replaces the shipped job of that name. */
 export function writeJob(folder: string, name: string, more: object = {}): void {

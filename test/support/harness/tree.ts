@@ -34,3 +34,30 @@ export const targetsOf = (file: string): string[] =>
   importsOf(file)
     .filter((path) => path.startsWith('.'))
     .map((path) => relative(root, resolve(root, dirname(file), path)).replace(/\.js$/, '.ts'))
+
+/** What a file loads first, by an import that is neither of types only nor made later: our files and packages. */
+function loadedBy(file: string): string[] {
+  const text = withoutComments(textOf(file))
+  return [...text.matchAll(/^(?:import|export)(?! type)(?:[^'"()]*? from)?\s*'([^']+)'/gm)].flatMap(
+    ([, name = '']) => {
+      if (!name.startsWith('.')) return name
+      const target = relative(root, resolve(root, dirname(file), name))
+      const found = [target.replace(/\.js$/, '.ts'), target].find((path) => existsSync(join(root, path)))
+      return found ?? []
+    },
+  )
+}
+
+const loads = new Map<string, readonly string[]>()
+
+/** The files, by their paths from the root, and the packages that are loaded with a source or a compiled file. */
+export function loadedWith(file: string): Set<string> {
+  const found = new Set([file])
+  for (const one of found) {
+    if (!/^(src|schema|bench|test|dist)\/.*\.[jt]s$/.test(one)) continue
+    const names = loads.get(one) ?? loadedBy(one)
+    loads.set(one, names)
+    for (const name of names) found.add(name)
+  }
+  return found
+}

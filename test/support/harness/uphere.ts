@@ -8,15 +8,16 @@ export interface Up {
   readonly end: () => Promise<Ended>
 }
 
-const addresses: Readonly<Record<string, RegExp>> = { listen: /https?:\/\/\S+\/webhooks/ }
+/** What it tells of its address. */
+export const addressOf = ([command]: readonly string[]): RegExp =>
+  command === 'listen' ? /https?:\/\/\S+\/webhooks/ : /http:\/\/[^\s"]+/
 
 /** Starts one in a folder with a configuration; resolves when it has told its address. */
 export async function upHere(words: readonly string[], options: CallOptions): Promise<Up> {
   const call = new Call(words, options)
-  const address = addresses[words[0] ?? ''] ?? /http:\/\/[^\s"]+/
   const url = await new Promise<string>((resolve, reject) => {
     call.onText((text) => {
-      const found = address.exec(text)?.[0]
+      const found = addressOf(words).exec(text)?.[0]
       if (found) resolve(found)
     })
     void call.ended.then(({ stderr }) => reject(new Error(stderr)))
