@@ -50,8 +50,11 @@ const byFault = promises.map((one) => [one.broken, one] as const)
 it.each(byFault)('the test that notices a program that %s exists', (_broken, { test, name }) => {
   const suites = targetsOf(test).filter((file) => file.startsWith('test/support/'))
   const transcripts = filesIn('test/transcripts', '.txt')
-  const stories = filesIn(dirname(test), '.txt').filter((file) => file === test.replace('.test.ts', '.txt'))
-  expect([...[test, ...suites, ...stories].map(textOf), ...transcripts].join('\n')).toContain(name)
+  const own = textOf(test)
+  const stories = filesIn(dirname(test), '.txt').filter(
+    (file) => file.startsWith(test.replace('test.ts', '')) || own.includes(file),
+  )
+  expect([own, ...[...suites, ...stories].map(textOf), ...transcripts].join('\n')).toContain(name)
 })
 
 describe('the tests that promises name', () => {
