@@ -134,9 +134,10 @@ export function changedText({ cursors }: Pick<RunReport, 'cursors'>): string {
 
 /** One line per resource; resources without changes share one. */
 function totals(cursors: readonly CursorReport[], terminal: Terminal): string {
-  const groups = groupsOf(cursors)
-  const busy = [...groups].filter(([, group]) => !group.every(isQuiet))
-  const quiet = groups.size - busy.length
+  // By name: cursors end in another order in each run.
+  const groups = [...groupsOf(cursors)].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const busy = groups.filter(([, group]) => !group.every(isQuiet))
+  const quiet = groups.length - busy.length
   if (busy.length > 1) busy.push(['all of these', busy.flatMap(([, group]) => group)])
   const rows = busy.map(([name, group]) => totalsRow(name, group))
   const lines = rows.length > 0 ? [table(headings, rows, terminal)] : []
