@@ -1,7 +1,6 @@
 /**
  * Lists in memory that move while they are read. Each knows the truth: what a walk has stored of it, and what it lacks.
  */
-import { Skip } from '../../../src/engine/base/errors.js'
 import { fromMicros, toMicros } from '../../../src/engine/base/timestamp.js'
 import type { ObservedRecord } from '../../../src/engine/list/observed.js'
 import type {
@@ -203,61 +202,6 @@ export class World {
 
 export const pick = <T>(next: () => number, some: readonly T[]): T =>
   some[Math.floor(next() * some.length)] as T
-
-const counts = ['true', 'none', 'capped', 'low', 'page'] as const
-
-/** A source that serves short pages, counts wrongly or not at all, and answers past the end in its own way. */
-export class Paged extends World {
-  /** The most records per page. */
-  readonly most: number
-  readonly count: (typeof counts)[number]
-  readonly #cap: number
-  #wasAboveCap = false
-  #fellBelowCap = false
-  readonly beyond: 'empty' | 'last' | 'refused'
-
-  constructor(seed: number, count: number, ties: number) {
-    super(seed, count, ties)
-    this.count = pick(this.next, counts)
-    this.most = this.next() < 0.3 ? 100 : 2 + Math.floor(this.next() * 5)
-    this.#cap = 1 + Math.floor(this.next() * 40)
-    this.beyond = pick(this.next, ['empty', 'last', 'refused'])
-  }
-
-  #total(all: number, shown: number): number {
-    if (this.count === 'capped') return Math.min(this.#cap, all)
-    if (this.count === 'low') return Math.max(0, all - 1 - (this.#cap % 20))
-    return this.count === 'page' ? shown : all
-  }
-
-  /**
-   * A source that serves less than requested and counts only that looks like one with a short list. A list that falls
-   * below the cap of its count looks like one that lost fewer records.
-   */
-  get isHopeless(): boolean {
-    if (this.#fellBelowCap) return true
-    return this.most < 5 && this.live.size > this.most && this.#total(this.live.size, this.most) === this.most
-  }
-
-  override page(floor: string, page: number, perPage: number): WalkPage<Live[]> {
-    const all = this.list(floor).length
-    const size = Math.min(perPage, this.most)
-    const last = Math.max(1, Math.ceil(all / size))
-    if (page > last && this.beyond === 'refused') throw new Skip('no such page', { reason: 'absent' })
-    const shown = super.page(floor, page > last && this.beyond === 'last' ? last : page, size)
-    const total = this.#total(all, shown.records)
-    this.#wasAboveCap ||= this.count === 'capped' && all > this.#cap
-    this.#fellBelowCap ||= this.#wasAboveCap && all < this.#cap
-    const isUncounted = this.count === 'none'
-    return {
-      ...shown,
-      page,
-      total,
-      totalPages: Math.ceil(total / perPage),
-      ...(isUncounted && { isUncounted }),
-    }
-  }
-}
 
 /** Lists in a wrong order, records twice or not at all, totals that jump, and places that can't be read. */
 export class Odd extends World {
