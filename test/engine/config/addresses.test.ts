@@ -29,6 +29,8 @@ const steps = new Steps<null>({
     }
   },
   'proxy REST': (_, url) => said(proxyProblem('https://api.example.com', url, {})),
+  '(no proxy, )?HTTPS_PROXY REST': (_, none, url) =>
+    said(proxyProblem('https://api.example.com', none === undefined ? none : false, { HTTPS_PROXY: url })),
   '(.*(?:https?|htps)://.*|me:geheim@api.*)': (_, url) => said(baseUrlProblem(url!, url!, false)),
   // A line break is typed as \\n.
   REST: (_, typed) => {
