@@ -1,13 +1,16 @@
 /**
- * The stored totals equal the oracle for orders whose every value is as odd as possible. Those of generated businesses are
- * compared in test/features/analytics/oracle.test.ts, and many in test/long/totals.test.ts.
+ * The stored totals equal the oracle for orders whose every value is as odd as possible, and in `npm run test:long` for many
+ * of a generated business; a few of those are compared in test/features/analytics/oracle.test.ts.
  */
 import fc from 'fast-check'
-import { describe, it } from 'vitest'
-import { sized } from '../support/harness/size.js'
-import { bothWarehouses, open } from '../support/harness/warehouse.js'
+import { describe, expect, it } from 'vitest'
+import { sync } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
+import { isWhole, sized } from '../support/harness/size.js'
+import { bothWarehouses, open, warehouses } from '../support/harness/warehouse.js'
 import { expectOracle } from '../support/oracle/business/stored.js'
 import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/world/orders.js'
+import { computeAnew } from './anew.js'
 
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { freq: 6 })
 const quantity = maybe(
@@ -64,4 +67,16 @@ describe.each(bothWarehouses())('$name', (kind) => {
     )
     await warehouse.close()
   })
+  it.runIf(isWhole() && warehouses().includes(kind))(
+    'matches for 6,000 orders of a generated business, as stored and as computed anew',
+    async () => {
+      const sandbox = await sandboxOfFile({ tenants: [{ id: 101, repairOrders: 6000 }] })
+      const warehouse = await open(kind)
+      await sync(sandbox, warehouse)
+      expect(await expectOracle(warehouse)).toBeGreaterThan(5900)
+      await computeAnew(warehouse)
+      expect(await expectOracle(warehouse)).toBeGreaterThan(5900)
+      await warehouse.close()
+    },
+  )
 })

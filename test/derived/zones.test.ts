@@ -6,12 +6,12 @@ import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/base/clock.js'
 import { Skip } from '../../src/engine/base/errors.js'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
-import { begun, depsOf, known, type RunOptions, runSync, type Source } from '../support/harness/runs.js'
+import { begun, depsOf, known, type RunOptions, runSync } from '../support/harness/runs.js'
 import { readRules, refreshBesideRows, reportConfig } from '../support/harness/views.js'
 import { type Kind, openWarehouse, rowsOf, warehouses } from '../support/harness/warehouse.js'
 import { businessesOf, expectedRows } from '../support/oracle/business/rows.js'
 import { worldOf } from '../support/oracle/business/sandboxworld.js'
-import { Between } from '../support/world/between.js'
+import { between } from '../support/world/between.js'
 
 /** A warehouse and its source, whose settings may change from run to run. */
 async function place(kind: Kind, sandbox: Sandbox) {
@@ -90,16 +90,15 @@ describe.each(warehouses())('$name', (kind) => {
     const ordersCome = new Promise<void>((resolve) => {
       haveOrdersCome = resolve
     })
-    const around = (source: Source): Source =>
-      new Between(source, async ({ tenantId, path }, ask) => {
-        if (path === 'shops' && tenantId === 101) throw new Skip('No shops', { reason: 'failed' })
-        // Only comes when all orders have: a sync that waits for it without a limit waits forever.
-        if (path === 'shops') await ordersCome
-        const page = await ask()
-        if (path === 'repair_orders') orders.push(String(tenantId))
-        if (orders.length === 2) haveOrdersCome()
-        return page
-      })
+    const around = between(async ({ tenantId, path }, ask) => {
+      if (path === 'shops' && tenantId === 101) throw new Skip('No shops', { reason: 'failed' })
+      // Only comes when all orders have: a sync that waits for it without a limit waits forever.
+      if (path === 'shops') await ordersCome
+      const page = await ask()
+      if (path === 'repair_orders') orders.push(String(tenantId))
+      if (orders.length === 2) haveOrdersCome()
+      return page
+    })
     // The retry waits end at once; no other wait is that long.
     const clock: Clock = {
       ...systemClock,

@@ -167,30 +167,6 @@ describe('shards', () => {
     await leases.commit(await leases.claim('1/2'))
   })
 
-  it('a command that needs the whole warehouse waits for shards, which hear of it', async () => {
-    const shard = await leases.claim('0/2', { leaseMs: 400 })
-    const told: string[] = []
-    const needs = { warehouse, clock: systemClock, observer: { waiting: (text: string) => told.push(text) } }
-    const forgetting = openLease(needs, 'forget')
-    await new Promise((resolve) => shard.wanted.addEventListener('abort', resolve))
-    expect(shard.wanted.reason).toMatchObject({ exitCode: 1, details: { code: 'wanted' } })
-    expect(shard.lost.aborted).toBe(false)
-    await leases.commit(shard)
-    await shard.release()
-    const lease = await forgetting
-    expect(told).toEqual([expect.stringContaining('has held shard 0/2 of ')])
-    expect(await leases.row()).toMatchObject({ owner: lease.runId, wanted_at: null })
-    await lease[Symbol.asyncDispose]()
-    await leases.claim('0/2')
-  })
-
-  it('a claim that does not wait asks for nothing', async () => {
-    await leases.claim('0/2')
-    const opening = openLease({ warehouse, clock: systemClock, patience: 0 }, 'sync')
-    await expect(opening).rejects.toMatchObject(refused)
-    expect(await leases.row()).toMatchObject({ wanted_at: null })
-  })
-
   it('a shard asks a listener for its own row: the listener hears of it, and no other shard', async () => {
     const listener = await leases.claim('run', { command: listenCommand })
     const before = await wishes(warehouse)

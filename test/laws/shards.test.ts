@@ -93,11 +93,13 @@ describe('the runs of shards', () => {
 
   it('end for a command that needs the whole warehouse: the page in hand is stored, the rest is skipped', async () => {
     let seen = 0
+    const told: string[] = []
     const options: RunOptions = { concurrency: 1, leaseMs: 400, resources: ['notes', 'statuses'] }
     let forgetting: ReturnType<typeof openLease> | undefined
     sandbox.onRequest(async ({ resource }) => {
       if (resource !== 'notes' || ++seen > 1) return
-      forgetting = openLease({ warehouse, clock: systemClock }, 'forget')
+      const observer = { waiting: (text: string) => told.push(text) }
+      forgetting = openLease({ warehouse, clock: systemClock, observer }, 'forget')
       // Longer than a heartbeat: the wish is heard while the page is under way.
       await new Promise((resolve) => setTimeout(resolve, 600))
     })
@@ -108,6 +110,8 @@ describe('the runs of shards', () => {
     expect(skipped.length).toBeGreaterThan(0)
     expect(skipped.every(({ reason }) => reason === 'wanted')).toBe(true)
     const lease = await forgetting!
+    expect(told).toEqual([expect.stringContaining('has held shard 0/1 of ')])
+    expect(await leases.row()).toMatchObject({ owner: lease.runId, wanted_at: null })
     const holders = await readHolders(warehouse.db, systemClock.nowMicros())
     expect(holders.map(({ command }) => command)).toEqual(['forget'])
     await lease[Symbol.asyncDispose]()

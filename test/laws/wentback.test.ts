@@ -28,8 +28,9 @@ import {
   sqliteBothWays,
   Warehouse,
 } from '../support/harness/warehouse.js'
-import { Between } from '../support/world/between.js'
+import { between } from '../support/world/between.js'
 import { fill } from '../support/world/notes.js'
+import { bury } from '../support/world/through.js'
 
 const resources = ['notes', 'customers']
 const records = 55
@@ -52,21 +53,15 @@ beforeAll(async () => {
 /** A sync, with something happening before each of its requests for a list. */
 function disturbed(warehouse: Warehouse, happens: (n: number) => Promise<void> | void): Promise<RunReport> {
   let n = 0
-  const around = (source: ConstructorParameters<typeof Between>[0]): Between =>
-    new Between(source, async (_request, ask) => {
-      await happens(++n)
-      return ask()
-    })
+  const around = between(async (_request, ask) => {
+    await happens(++n)
+    return ask()
+  })
   return syncInOrder(sandbox, warehouse, { ...options, around })
 }
 
 async function ends(warehouse: Warehouse, happens: (n: number) => Promise<void> | void): Promise<void> {
   await expect(disturbed(warehouse, happens)).rejects.toMatchObject(wentBack)
-}
-
-/** What has died had the lease, and this process, which is alive, holds it. */
-async function bury(warehouse: Warehouse): Promise<void> {
-  await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
 }
 
 /** The next run ends equal to the source. */

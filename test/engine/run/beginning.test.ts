@@ -1,10 +1,10 @@
 /** The stories of beginning.txt, and what each database makes of such stamps. */
 import { describe, expect, it } from 'vitest'
 import { Skip } from '../../../src/engine/base/errors.js'
-import { beginnings, type RunOptions } from '../../support/harness/runs.js'
+import { beginnings } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { bothWarehouses, rowsOf } from '../../support/harness/warehouse.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import type { Words } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
 import { OneList } from '../../support/world/onelist.js'
@@ -20,12 +20,11 @@ const putOld = (list: OneList): void => {
 let refused: string[] = []
 const failing = (fails: (updatedAfter: string) => boolean, how: ConstructorParameters<typeof Skip>[1]) => {
   refused = []
-  const around: RunOptions['around'] = (source) =>
-    new Between(source, async ({ updatedAfter }, ask) => {
-      if (!fails(updatedAfter)) return ask()
-      refused.push(updatedAfter)
-      throw new Skip('The API did not answer with the list', how)
-    })
+  const around = between(async ({ updatedAfter }, ask) => {
+    if (!fails(updatedAfter)) return ask()
+    refused.push(updatedAfter)
+    throw new Skip('The API did not answer with the list', how)
+  })
   return { around }
 }
 const words: Words = {

@@ -1,10 +1,10 @@
 /** The stories of cost.txt, and what an idle warehouse costs. */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import { Killed, type RunOptions, sync } from '../../support/harness/runs.js'
+import { Killed, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { kept, warehouses } from '../../support/harness/warehouse.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import { stories } from '../../support/world/listwords.js'
 import { at } from '../../support/world/notes.js'
 
@@ -18,11 +18,10 @@ stories(
     },
     'killed after N pages': (story, pages) => {
       let asked = 0
-      const around: RunOptions['around'] = (source) =>
-        new Between(source, async (_request, ask) => {
-          if (++asked > Number(pages)) throw new Killed()
-          return ask()
-        })
+      const around = between(async (_request, ask) => {
+        if (++asked > Number(pages)) throw new Killed()
+        return ask()
+      })
       story.options = { around, readAhead: 0, concurrency: 1 }
     },
     'alive again': (story) => {

@@ -1,6 +1,6 @@
 /** The stories of isolation.txt: promise 4. */
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import { runStories } from '../../support/world/runstory.js'
 
 const sandbox = await sandboxOfFile()
@@ -11,11 +11,10 @@ runStories(
   { resources: ['categories', 'notes', 'vehicles'] },
   {
     'notes of 101 meet an error of ours': (story) => {
-      const around: typeof story.options.around = (source) =>
-        new Between(source, async ({ path, tenantId }, ask) => {
-          if (path === 'notes' && tenantId === 101) throw new TypeError('planted')
-          return ask()
-        })
+      const around = between(async ({ path, tenantId }, ask) => {
+        if (path === 'notes' && tenantId === 101) throw new TypeError('planted')
+        return ask()
+      })
       story.options = { around, toleratesBugs: true }
     },
     'revoked at its second list': () => {

@@ -1,8 +1,8 @@
 /** The stories of lateness.txt, and the overlap that is learned. */
 import { expect, it } from 'vitest'
-import { latenessOf, overlapOf, type RunOptions } from '../../support/harness/runs.js'
+import { latenessOf, overlapOf } from '../../support/harness/runs.js'
 import { statusText } from '../../support/harness/status.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import { statusNow, timedStories } from '../../support/world/timedstories.js'
 
 await timedStories('test/engine/run/lateness.txt', { overlapMs: 600_000 }, () => ({
@@ -11,8 +11,7 @@ await timedStories('test/engine/run/lateness.txt', { overlapMs: 600_000 }, () =>
     return lines.flatMap((line) => (/all fresh|may lack/.test(line) ? line.trim() : [])).join(' / ')
   },
   'counts are lost': (story) => {
-    const around: RunOptions['around'] = (source) =>
-      new Between(source, async (_request, ask) => ({ ...(await ask()), total: undefined }) as never)
+    const around = between(async (_request, ask) => ({ ...(await ask()), total: undefined }) as never)
     story.options = { around }
   },
 }))

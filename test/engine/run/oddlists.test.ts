@@ -1,7 +1,5 @@
-/** The stories of oddlists.txt. */
-import type { RunOptions } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import type { Words } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
 import { at, timeOf } from '../../support/world/notes.js'
@@ -23,11 +21,10 @@ const words: Words = {
     story.meanwhile((asked) => story.list.put(1000 + asked, at(50_000 + asked))),
   'none comes any more': (story) => story.meanwhile(),
   'pages behind the first are empty': (story) => {
-    const around: RunOptions['around'] = (source) =>
-      new Between(source, async ({ page }, ask) => {
-        const answer = await ask()
-        return page > 1 ? { ...answer, records: [], tokens: () => [] } : answer
-      })
+    const around = between(async ({ page }, ask) => {
+      const answer = await ask()
+      return page > 1 ? { ...answer, records: [], tokens: () => [] } : answer
+    })
     story.options = { around }
   },
   'all pages are shown again': (story) => {

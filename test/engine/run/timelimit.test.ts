@@ -1,10 +1,10 @@
 /** The stories of timelimit.txt, and whose turn was last. */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import { type RunOptions, timeLimit } from '../../support/harness/runs.js'
+import { timeLimit } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { kept, lastTurns, warehouses } from '../../support/harness/warehouse.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import { runStories } from '../../support/world/runstory.js'
 import { fieldsOf, wordsOf } from '../../support/world/stories.js'
 
@@ -15,15 +15,14 @@ function limited(answers: number) {
     end = resolve
   })
   let asked = 0
-  const around: RunOptions['around'] = (source) =>
-    new Between(source, async (_request, ask) => {
-      const answer = await ask()
-      if (++asked === answers) {
-        end()
-        await new Promise(setImmediate)
-      }
-      return answer
-    })
+  const around = between(async (_request, ask) => {
+    const answer = await ask()
+    if (++asked === answers) {
+      end()
+      await new Promise(setImmediate)
+    }
+    return answer
+  })
   const clock = { ...systemClock, sleep: () => over }
   const limit = timeLimit(1, { clock, signal: new AbortController().signal })
   return Object.assign(limit, { around })

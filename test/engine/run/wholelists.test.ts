@@ -5,12 +5,12 @@ import { Skip } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { plan } from '../../support/harness/commands.js'
 import { model } from '../../support/harness/model.js'
-import { known, type ListRequest, type Source } from '../../support/harness/runs.js'
+import { known, type ListRequest } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusLines, statusOf } from '../../support/harness/status.js'
 import { dropViews, type Kind, migrate, open, rowsOf, typed } from '../../support/harness/warehouse.js'
 import { compare, expected } from '../../support/oracle/cells.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import { HandClock } from '../../support/world/clocks.js'
 import { fill } from '../../support/world/notes.js'
 import { labor, order, part, stamp } from '../../support/world/orders.js'
@@ -49,8 +49,8 @@ const costs = (lists: readonly (Named & { readonly requests: number })[]): strin
 let asked: string[] = []
 
 /** Something happens before each request of the next runs. */
-const requesting = (happens: (request: ListRequest) => void) => (source: Source) =>
-  new Between(source, async (request, ask) => {
+const requesting = (happens: (request: ListRequest) => void) =>
+  between(async (request, ask) => {
     happens(request)
     return ask()
   })

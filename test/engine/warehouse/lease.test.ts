@@ -27,7 +27,7 @@ import {
   wantLease,
 } from '../../support/harness/warehouse.js'
 import { anywhere, Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
-import { through } from '../../support/world/through.js'
+import { bury, through } from '../../support/world/through.js'
 
 describe.each(bothWarehouses())('a lease on $name', (kind) => {
   let warehouse: Warehouse
@@ -110,7 +110,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     })
     const withoutRelease = async <T>(work: () => Promise<T>): Promise<T> => {
       isOver = false
-      await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
+      await bury(warehouse)
       await using _ = await openLease({ warehouse: broken, clock: systemClock }, 'sync')
       isOver = true
       return await work()
@@ -118,7 +118,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     const failing = withoutRelease(() => Promise.reject(new Error('of the work')))
     await expect(failing).rejects.toThrow('of the work')
     expect(await withoutRelease(async () => 'done')).toBe('done')
-    await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
+    await bury(warehouse)
   })
 
   it("aborts the work's signal when the lease is lost, and fails", async () => {
@@ -130,7 +130,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
       return 'cut short'
     }
     await expect(held(work, { leaseMs: 40 })).rejects.toMatchObject({ name: 'Stop', exitCode: 4 })
-    await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
+    await bury(warehouse)
   })
 
   it('aborts the signal of the work when the given one aborts', async () => {

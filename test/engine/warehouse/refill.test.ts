@@ -9,13 +9,7 @@ import { template } from '../../../src/sandbox/index.js'
 import { copied } from '../../support/harness/clones.js'
 import { model } from '../../support/harness/model.js'
 import type { Address } from '../../support/harness/place.js'
-import {
-  type ListRequest,
-  type RunOptions,
-  type RunReport,
-  type Source,
-  sync,
-} from '../../support/harness/runs.js'
+import { type ListRequest, type RunOptions, type RunReport, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusLines, statusOf } from '../../support/harness/status.js'
 import {
@@ -28,7 +22,7 @@ import {
   typed,
   type Warehouse,
 } from '../../support/harness/warehouse.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import { Steps, storyTests, type WordsOf, wordsOf } from '../../support/world/stories.js'
 
 const sandbox = await sandboxOfFile()
@@ -123,14 +117,13 @@ const words: WordsOf<Refilled> = {
     const notices: [string, Record<string, unknown>][] = []
     const other = await reopen(address)
     let asked = 0
-    const around = (source: Source): Source =>
-      new Between(source, async (request, ask) => {
-        if (request.path === 'customers' && story.moment?.(request, ++asked)) {
-          story.moment = undefined
-          await loses(other)
-        }
-        return ask()
-      })
+    const around = between(async (request, ask) => {
+      if (request.path === 'customers' && story.moment?.(request, ++asked)) {
+        story.moment = undefined
+        await loses(other)
+      }
+      return ask()
+    })
     const slow = { around, concurrency: 1, readAhead: 0 }
     const options = { ...slow, notices, mode: (mode ?? 'sync') as 'full' }
     const report = await run(warehouse, size ? { ...options, pageSizes: [Number(size)] } : options)

@@ -7,7 +7,6 @@ import { type Gone, type ReportSettings, remove } from '../../support/oracle/bus
 import { businessReport, businessResources, deleteSome, fillBusiness } from '../../support/world/business.js'
 import { type Fields, order, payment, stamps, updated } from '../../support/world/handmade.js'
 import { spoil } from '../../support/world/hostile.js'
-import { putOddInvoices } from '../../support/world/oddinvoices.js'
 import { showTwice } from '../../support/world/twice.js'
 
 export interface BusinessWorld {
@@ -22,6 +21,56 @@ export interface BusinessWorld {
   /** Other settings, with which everything is compared again. */
   readonly laterReport?: ReportSettings
 }
+
+/**
+ * Invoices whose figures are easy to get wrong, of the first tenant, whose shop 1 is in Chicago and whose shop 2 in Kathmandu.
+ * Nearly all are closed on one day.
+ */
+const oddDay = '2026-09-16'
+const firstOdd = 9_100_000
+const odd = (id: number, customer: number, closed: string, more: Fields = {}): Fields =>
+  order(firstOdd + id, closed, {
+    updated_at: `${oddDay}T23:00:00Z`,
+    created_at: '2026-09-14T12:00:00Z',
+    customer_id: firstOdd + customer,
+    vehicle_id: firstOdd + customer,
+    started_at: '2026-09-15T12:00:00Z',
+    picked_up_at: null,
+    ...more,
+  })
+
+const oddInvoices: readonly Fields[] = [
+  // Several visits of a customer on one day: the one with the higher id was closed first.
+  odd(1, 1, `${oddDay}T22:00:00Z`),
+  odd(3, 1, `${oddDay}T16:00:00.000001Z`),
+  // At one instant.
+  odd(5, 2, `${oddDay}T16:00:00Z`),
+  odd(6, 2, `${oddDay}T16:00:00Z`),
+  // At 10:00 in Chicago, and earlier, at 20:00 in Kathmandu.
+  odd(7, 3, `${oddDay}T15:00:00Z`),
+  odd(8, 3, `${oddDay}T14:15:00Z`, { shop_id: 2 }),
+  // Closed three days after it was created, and its work never started.
+  odd(9, 4, '2026-09-17T12:00:30Z', { started_at: null }),
+  // A line with absurd hours next to ordinary ones.
+  odd(10, 5, `${oddDay}T16:00:00Z`, {
+    services: [
+      {
+        id: firstOdd + 10,
+        labor_rate_cents: 10_000,
+        labors: [999_999_999.5, 2].map((hours, i) => ({
+          id: (firstOdd + 10) * 10 + i,
+          technician_id: 1,
+          hours,
+        })),
+        parts: [
+          { id: 9_200_001, quantity: 1_000_000, quoted_price_cents: 1, cost_cents: 1, taxable: true },
+          { id: 9_200_002, quantity: 1, quoted_price_cents: 1_000_000_000, cost_cents: 1, taxable: true },
+          { id: 9_200_003, quantity: 2, quoted_price_cents: 500, cost_cents: 300, taxable: true },
+        ],
+      },
+    ],
+  }),
+]
 
 /** On an order in progress, before it was there; one that was returned a month later; a payment without an order. */
 function putDeposits({ store }: Sandbox): void {
@@ -73,7 +122,7 @@ const generated: BusinessWorld = {
     })
     showTwice(sandbox)
     spoil(sandbox, { every: 1, tenants: [102] })
-    putOddInvoices(sandbox)
+    for (const one of oddInvoices) sandbox.store.put(101, 'repair_orders', one)
     putDeposits(sandbox)
     return sandbox
   },

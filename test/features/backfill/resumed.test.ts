@@ -1,10 +1,10 @@
 /** A backfill that is cut short again and again: what is done stays done, until everything is. The stories of resumed.txt. */
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { template } from '../../../src/sandbox/index.js'
-import { type RunOptions, type Source, sync } from '../../support/harness/runs.js'
+import { type RunOptions, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { kept, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import { at } from '../../support/world/notes.js'
 import { Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
 
@@ -22,12 +22,11 @@ function grouped(of: readonly (readonly [tenant: unknown, told: string])[]): str
 async function backfill(warehouse: Warehouse, to = '241', after?: string, options: RunOptions = {}) {
   const stop = new AbortController()
   const lists: number[] = []
-  const around = (source: Source): Source =>
-    new Between(source, ({ tenantId }, ask) => {
-      if (lists.length >= Number(after ?? Number.POSITIVE_INFINITY)) stop.abort()
-      else lists.push(Number(tenantId))
-      return ask()
-    })
+  const around = between(({ tenantId }, ask) => {
+    if (lists.length >= Number(after ?? Number.POSITIVE_INFINITY)) stop.abort()
+    else lists.push(Number(tenantId))
+    return ask()
+  })
   const ranges = [{ from: at(7), to: at(7 * Number(to)) }]
   const usual = { resources: ['notes'], concurrency: 1, ranges, signal: stop.signal, around } as const
   const report = await sync(sandbox, warehouse, { ...usual, ...options, mode: 'backfill' })

@@ -4,7 +4,7 @@
  */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { rowsOf, warehouses } from '../../support/harness/warehouse.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import { eventStories, small } from '../../support/world/eventwords.js'
 import { EventWorld, list, minute } from '../../support/world/eventworld.js'
 
@@ -22,14 +22,13 @@ eventStories(
     'look when the walk after the resumed one begins': (story) => {
       const { w } = story
       let isBehind = false
-      const around = (source: ConstructorParameters<typeof Between>[0]) =>
-        new Between(source, async ({ page, updatedAfter }, ask) => {
-          // The watermark moves at the end of the resumed walk.
-          const isNext = page === 1 && updatedAfter > w.later(w.now, -60 * minute)
-          if (isNext && !isBehind) expect(await w.seen()).toBe('waiting')
-          isBehind ||= isNext
-          return ask()
-        })
+      const around = between(async ({ page, updatedAfter }, ask) => {
+        // The watermark moves at the end of the resumed walk.
+        const isNext = page === 1 && updatedAfter > w.later(w.now, -60 * minute)
+        if (isNext && !isBehind) expect(await w.seen()).toBe('waiting')
+        isBehind ||= isNext
+        return ask()
+      })
       story.once = { ...small, tenants: [w.tenant], around }
     },
   },

@@ -1,7 +1,6 @@
 /** What rings may use: the stories of bounded.txt, and what concerns the lease, and the rate limit. */
 import { sql } from 'kysely'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Source } from '../../support/harness/runs.js'
 import { until } from '../../support/harness/scheduler.js'
 import { isWhole } from '../../support/harness/size.js'
 import {
@@ -12,8 +11,8 @@ import {
   wantLease,
   warehouses,
 } from '../../support/harness/warehouse.js'
-import { Between } from '../../support/world/between.js'
-import { eventStories, replacing, small } from '../../support/world/eventwords.js'
+import { between, replacing } from '../../support/world/between.js'
+import { eventStories, small } from '../../support/world/eventwords.js'
 import { during, EventWorld, list, minute, resources } from '../../support/world/eventworld.js'
 
 /** Checks of the inbox come and go. */
@@ -93,11 +92,10 @@ describe.each(warehouses())('on $name', (kind) => {
   })
 
   describe('of a rate limit of 20 requests a window', () => {
-    const around = (source: Source): Source =>
-      replacing(source, (its) => {
-        const window = { limit: 20, remaining: 10, resetsAt: Number(w.clock.micros / 1000n) + 60_000 }
-        return { stats: () => ({ ...its.stats(), window }) }
-      })
+    const around = replacing((its) => {
+      const window = { limit: 20, remaining: 10, resetsAt: Number(w.clock.micros / 1000n) + 60_000 }
+      return { stats: () => ({ ...its.stats(), window }) }
+    })
     const plan = () => ({ mode: 'full' as const, resources: ['customers'], tenants: [w.tenant] })
 
     it('leaves half of a window to planned work that waits, and uses all of it otherwise', async () => {
@@ -108,7 +106,7 @@ describe.each(warehouses())('on $name', (kind) => {
         ...plan(),
         beside: w.events.beside,
         around: (source) =>
-          new Between(around(source), async ({ path }, ask) => {
+          between(async ({ path }, ask) => {
             if (path === list) rings += 1
             else if (rings < 2)
               for (let wanted = 1; wanted <= 2; wanted++) {
@@ -120,7 +118,7 @@ describe.each(warehouses())('on $name', (kind) => {
               await aWhile()
             }
             return ask()
-          }),
+          })(around(source)),
       })
       expect(rings).toBe(2)
       for (let i = 0; i < 4; i++) {
@@ -140,7 +138,7 @@ describe.each(warehouses())('on $name', (kind) => {
         ...small,
         beside: w.events.beside,
         around: (source) =>
-          new Between(around(source), async ({ path }, ask) => {
+          between(async ({ path }, ask) => {
             if (path === 'payments') others += 1
             else if (path === 'customers') await until(() => pages > 3)
             else if (++pages === 3) {
@@ -149,7 +147,7 @@ describe.each(warehouses())('on $name', (kind) => {
               expect(others).toBe(0)
             }
             return ask()
-          }),
+          })(around(source)),
       })
       expect(pages).toBeGreaterThan(3)
       await w.turn()
@@ -191,13 +189,12 @@ describe.each(warehouses())('on $name', (kind) => {
 
   it('gives the lease back as soon as someone wants it', async () => {
     await w.put({ id })
-    const around = (source: Source) =>
-      new Between(source, async (_, ask) => {
-        await wantLease(w.warehouse)
-        // The response never comes: the request in flight is ended.
-        await new Promise((resolve) => setTimeout(resolve, 50))
-        return ask()
-      })
+    const around = between(async (_, ask) => {
+      await wantLease(w.warehouse)
+      // The response never comes: the request in flight is ended.
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return ask()
+    })
     expect(await w.turn({ around })).toMatch(/^wanted, .*: waiting/)
     await w.sync({ beside: w.events.beside })
     expect(await w.seen()).toBe('settled')

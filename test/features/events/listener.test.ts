@@ -5,7 +5,7 @@ import { shardIndex } from '../../../src/engine/base/shard.js'
 import type { RunReport } from '../../support/harness/runs.js'
 import { until } from '../../support/harness/scheduler.js'
 import { bothWarehouses, claimLease, type Lease, LeaseHeld, rowsOf } from '../../support/harness/warehouse.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import { SkippingClock } from '../../support/world/clocks.js'
 import { EventWorld, list } from '../../support/world/eventworld.js'
 import { through } from '../../support/world/through.js'
@@ -64,13 +64,12 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await w.put({ id })
     let run: Promise<RunReport> | undefined
     const turn = await w.turn({
-      around: (source) =>
-        new Between(source, async ({ signal }, ask) => {
-          run ??= w.sync({ beside: w.events.beside })
-          // No response comes until the listener gives up.
-          await new Promise((resolve) => signal?.addEventListener('abort', resolve))
-          return ask()
-        }),
+      around: between(async ({ signal }, ask) => {
+        run ??= w.sync({ beside: w.events.beside })
+        // No response comes until the listener gives up.
+        await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+        return ask()
+      }),
     })
     expect(turn).toMatch(/^wanted, /)
     expect((await run)?.status).toBe('ok')

@@ -1,7 +1,7 @@
 /** The stories of oddlists.txt. */
-import type { RunOptions, Source } from '../../support/harness/runs.js'
+import type { Source } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { Between } from '../../support/world/between.js'
+import { between, replacing } from '../../support/world/between.js'
 import type { Words } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
 import { at } from '../../support/world/notes.js'
@@ -9,32 +9,26 @@ import { at } from '../../support/world/notes.js'
 const sandbox = await sandboxOfFile()
 
 /** Lists lack a certain record, wherever it is. */
-const hiding =
-  (id: number): RunOptions['around'] =>
-  (source) =>
-    new Between(source, async ({ updatedAfter }, ask) => {
-      const page = await ask()
-      const records = page.records.filter((record) => (record as { id: number }).id !== id)
-      const time = String(sandbox.store.stored(1, 'notes', id)?.updated_at)
-      return { ...page, records, total: page.total - (time > updatedAfter ? 1 : 0) }
-    })
+const hiding = (id: number) =>
+  between(async ({ updatedAfter }, ask) => {
+    const page = await ask()
+    const records = page.records.filter((record) => (record as { id: number }).id !== id)
+    const time = String(sandbox.store.stored(1, 'notes', id)?.updated_at)
+    return { ...page, records, total: page.total - (time > updatedAfter ? 1 : 0) }
+  })
 
 /** Lists don't show its new position yet; requested by its id, it is found. */
-const moving = (id: number) => {
-  const late = (source: Source): Source =>
-    Object.assign(hiding(id)!(source), {
-      tagged: () => late(source.tagged()),
-      item: async (request: Parameters<Source['item']>[0]) => {
-        if (request.id === id) sandbox.store.change(1, 'notes', id, { description: 'moved' })
-        return source.item(request)
-      },
-    })
-  return late
-}
+const moving = (id: number) => (source: Source) =>
+  replacing((its) => ({
+    item: async (request) => {
+      if (request.id === id) sandbox.store.change(1, 'notes', id, { description: 'moved' })
+      return its.item(request)
+    },
+  }))(hiding(id)(source))
 
 const words: Words = {
   'lists lack N': (story, id) => {
-    story.options = { around: hiding(Number(id))! }
+    story.options = { around: hiding(Number(id)) }
   },
   'lists lack N, which changes when it is asked for': (story, id) => {
     story.options = { around: moving(Number(id)) }

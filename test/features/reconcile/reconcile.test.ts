@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { template } from '../../../src/sandbox/index.js'
-import { type RunOptions, sync } from '../../support/harness/runs.js'
+import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { registersAgree } from '../../support/oracle/registers.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import type { Words } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
 import { at, liveIds, reconcile } from '../../support/world/notes.js'
@@ -31,13 +31,11 @@ const words: Words = {
     await mark(list, Number(id), '2099-03-01T13:00:00.000000Z')
   },
   'marked N at page N': (story, id, place) => {
-    const around: RunOptions['around'] = (source) =>
-      new Between(source, async ({ page }, ask) => {
-        const answer = await ask()
-        if (page === Number(place))
-          await mark(story.list, Number(id), fromMicros(story.list.clock.nowMicros()))
-        return answer
-      })
+    const around = between(async ({ page }, ask) => {
+      const answer = await ask()
+      if (page === Number(place)) await mark(story.list, Number(id), fromMicros(story.list.clock.nowMicros()))
+      return answer
+    })
     story.options = { around }
   },
 }

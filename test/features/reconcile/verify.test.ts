@@ -6,7 +6,7 @@ import { verify } from '../../support/harness/commands.js'
 import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { contents, type Kind, rowsOf } from '../../support/harness/warehouse.js'
-import { Between } from '../../support/world/between.js'
+import { between } from '../../support/world/between.js'
 import type { Words } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
 import { at, timeOf } from '../../support/world/notes.js'
@@ -47,11 +47,10 @@ const words: Words = {
     const limit = new AbortController()
     story.options = {
       signal: limit.signal,
-      around: (source) =>
-        new Between(source, (_, ask) => {
-          limit.abort(new Stop('time is over', { exitCode: 1, code: 'time_limit' }))
-          return ask()
-        }),
+      around: between((_, ask) => {
+        limit.abort(new Stop('time is over', { exitCode: 1, code: 'time_limit' }))
+        return ask()
+      }),
     }
   },
   'ten vehicles': () => {

@@ -77,10 +77,6 @@ export const events: Mutants = {
       )
       return sound(overlap, new Map(walked), resource)
     }),
-  'goes back as far as a planned walk': () =>
-    breaking('engine/run/lateness').quickOverlapOf((_sound, overlap) =>
-      overlap === 'auto' ? 300_000 : overlap,
-    ),
   'treats a ring as a planned walk': () => breaking('engine/run/resumecursor').isQuick(() => false),
   'counts no request that a ring has sent': () =>
     breaking('features/events/ringshare').RingShare.begun(() => ({ [Symbol.dispose]: () => {} })),
@@ -127,16 +123,8 @@ export const events: Mutants = {
     ),
   "doesn't notice who wants the lease": () => breaking('engine/warehouse/lease').wishes(async () => ''),
   'waits for the lease silently': () => breaking('engine/warehouse/lease').wantLease(async () => {}),
-  'treats a listener like any other run': () =>
-    breaking('engine/warehouse/lease').claimLease((sound, ...given) =>
-      sound(...given).catch((error: object) => {
-        throw 'by' in error ? Object.assign(error, { by: 'run' }) : error
-      }),
-    ),
   'keeps the connections it has, and refuses newcomers': () =>
     breaking('shell/connectionroom').whoLeaves(() => undefined),
-  'treats a connection that has shown the secret like any other': () =>
-    breaking('shell/connectionroom').ConnectionRoom.trust(() => {}),
   'asks only once in ten seconds who is forgotten': () =>
     breaking('features/events/inbox').forgottenAmong(async () => new Set()),
 }

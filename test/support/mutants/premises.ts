@@ -1,7 +1,6 @@
 /** What a premise of docs/guarantees.md rests on in the program. */
 import { sql } from 'kysely'
 import { judged } from '../../../src/engine/list/verdict.js'
-import { readingById } from '../../../src/engine/run/byid.js'
 import { wholeOutcome } from '../../../src/engine/run/cursorwork.js'
 import type { Transport } from '../../../src/engine/source/http/transport.js'
 import { breaking, type Mutants } from './breakage.js'
@@ -249,8 +248,6 @@ export const premises: Mutants = {
     breaking('engine/run/answerbyid', 'daily').answerOfFailure((_sound, error) => {
       throw error
     }),
-  "forgets that the source doesn't answer by id": () =>
-    breaking('engine/run/byid', 'daily').byIdOf((_sound, cursor, list) => readingById(cursor, list)),
   'ignores the configured time zone': () =>
     breaking('features/analytics/zones').refreshZones((sound, warehouse, model, settings) =>
       sound(warehouse, model, { ...settings, shopTimeZones: {} }),

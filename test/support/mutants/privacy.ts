@@ -62,8 +62,6 @@ export const privacy: Mutants = {
         all.map((row) => ({ ...row, state: row.state === 'hiding' ? 'hidden' : row.state })),
       ),
     ),
-  'begins from the first record again after a kill': () =>
-    breaking('engine/warehouse/privacystate').recordIn(() => undefined),
   "doesn't erase what was left in the files": () =>
     breaking('engine/warehouse/hiding', 'sqlite').eraseTraces(async () => null),
   'lets a program go on that would store more': () =>
@@ -100,7 +98,6 @@ export const privacy: Mutants = {
     readers(() => ({ exposure: async () => undefined }), 'postgres'),
   'shows personal columns to every reader': () =>
     readers(({ make }) => ({ make: (run, to, views) => make(run, { ...to, personal: true }, views) })),
-  "leaves readers' views as they are when ours change": () => readers(() => ({ outdated: async () => [] })),
   "drops a schema that isn't ours": () =>
     breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => ({
       ...sound(...given),
@@ -177,10 +174,6 @@ export const privacy: Mutants = {
         const isBehind = new Set(this.plan(name).references.map(({ to }) => to))
         for await (const step of sound(session, name, ids)) if (isBehind.has(step.resource)) yield step
       },
-    ),
-  'goes on through records that name other customers': () =>
-    breaking('engine/warehouse/forgottenclosure').ForgottenClosure.admitted(
-      async (_sound, _session, _plan, ids) => new Map([...ids].map((id) => [id, 'hidden'])),
     ),
   'goes through shops, staff and statuses': () =>
     breaking('engine/model/forgotten').forgetPlans((sound, declared, ...given) =>

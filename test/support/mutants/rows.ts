@@ -66,17 +66,6 @@ export const rows: Mutants = {
       ...(await sound(keeping, replacing)),
       dropUnchanged: async () => {},
     })),
-  'ends a version at another moment than that of the request': () =>
-    breaking('engine/warehouse/versions').keepReplaced((sound, keeping, replacing) =>
-      sound(keeping, { ...replacing, syncedAt: '2026-01-01T00:00:05.000000Z' }),
-    ),
-  'leaves out the nested rows of a table': () =>
-    breaking('engine/warehouse/versiontext').versionTexts((sound, words, tables) =>
-      sound(words, {
-        ...tables,
-        children: tables.children.filter(({ name }) => name !== 'repair_order_labors'),
-      }),
-    ),
   'forgets what it knows about a list': () =>
     breaking('engine/list/verdict', 'daily').verdict((sound, evidence) => sound(evidence)),
   'finds no open incident': () => breaking('features/health/openincidents').openIncidents(async () => []),

@@ -59,5 +59,4 @@ export const scale: Mutants = {
     breaking('features/worker/pool').becomes(() => 'done'),
   'counts no death': () => breaking('engine/warehouse/postgres/deliveryqueue').wasSilent(() => false),
   'never finds that nobody works': () => breaking('engine/warehouse/deliveries').unheard(() => undefined),
-  'finds no incident': () => breaking('features/health/workerhealth').workerIncidents(async () => []),
 }

@@ -11,7 +11,7 @@ import { model } from '../harness/model.js'
 import type { Address } from '../harness/place.js'
 import { sync } from '../harness/runs.js'
 import { openWarehouse, reopen, rowsOf, type Warehouse } from '../harness/warehouse.js'
-import { Between } from './between.js'
+import { between } from './between.js'
 import { Crash } from './through.js'
 
 /** Configured columns, and versions that are kept. */
@@ -90,11 +90,10 @@ export async function fillRichly(sandbox: Sandbox, warehouse: Warehouse): Promis
     tenants: [halfTenant],
     resources: ['notes'],
     readAhead: 0,
-    around: (source) =>
-      new Between(source, async (_request, ask) => {
-        if (++pages > 2) throw new Error('killed')
-        return ask()
-      }),
+    around: between(async (_request, ask) => {
+      if (++pages > 2) throw new Error('killed')
+      return ask()
+    }),
   })
   await dying.catch(() => {})
 }

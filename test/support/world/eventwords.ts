@@ -3,9 +3,9 @@
  * of it. Each letter is an order that no other story has had.
  */
 import { beforeAll } from 'vitest'
-import type { RunOptions, Source } from '../harness/runs.js'
+import type { RunOptions } from '../harness/runs.js'
 import { rowsOf } from '../harness/warehouse.js'
-import { Between } from './between.js'
+import { between, replacing } from './between.js'
 import type { TestEvent } from './events.js'
 import { during, EventWorld, list, minute } from './eventworld.js'
 import { Steps, storyTests, type WordsOf } from './stories.js'
@@ -97,20 +97,9 @@ export type EventWords = WordsOf<EventStory>
 
 const broken = () => Promise.reject(new TypeError('no function of the program throws this'))
 
-/** The methods of a source, some of them replaced. */
-export function replacing(source: Source, instead: (its: Source) => object): Source {
-  return new Proxy(source, {
-    get: (its, name) => {
-      if (name === 'tagged') return () => replacing(its.tagged(), instead)
-      const value = (Reflect.get(instead(its), name) ?? Reflect.get(its, name)) as unknown
-      return typeof value === 'function' ? value.bind(its) : value
-    },
-  })
-}
-
 /** A source whose lists hide an existing record. */
-const hiding = (id: number) => (source: Source) =>
-  new Between(source, async ({ path }, ask) => {
+const hiding = (id: number) =>
+  between(async ({ path }, ask) => {
     const page = await ask()
     const without = (records: readonly unknown[]): unknown[] =>
       records.filter((record) => (record as { id?: unknown }).id !== id)
@@ -145,12 +134,11 @@ const happens: EventWords = {
     story.w.sandbox.script([])
   },
   'the list breaks the program, once': (story) => {
-    const around = (its: Source): Source =>
-      new Between(its, ({ path }, ask) => (path === list ? broken() : ask()))
+    const around = between(({ path }, ask) => (path === list ? broken() : ask()))
     story.once = { around, toleratesBugs: true }
   },
   'an answer by id breaks the program, once': (story) => {
-    story.once = { around: (its) => replacing(its, () => ({ item: broken })), toleratesBugs: true }
+    story.once = { around: replacing(() => ({ item: broken })), toleratesBugs: true }
   },
   // Of the tenant's list.
   'cut at its second page': (story) => {

@@ -7,9 +7,9 @@ import {
   type SandboxOptions,
 } from '../../../src/sandbox/index.js'
 import type { Address } from '../harness/place.js'
-import { type RunOptions, type Source, sync } from '../harness/runs.js'
+import { type RunOptions, sync } from '../harness/runs.js'
 import { type Kind, reopen, rowsOf, type Warehouse } from '../harness/warehouse.js'
-import { Between } from './between.js'
+import { between } from './between.js'
 import { HandClock } from './clocks.js'
 import { EventBench, type TestEvent } from './events.js'
 
@@ -191,13 +191,11 @@ export class EventWorld {
 }
 
 /** Does something when the nth page of the orders has come, before the walk has seen it. */
-export const during =
-  (work: () => Promise<void> | void, nth = 1) =>
-  (source: Source): Source => {
-    let n = 0
-    return new Between(source, async ({ path }, ask) => {
-      const page = await ask()
-      if (path === list && ++n === nth) await work()
-      return page
-    })
-  }
+export function during(work: () => Promise<void> | void, nth = 1) {
+  let n = 0
+  return between(async ({ path }, ask) => {
+    const page = await ask()
+    if (path === list && ++n === nth) await work()
+    return page
+  })
+}

@@ -10,7 +10,7 @@ import {
   syncInOrder,
 } from '../harness/runs.js'
 import type { Warehouse } from '../harness/warehouse.js'
-import { Between } from './between.js'
+import { between } from './between.js'
 import type { Death, MotionScript, ScriptRun, Step } from './motionscript.js'
 import { type MotionWorld, moving, quiet, resource } from './motionworld.js'
 import { lose } from './notes.js'
@@ -123,11 +123,10 @@ export class Play {
         pageSizes: this.script.pageSizes,
         readAhead: this.script.readAhead,
         signal: stop.signal,
-        around: (source) =>
-          new Between(source, (request, ask) => {
-            isWalking ||= request.tenantId === moving
-            return ends(request, ask)
-          }),
+        around: between((request, ask) => {
+          isWalking ||= request.tenantId === moving
+          return ends(request, ask)
+        }),
       })
     } catch (error) {
       if (!(error instanceof Killed)) throw error
@@ -318,7 +317,7 @@ export class Play {
 }
 
 /** Ends the run at the nth request for the moving list, like a crash: nothing happens after it. */
-function dying(death: Death): ConstructorParameters<typeof Between>[1] {
+function dying(death: Death): Parameters<typeof between>[0] {
   let asked = 0
   return async (request, ask) => {
     const isLast = request.tenantId === moving && ++asked >= death.at && death.how !== 'signal'

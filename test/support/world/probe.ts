@@ -1,9 +1,9 @@
 /** What `check` asks a source, and what it finds out about one that follows the API documentation. */
 import { checkApi, checkWays } from '../../../src/features/check/work.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
-import { depsOf, known, type PlainRequest, type Shown, type Source } from '../harness/runs.js'
+import { depsOf, known } from '../harness/runs.js'
 import type { Warehouse } from '../harness/warehouse.js'
-import { Between } from './between.js'
+import { replacing } from './between.js'
 
 export const usualWays = {
   order: 'newest_first',
@@ -21,25 +21,15 @@ export const usualWays = {
 } as const
 
 /** The API as it answers if it refuses times before a year. */
-class Refusing extends Between {
-  constructor(
-    private readonly real: Source,
-    private readonly first: string,
-  ) {
-    super(real, (_, ask) => ask())
-  }
-
-  override async ask(question: PlainRequest): Promise<Shown> {
-    const { updated_after: after = this.first } = question.query ?? {}
-    if (after >= this.first) return this.real.ask(question)
-    const { value: _, ...shown } = await this.real.ask({ ...question, query: {} })
-    return { ...shown, status: 422, value: undefined }
-  }
-
-  override tagged(): Source {
-    return new Refusing(this.real.tagged(), this.first)
-  }
-}
+const refusing = (first: string) =>
+  replacing((its) => ({
+    ask: async (question) => {
+      const { updated_after: after = first } = question.query ?? {}
+      if (after >= first) return its.ask(question)
+      const { value: _, ...shown } = await its.ask({ ...question, query: {} })
+      return { ...shown, status: 422, value: undefined }
+    },
+  }))
 
 /** What is found out about the notes of tenant 1. `first`: the earliest time that the API accepts. */
 export async function probed(sandbox: Sandbox, warehouse: Warehouse, first = '') {
@@ -48,7 +38,7 @@ export async function probed(sandbox: Sandbox, warehouse: Warehouse, first = '')
   const resource = known.byName.get('notes')
   if (!resource) throw new Error('no notes')
   sandbox.resetRequests()
-  const source = new Refusing(deps.source, first)
+  const source = refusing(first)(deps.source)
   const [trial] = await checkWays(
     { source, tenantId: 1, resource, nowMicros: () => clock.nowMicros(), signal },
     undefined,

@@ -65,6 +65,10 @@ export function atEachMoment(warehouse: Warehouse, moment: (isCommit: boolean) =
   })
 }
 
+/** What the operating system does for a process that died: nobody with its pid, which is this one's, holds the lease. */
+export const bury = (warehouse: Warehouse): Promise<number> =>
+  warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
+
 /** Empties tables, by default all: faster than making a warehouse again. */
 export async function wipe(warehouse: Warehouse, tables?: readonly string[]): Promise<void> {
   const names = tables ?? warehouse.tables.map((table) => table.name).filter((name) => name !== 'sync_meta')

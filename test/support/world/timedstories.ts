@@ -8,7 +8,7 @@ import { latenessOf, type RunOptions, type Source } from '../harness/runs.js'
 import { sandboxOfFile } from '../harness/sandbox.js'
 import { statusLines, statusOf } from '../harness/status.js'
 import { type Kind, readLateness } from '../harness/warehouse.js'
-import { Between } from './between.js'
+import { between, replacing } from './between.js'
 import { HandClock } from './clocks.js'
 import type { ListStory, Words } from './liststory.js'
 import { stories } from './listwords.js'
@@ -20,19 +20,10 @@ const begin = '2026-03-01T00:00:00.000000Z'
 export const later = (seconds: number): string => addMicros(begin, BigInt(Math.round(seconds * 1e6)))
 
 /** A source that never sends its time. */
-class Dateless extends Between {
-  constructor(private readonly told: Source) {
-    super(told, async (_request, ask) => ({ ...(await ask()), serverDate: undefined }))
-  }
-
-  override stats(): ReturnType<Source['stats']> {
-    return { ...this.told.stats(), serverTime: undefined }
-  }
-
-  override tagged(): Source {
-    return new Dateless(this.told.tagged())
-  }
-}
+const dateless = (source: Source): Source =>
+  replacing((its) => ({ stats: () => ({ ...its.stats(), serverTime: undefined }) }))(
+    between(async (_request, ask) => ({ ...(await ask()), serverDate: undefined }))(source),
+  )
 
 class TimedList extends OneList {
   constructor(
@@ -71,14 +62,13 @@ const timed = (clock: HandClock): Words => ({
   "the source's is off by WORD": ({ list }, seconds) =>
     list.sandbox.script([{ fault: { kind: 'skew', seconds: Number(seconds) } }]),
   'the source tells no time': (story) => {
-    story.options = { around: (source) => new Dateless(source) }
+    story.options = { around: dateless }
   },
   'each page takes ten seconds': (story) => {
-    const around: RunOptions['around'] = (source) =>
-      new Between(source, (_, ask) => {
-        clock.pass(10_000)
-        return ask()
-      })
+    const around = between((_, ask) => {
+      clock.pass(10_000)
+      return ask()
+    })
     story.options = { around }
   },
   'all as usual': (story) => {

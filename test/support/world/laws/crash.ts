@@ -13,7 +13,7 @@ import { Killed, known, type RunOptions, type RunReport, syncInOrder } from '../
 import type { Warehouse } from '../../harness/warehouse.js'
 import { registersAgree } from '../../oracle/registers.js'
 import { contents, rowsOf } from '../../oracle/rows.js'
-import { atEachMoment, wipe } from '../through.js'
+import { atEachMoment, bury, wipe } from '../through.js'
 import { type Law, warehouseAt } from './law.js'
 
 export interface CrashCase {
@@ -117,10 +117,6 @@ const lostAt = (moment: Moment): Fault => {
     throw new Retry(`connection lost at ${wordsOf(moment)}`)
   })
 }
-
-/** What the operating system does for a process that died: nobody with its pid holds the lease. */
-const bury = (warehouse: Warehouse): Promise<number> =>
-  warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
 
 /** An undisturbed run. */
 interface Undisturbed {
