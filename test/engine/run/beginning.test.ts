@@ -1,20 +1,11 @@
-/** The stories of beginning.txt, and what each database makes of such stamps. */
-import { describe, expect, it } from 'vitest'
+/** The stories of beginning.txt. */
 import { Skip } from '../../../src/engine/base/errors.js'
 import { beginnings } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { bothWarehouses, rowsOf } from '../../support/harness/warehouse.js'
+import { rowsOf } from '../../support/harness/warehouse.js'
 import { between } from '../../support/world/between.js'
 import type { Words } from '../../support/world/liststory.js'
 import { stories } from '../../support/world/listwords.js'
-import { OneList } from '../../support/world/onelist.js'
-
-const sandbox = await sandboxOfFile()
-
-const putOld = (list: OneList): void => {
-  list.put(5001, '0001-01-01T00:00:00.000000Z')
-  list.put(5002, '1950-05-05T05:05:05.000000Z')
-}
 
 /** Since the last look: which of the beginnings were refused. */
 let refused: string[] = []
@@ -28,7 +19,10 @@ const failing = (fails: (updatedAfter: string) => boolean, how: ConstructorParam
   return { around }
 }
 const words: Words = {
-  'two of before 1970': ({ list }) => putOld(list),
+  'two of before 1970': ({ list }) => {
+    list.put(5001, '0001-01-01T00:00:00.000000Z')
+    list.put(5002, '1950-05-05T05:05:05.000000Z')
+  },
   // An API that can't take times before a given one; without a time it shows everything.
   'times before WORD fail with (a closed connection|\\d+)': (story, first, how) => {
     const status = how === 'a closed connection' ? {} : { status: Number(how) }
@@ -46,18 +40,4 @@ const words: Words = {
   },
 }
 
-stories('test/engine/run/beginning.txt', sandbox, {}, words)
-
-describe.each(bothWarehouses())('$name', (kind) => {
-  const list = new OneList(sandbox, kind)
-
-  it('a first load fetches them without an extra request', async () => {
-    await list.begin(3)
-    putOld(list)
-    const { cursor } = await list.run()
-    expect(cursor).toMatchObject({ completeness: 'proven', requests: 1 })
-    const [asked] = sandbox.requests.filter(({ resource }) => resource === 'notes')
-    expect(asked?.updated_after).toBe('0001-01-01T00:00:00+12:00')
-    expect(await list.isEqual()).toBe(true)
-  })
-})
+stories('test/engine/run/beginning.txt', await sandboxOfFile(), {}, words)

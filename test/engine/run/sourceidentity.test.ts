@@ -111,10 +111,6 @@ runStories(
       )
       return named(told.join() || 'none')
     },
-    cursors: async ({ warehouse }) => {
-      const rows = await rowsOf(warehouse, 'sync_cursors')
-      return rows.map(({ resource, watermark }) => `${resource} ${watermark}`).join(', ') || 'none'
-    },
     // What a probe, an interrupted walk, and late records leave behind.
     'leave more behind': async ({ warehouse }) => {
       const { db } = warehouse
