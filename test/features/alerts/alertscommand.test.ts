@@ -18,21 +18,19 @@ const said: string[] = []
 beforeEach(async () => {
   hook = await receiver()
   beats = await httpServer((_request, response) => response.end())
-  configure(['notes', 'statuses'])
+  here.configure({
+    sync: { resources: ['notes', 'statuses'] },
+    alerts: {
+      rules: [{ webhook: hook.url, secret: signingKey }],
+      heartbeat: `${beats.url}/ping/hidden%20uuid?rid=x+y%2Fz#part`,
+    },
+  })
 })
 afterEach(async () => {
   here.sandbox.script([])
   await closeAll()
 })
 
-const configure = (resources: readonly string[]): void =>
-  here.configure({
-    sync: { resources },
-    alerts: {
-      rules: [{ webhook: hook.url, secret: signingKey }],
-      heartbeat: `${beats.url}/ping/hidden%20uuid?rid=x+y%2Fz#part`,
-    },
-  })
 const fail = (): void =>
   here.sandbox.script([{ when: { tenant, resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
 const beaten = (): string[] =>
@@ -96,20 +94,6 @@ test('SIGTERM is no incident, and at once ends a run that is waiting for a silen
   expect(told()).toEqual([`opened: failed ${tenant}/notes`])
   here.sandbox.script([])
   await run('sync')
-})
-
-test('when a tenant is forgotten, anyone notified of its revocation is told that it is over', async () => {
-  // Drift belongs to the tenant that showed it first, whichever that was: without that tenant, it is news again.
-  configure(['notes'])
-  const last = Number(here.sandbox.tenantIds.at(-1))
-  await run('sync')
-  here.sandbox.store.revoke(last)
-  await run('sync')
-  expect(told()).toEqual([`opened: revoked ${last}`])
-  expect(await run(`forget --tenant ${last} --yes`)).toBe(0)
-  expect(told()).toEqual([`resolved: revoked ${last}`])
-  expect(await run('sync')).toBe(0)
-  expect(told()).toEqual([])
 })
 
 test('no address, key or secret appears in any output', () => {

@@ -1,5 +1,5 @@
-/** `dictionary --out`: what it writes, what it replaces, and what it leaves alone. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+/** `dictionary --out`: what it writes and replaces. What it refuses: test/transcripts/folders.txt. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -27,23 +27,6 @@ it('writes one page per relation, replaces its own, and removes those that are n
   expect(textOf(cwd, 'pages/mine.md')).toContain('My notes.')
 })
 
-it("refuses to replace a foreign file before it writes any, and tells of a folder that can't be written to", async () => {
-  const cwd = scratch()
-  mkdirSync(join(cwd, 'pages'))
-  writeFileSync(join(cwd, 'pages/README.md'), '# My pages\n')
-  const into = (folder: string) => shopsync(['dictionary', '--out', folder], { cwd })
-  expect(await into('pages')).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/Found .*pages\/README\.md, which shopsync[\s\S]*after --out/),
-  })
-  expect(written(join(cwd, 'pages'))).toEqual(['README.md'])
-  expect(textOf(cwd, 'pages/README.md')).toBe('# My pages\n')
-  expect(await into('pages/README.md')).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/Could not write the folder .*README\.md/),
-  })
-})
-
 it('writes a dbt project with complete files, and leaves what others added', async () => {
   const cwd = scratch()
   const call = () => shopsync(['dictionary', '--format', 'dbt', '--out', 'project'], { cwd })
@@ -68,14 +51,4 @@ it('writes a dbt project with complete files, and leaves what others added', asy
   expect(textOf(at('models/mine.sql'))).toBe('select 1')
   writeFileSync(at('models/metrics.yml'), 'metrics: []')
   expect(await call()).toMatchObject({ code: 2, stderr: expect.stringContaining('metrics.yml') })
-})
-
-it.each(['json', 'html', 'superset'])('the format %s is one file: it prints what to type', async (format) => {
-  const cwd = scratch()
-  const { code, stdout, stderr } = await shopsync(['dictionary', '--format', format, '--out', 'pages'], {
-    cwd,
-  })
-  expect([code, stdout]).toEqual([2, ''])
-  expect(stderr).toContain(`shopsync dictionary --format ${format} >`)
-  expect(written(cwd)).toEqual([])
 })

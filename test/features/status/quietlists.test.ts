@@ -6,7 +6,7 @@ import { metricsOf } from '../../support/harness/metrics.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { closeAll } from '../../support/harness/server.js'
 import { isWhole, sized } from '../../support/harness/size.js'
-import { statusLines, statusOf } from '../../support/harness/status.js'
+import { statusOf } from '../../support/harness/status.js'
 import { kept, warehouses } from '../../support/harness/warehouse.js'
 import { AlertingWorld, lineOf, receiver, ruleOf } from '../../support/world/alerting.js'
 import { playYear } from '../../support/world/quietyear.js'
@@ -86,7 +86,6 @@ describe.each(warehouses())('$name', (kind) => {
     const during = await status()
     expect(during).toMatchObject({ healthy: true, incidents: [] })
     expect(during.quiet).toMatchObject([{ tenant_id: 101, resource: 'notes', polls: 3, usual_a_day: 28 }])
-    expect(statusLines(during)).toContain('! notes of tenant 101: nothing new for 3 days; usually 28 a day')
     const metrics = await metricsOf(warehouse, { nowMicros: world.clock.nowMicros() })
     expect([metrics.sum('cursors_quiet'), metrics.text.includes('kind="quiet"')]).toEqual([1, false])
     expect(await told(30)).toEqual([])
