@@ -1,10 +1,12 @@
-/** Workers: rounds sent by hand and by `schedule`, and taken by programs in this process. Those that are killed: test/long. */
-import { join } from 'node:path'
+/**
+ * Workers that stay up, and `schedule`, which sends them rounds. Workers that end with a round, and what is told of deliveries
+ * that nobody takes: test/transcripts/shards.txt. Workers that are killed: test/long.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Reason } from '../../../src/engine/base/reasons.js'
 import { onServer } from '../../support/harness/databases.js'
 import { becomes } from '../../support/harness/declared.js'
-import { type Address, newLines, place } from '../../support/harness/place.js'
+import { type Address, place } from '../../support/harness/place.js'
 import { stall } from '../../support/harness/sandbox.js'
 import { onlyJob, until, writeJob } from '../../support/harness/scheduler.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
@@ -17,8 +19,6 @@ import {
 } from '../../support/harness/warehouse.js'
 
 interface StatusReport {
-  readonly healthy: boolean
-  readonly incidents: readonly { readonly kind: string; readonly message: string }[]
   readonly workers?: { readonly up: number; readonly rounds: readonly { readonly job: string }[] }
 }
 
@@ -39,12 +39,11 @@ beforeAll(async () => {
   address = await postgres!.viewed()
   configure()
   warehouse = await reopen(address)
-  writeJob(here.folder, 'mine', { steps: [{ command: 'sync' }, { command: 'snapshot' }] })
 })
 afterAll(() => warehouse.close())
 
 /** How the runs of a job have ended. */
-const runs = async (job = 'mine') => {
+const runs = async (job: string) => {
   const rows = (await rowsOf(warehouse, 'sync_runs')).filter((run) => run.job === job)
   const inOrder = rows.toSorted((a, b) => Number(a.seq) - Number(b.seq))
   return inOrder.map(({ shard, mode, status }) => `${shard ?? mode} ${status}`)
@@ -86,40 +85,6 @@ test('`schedule` sends a round and works on none of it; with schedule.work it is
   expect(await working.end()).toMatchObject({ code: 0 })
   const { stdout } = await here.run('status')
   expect(stdout).toMatch(/planned since \S+ \S+( UTC)?: 2 of 2 shards done\n/)
-  configure()
-})
-
-test('a round is taken shard by shard, then what concerns the whole warehouse, and then told', async () => {
-  configure({ then: [{ command: ['sh', '-c', 'cat >> told.jsonl; echo >> told.jsonl'] }] })
-  expect((await here.run('worker', '--once')).code).toBe(0)
-  const sent = await here.run('run', 'mine', '--enqueue', '3', '--json')
-  expect([sent.code, sent.json()]).toEqual([0, { job: 'mine', planned_at: expect.any(String), shards: 3 }])
-  expect(await here.run('run', 'mine', '--enqueue', '3')).toMatchObject({ code: 4 })
-  const ended = await here.run('worker', '--once', '--parallel', '2')
-  expect(ended.code, ended.stderr).toBe(0)
-  const done = await runs()
-  expect(done.toSorted()).toEqual(['0/3 ok', '1/3 ok', '2/3 ok', 'whole ok'])
-  expect(done.at(-1)).toBe('whole ok')
-  expect(await rowsOf(warehouse, 'tenants')).toHaveLength(5)
-  const told = () => newLines<{ readonly changes_through: string }>(join(here.folder, 'told.jsonl'))
-  const [first, ...more] = told()
-  expect([first, more]).toMatchObject([{ job: 'mine', status: 'ok' }, []])
-  // Once a round, with what all of its shards did.
-  const { store, tenantIds } = here.sandbox
-  for (const id of tenantIds) store.change(id, 'shops', store.ids(id, 'shops')[0] ?? 0, { name: 'New' })
-  for (const _ of ['changes', 'none']) {
-    expect((await here.run('run', 'mine', '--enqueue', '2')).code).toBe(0)
-    expect((await here.run('worker', '--once', '--parallel', '2')).code).toBe(0)
-  }
-  expect(told()).toMatchObject([
-    {
-      job: 'mine',
-      status: 'ok',
-      tenants: tenantIds,
-      changes_from: first!.changes_through,
-      tables: [{ name: 'shops', rows_upserted: tenantIds.length, rows_deleted: 0 }],
-    },
-  ])
   configure()
 })
 
@@ -174,56 +139,6 @@ test('a worker survives whatever is wrong with its queue, says so, and works on 
   expect((await here.run('run', 'after', '--enqueue', '1')).code).toBe(0)
   await until(async () => (await runs('after')).includes('whole ok'))
   expect(await worker.end()).toMatchObject({ code: 0 })
-})
-
-const incidents = async (): Promise<string[]> => {
-  const { incidents: open, healthy } = (await here.run('status', '--json')).json<StatusReport>()
-  if (open.length > 0) expect(healthy).toBe(false)
-  return open.filter(({ kind }) => kind === 'workers').map(({ message }) => message)
-}
-
-test('what no worker takes, and what workers die of, is told, and when it is over', async () => {
-  writeJob(here.folder, 'alone', { steps: [{ command: 'sync', resources: ['notes'] }] })
-  const words = ['sync', '--tenant', '101', '--resource', 'notes']
-  await here.run('run', 'alone', '--enqueue', '2')
-  await here.run(...words)
-  expect(await incidents()).toEqual([])
-  await onServer(
-    address.url,
-    "update shopsync_queue.job set created_on = created_on - interval '3 minutes', start_after = start_after - interval '3 minutes', started_on = started_on - interval '3 minutes'",
-  )
-  const silent = await here.run('status')
-  expect([silent.code, silent.stdout]).toEqual([
-    1,
-    expect.stringContaining('No worker has taken a delivery for two minutes: 2 deliveries wait'),
-  ])
-  await here.run(...words)
-  expect(await incidents()).toEqual([expect.stringMatching(/^No worker has taken .* the oldest for 3 m/)])
-  // Three workers in a row have died of the first shard, while its run was on a list.
-  const { db } = warehouse
-  const killed = { run_id: 'killed', job: 'alone', shard: '0/2', status: 'interrupted', seq: 900 }
-  await db.insertInto('sync_runs').values(killed).execute()
-  const page = {
-    way: 'walk',
-    page: 1,
-    rows_written: 1,
-    synced_at: new Date().toISOString().replace('Z', '000Z'),
-  }
-  await db
-    .insertInto('sync_requests')
-    .values({ tenant_id: 101, resource: 'notes', run_id: killed.run_id, ...page })
-    .execute()
-  await onServer(
-    address.url,
-    `update shopsync_queue.job set data = data || '{"deaths": 3, "died": "far (pid 7)"}' where data ->> 'job' = 'alone' and data ->> 'part' = '0/2'`,
-  )
-  await here.run(...words)
-  expect(await incidents()).toContainEqual(
-    '3 workers in a row have died of shard 0/2 of alone, fell silent, or met an error of shopsync, the last one on far (pid 7); its run was on notes of tenant 101',
-  )
-  expect((await here.run('worker', '--once')).code).toBe(0)
-  await here.run(...words)
-  expect(await incidents()).toEqual([])
 })
 
 test('what becomes of a delivery follows from how its run ended', () => {
