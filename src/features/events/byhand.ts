@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { Stop } from '../../engine/base/errors.js'
 import { count, plural } from '../../engine/base/format.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
+import { sourceAddress } from '../../engine/config/sourceaddress.js'
 import { type CursorKey, cursorName, readCursors } from '../../engine/warehouse/cursors.js'
 import { LeaseHeld } from '../../engine/warehouse/leaserows.js'
+import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { CommandContext } from '../../shell/command.js'
 import { Inbox } from './inbox.js'
 import { RingMemory } from './ringmemory.js'
@@ -30,6 +32,8 @@ export async function ringByHand(context: CommandContext): Promise<RungByHand> {
   const { config, model, clock, invocation, choice } = context
   const { signal } = invocation.signals
   const warehouse = await context.existingWarehouse()
+  // Before anything is stored: its own listener would take it for a ring of its own.
+  await checkSourceIdentity(warehouse, sourceAddress(config.api))
   const there = await Inbox.there(warehouse, { clock, signal })
   if (!there)
     throw new Stop('Nobody has received events for this warehouse yet', {
