@@ -4,12 +4,13 @@
  * them includes it. Runs a copy of the project, without the bundle, which contains whatever exists.
  */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { createSandbox as createSandboxHere, Sandbox } from '../../src/sandbox/index.js'
 import { shopsync } from '../support/harness/call.js'
+import { configure } from '../support/harness/place.js'
 import { scratch } from '../support/harness/scratch.js'
 import { isWhole } from '../support/harness/size.js'
 import { root } from '../support/harness/tree.js'
@@ -216,15 +217,16 @@ describe.each(warehouses())('an existing warehouse on $name', (kind) => {
   let address: Awaited<ReturnType<typeof kind.viewed>>
   let warehouse: Awaited<ReturnType<typeof reopen>>
 
-  const configured = (resources: readonly string[], more: object = {}): void => {
-    const { url: baseUrl, partnerId, secret } = sandbox
-    const { url, schema } = address
-    const place = url.startsWith('sqlite:') ? { url } : { url, schema }
-    const settings = { api: { baseUrl, partnerId, secret }, warehouse: place, sync: { resources }, ...more }
-    write('config.json', JSON.stringify(settings))
-  }
+  const configured = (resources: readonly string[], more: object = {}): void =>
+    copyFileSync(configure(sandbox, address, resources, more), join(project, 'config.json'))
+  /** On Postgres, tables are in another schema than views. */
+  const ofTables = (text: string) =>
+    query(
+      warehouse,
+      text.replaceAll(/\{(\w+)\}/g, (_, name: string) => warehouse.dialect.views().sql.table(name)),
+    )
   const count = async (from: string): Promise<number> =>
-    Number((await query(warehouse, `select count(*) as n from ${from}`))[0]?.['n'])
+    Number((await ofTables(`select count(*) as n from ${from}`))[0]?.['n'])
 
   beforeAll(async () => {
     address = await kind.viewed()
@@ -289,7 +291,7 @@ describe.each(warehouses())('an existing warehouse on $name', (kind) => {
       who: 'Ada',
       times: 2,
     })
-    expect(await query(warehouse, 'select * from {sync_greetings}')).toMatchObject([{ who: 'Ada', times: 2 }])
+    expect(await ofTables('select * from {sync_greetings}')).toMatchObject([{ who: 'Ada', times: 2 }])
     configured(lists, { greetings: { word: 'Howdy' } })
     expect((await run('greet', 'Bob')).stdout).toBe('Howdy, Bob (1)\n')
     configured(lists, { greetings: { word: 7 } })

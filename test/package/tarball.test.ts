@@ -5,16 +5,17 @@
  */
 import {
   chmodSync,
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
+import { type Address, configure } from '../support/harness/place.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { scratch } from '../support/harness/scratch.js'
 import { inFolder, pack } from '../support/harness/tarball.js'
@@ -34,7 +35,7 @@ const lock = read<{ packages: Record<string, { dev?: boolean }> }>(join(root, 'p
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 10 })
 
 beforeAll(async () => {
-  useWarehouse({ url: 'sqlite:./warehouse.db' })
+  useWarehouse({ url: 'sqlite:./warehouse.db', schema: '' })
   mkdirSync(join(modules, '.bin'), { recursive: true })
   await inFolder(modules, 'tar', '-xzf', await pack())
   await inFolder(modules, 'mv', 'package', 'shopsync')
@@ -47,10 +48,9 @@ beforeAll(async () => {
   symlinkSync(join('..', 'shopsync', bin.shopsync), join(modules, '.bin', 'shopsync'))
 })
 
-function useWarehouse({ url, schema }: { readonly url: string; readonly schema?: string }): void {
-  const { url: baseUrl, partnerId, secret } = sandbox
-  const config = { api: { baseUrl, partnerId, secret }, warehouse: { url, schema } }
-  writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 })
+function useWarehouse(address: Address): void {
+  const config = configure(sandbox, address, [], { sync: { resources: 'all' } })
+  copyFileSync(config, join(folder, 'config.json'))
 }
 
 const run = (...words: string[]) => inFolder(folder, join(modules, '.bin/shopsync'), ...words)

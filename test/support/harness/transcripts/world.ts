@@ -1,12 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /** What the commands of a transcript meet: a folder with a configuration, a source, a warehouse, variables, a clock. */
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import pg from 'pg'
 import { createSandbox, type Rule, type Sandbox } from '../../../../src/sandbox/index.js'
-import { shopsync } from '../call.js'
-import { clonePostgres } from '../clones.js'
+import { clonePostgres, cloneSqlite } from '../clones.js'
 import { inFile, templateSchema } from '../databases.js'
 import { sendEvent } from '../listening.js'
 import { eventBody, type SentEvent } from '../receiver.js'
@@ -18,8 +17,6 @@ import { lastChange, PlayedTime } from './playedtime.js'
 
 /** It takes a while to look up. */
 const user = userInfo().username
-
-let migrated: string | undefined
 
 type Settings = { [key: string]: unknown }
 
@@ -148,16 +145,9 @@ export class World {
     inFile(`${this.warehouse}.events`, (db) => db.exec(later.join('; ')))
   }
 
-  /** The warehouse as a first run makes it, which takes longer than most commands: it is made once. */
-  async migrate(): Promise<void> {
-    if (migrated === undefined) {
-      const { folder: cwd, env } = this
-      const { code, stderr } = await shopsync(['migrate'], { cwd, env })
-      if (code !== 0) throw new Error(stderr)
-      migrated = join(scratch(), 'warehouse.db')
-      copyFileSync(this.warehouse, migrated)
-    }
-    copyFileSync(migrated, this.warehouse)
+  /** The warehouse as a first run makes it, which takes longer than most commands. */
+  migrate(): Promise<void> {
+    return cloneSqlite(this.warehouse, 'viewed')
   }
 
   /** From now on the warehouse is an empty one with views, in a database of its own. */
