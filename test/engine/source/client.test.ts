@@ -203,34 +203,30 @@ describe('an abort', () => {
   const timeouts = { connect: 60_000, headers: 60_000, body: 60_000, request: 60_000 }
   const reason = new Error('enough')
 
-  it.each<[when: string, stand: (abort: () => void) => Promise<string>]>([
-    ['while the server is silent', async (abort) => (await httpServer(abort)).url],
-    [
-      // The server never answers the client's TLS hello.
-      'while the connection is not established yet',
-      async (abort) => (await rawServer(abort)).url.replace('http:', 'https:'),
-    ],
+  it.each<[when: string, answer: (response: ServerResponse, abort: () => void) => void]>([
+    ['while the server is silent', (_response, abort) => abort()],
     [
       'while the body is arriving',
-      async (abort) =>
-        (
-          await httpServer((_request, response) => {
-            response.writeHead(200, { 'content-length': '100' }).write('{"resu', abort)
-          })
-        ).url,
+      (response, abort) => response.writeHead(200, { 'content-length': '100' }).write('{"resu', abort),
     ],
-  ])('rejects immediately %s, with the signal’s reason', async (_, stand) => {
+    ['between two attempts', (response) => response.writeHead(500).end()],
+  ])('rejects immediately %s, with the signal’s reason', async (_, answer) => {
     const controller = new AbortController()
-    const { source } = client(await stand(() => controller.abort(reason)), { timeouts })
-    expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
-  })
-
-  it('rejects immediately between two attempts', async () => {
-    const controller = new AbortController()
-    const onRetry = (): void => controller.abort(reason)
-    const { source, seen } = await serving((response) => response.writeHead(500).end(), { onRetry })
+    const abort = (): void => controller.abort(reason)
+    const { source, seen } = await serving((response) => answer(response, abort), {
+      timeouts,
+      onRetry: abort,
+    })
     expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
     expect(seen).toHaveLength(1)
+  })
+
+  it('rejects immediately while the connection is not established yet', async () => {
+    const controller = new AbortController()
+    // The server never answers the client's TLS hello.
+    const { url } = await rawServer(() => controller.abort(reason))
+    const { source } = client(url.replace('http:', 'https:'), { timeouts })
+    expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
   })
 
   it('leaves the others running, and sends nothing if it came first', async () => {
