@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { Desk } from '../../support/harness/desk.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { sized } from '../../support/harness/size.js'
-import { bothWarehouses, type Kind, warehouses } from '../../support/harness/warehouse.js'
+import { bothWarehouses, type Kind, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { EventBench } from '../../support/world/events.js'
 import { forgettable, leaks } from '../../support/world/forgotten.js'
 import { randomFrom } from '../../support/world/random.js'
 import { type AtDesk, deskWords, Steps, storyTests, type WordsOf } from '../../support/world/stories.js'
@@ -194,8 +195,29 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
 const forget = 'forget --tenant 101 --customer 1'
 
-const words: WordsOf<AtDesk> = {
+interface Closing extends AtDesk {
+  /** All records, when somebody looked. */
+  remembered?: unknown
+}
+
+const words: WordsOf<Closing> = {
   ...deskWords,
+  // Far behind the watermark, once something else has come: an increment doesn't show them.
+  'all are of long ago': () => {
+    const { store } = sandbox
+    const longAgo = BigInt(Date.parse('2026-02-03T04:05:06Z')) * 1000n
+    for (const list of everyList)
+      for (const id of store.ids(101, list)) store.change(101, list, id, {}, longAgo)
+  },
+  'what is stored is (remembered|the same|another)': async (story, what) => {
+    const now = await story.desk.look(async (warehouse) => {
+      const tables = warehouse.model.tables.map(({ name }) => rowsOf(warehouse, name))
+      return (await Promise.all(tables)).map((rows) => rows.map(({ _synced_at, ...row }) => row))
+    })
+    if (what === 'remembered') story.remembered = now
+    else if (what === 'the same') expect(now).toEqual(story.remembered)
+    else expect(now).not.toEqual(story.remembered)
+  },
   'put WORD N[ (\\{.*)]': (_, resource, id, fields = '{}') =>
     put(row(resource!, Number(id), JSON.parse(fields.replaceAll('OTHER', other).replaceAll('MARK', mark)))),
   'remove WORD N': (_, resource, id) => void sandbox.store.remove(101, resource!, Number(id)),
@@ -215,6 +237,16 @@ const words: WordsOf<AtDesk> = {
       .map((name) => `${name} ${JSON.stringify(found[name])}`)
       .join(', ')
   },
+  'events of REST': async ({ desk }, records) =>
+    desk.look(async (warehouse) => {
+      const events = await EventBench.open(sandbox, warehouse)
+      for (const [resource = '', id] of records!.split(', ').map((one) => one.split(' ')))
+        await events.put({ tenant: 101, resource, id: Number(id) })
+      const { by } = await events.turn()
+      const states = await events.states()
+      await events.inbox.close()
+      return `${by}: ${states.join(' ')}`
+    }),
   'state of order N': async ({ desk }, id) => {
     const all = await desk.rows('sync_forgotten_records')
     const entry = all.find((one) => one.resource === 'repair_orders' && Number(one.record_id) === Number(id))

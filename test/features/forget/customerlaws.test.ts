@@ -7,7 +7,7 @@ import { resources } from '../../../schema/index.js'
 import { Bug, Stop } from '../../../src/engine/base/errors.js'
 import { nothingForgotten } from '../../../src/engine/model/forgotten.js'
 import { copied } from '../../support/harness/clones.js'
-import { forgetPersons, liftPersons } from '../../support/harness/commands.js'
+import { forgetPersons } from '../../support/harness/commands.js'
 import { model } from '../../support/harness/model.js'
 import type { Address } from '../../support/harness/place.js'
 import { type Dependencies, depsOf, syncInOrder } from '../../support/harness/runs.js'
@@ -27,7 +27,6 @@ import {
   Warehouse,
   warehouses,
 } from '../../support/harness/warehouse.js'
-import { EventBench } from '../../support/world/events.js'
 import { books, forgettable, leaks, markCustomer } from '../../support/world/forgotten.js'
 import { sessionOf } from '../../support/world/through.js'
 
@@ -35,14 +34,6 @@ const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: sized(3, 6), see
 const { store } = sandbox
 const person = markCustomer(sandbox, 101)
 const persons = [{ tenantId: 101, id: person.customer }]
-// Far behind the watermark: an increment doesn't show them.
-const longAgo = BigInt(Date.parse('2026-02-03T04:05:06Z')) * 1000n
-for (const [resource, ids] of person.records)
-  for (const id of ids) store.change(101, resource, id, {}, longAgo)
-const asFirst = [...person.records].flatMap(([resource, ids]) =>
-  ids.map((id) => [resource, id, { ...store.stored(101, resource, id) }] as const),
-)
-store.change(101, 'customers', store.ids(101, 'customers').find((id) => id !== person.customer) ?? 0, {})
 
 /** A process of its own, as far as what it remembers goes. */
 async function inProcess<T>(address: Address, work: (deps: Dependencies) => Promise<T>): Promise<T> {
@@ -55,26 +46,18 @@ async function inProcess<T>(address: Address, work: (deps: Dependencies) => Prom
     await warehouse.close()
   }
 }
-const sync = (address: Address, more: { only?: readonly string[]; full?: boolean; mode?: 'full' } = {}) => {
-  const { only = sized(forgettable, null), ...how } = more
-  return inProcess(address, ({ warehouse }) =>
-    syncInOrder(sandbox, warehouse, { known: warehouse.model, resources: only, ...how }),
-  )
-}
+const sync = (address: Address, how: { full?: boolean; mode?: 'full' } = {}) =>
+  inProcess(address, ({ warehouse }) => {
+    const lists = sized(forgettable, null)
+    return syncInOrder(sandbox, warehouse, { known: warehouse.model, resources: lists, ...how })
+  })
 const forget = (address: Address, instead: (dialect: Dialect) => Dialect = (usual) => usual) =>
   inProcess(address, (deps) => {
     const warehouse = new Warehouse({ dialect: instead(deps.warehouse.dialect), model: deps.model })
     return forgetPersons({ ...deps, warehouse }, persons)
   })
-const lift = (address: Address) => inProcess(address, (deps) => liftPersons(deps, persons))
 const rows = (address: Address, table: string) =>
   inProcess(address, ({ warehouse }) => rowsOf(warehouse, table))
-const rowOf = async (address: Address, table: string, id: number) =>
-  (await rows(address, table)).find((row) => Number(row.id) === id)
-const entryOf = async (address: Address, resource: string, id: number): Promise<unknown> =>
-  (await rows(address, 'sync_forgotten_records')).find(
-    (row) => row.resource === resource && Number(row.record_id) === id,
-  )?.state
 
 /** A page of one record, prepared with what the warehouse knows to be forgotten then. */
 function batchOf(warehouse: Warehouse, resource: string, id: number) {
@@ -148,7 +131,8 @@ describe.each([...throughThread, ...kinds])('%s', (_, kind) => {
       await lease.warehouse.apply(note)
       expect(pagesToThreads() > threads).toBe(kind.threadFrom === 0)
     })
-    expect(await rowOf(address, 'notes', 900_501)).toMatchObject({ description: null })
+    const note = (await rows(address, 'notes')).find(({ id }) => id === 900_501)
+    expect(note).toMatchObject({ description: null })
     expect(JSON.stringify(await leaks(address))).not.toContain('early')
   })
 
@@ -174,58 +158,6 @@ describe.each([...throughThread, ...kinds])('%s', (_, kind) => {
 
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
-  test('after --lift, the next sync stores what the source has', async () => {
-    const address = await synced(kind)
-    const all = () =>
-      inProcess(address, async ({ warehouse }) => {
-        const found: Record<string, unknown> = {}
-        for (const { name } of warehouse.model.tables)
-          found[name] = (await rowsOf(warehouse, name)).map(({ _synced_at, ...row }) => row)
-        return found
-      })
-    // Other tests have changed them since.
-    for (const [resource, id, record] of asFirst) store.change(101, resource, id, record, longAgo)
-    const before = await all()
-    await forget(address)
-    expect(await all()).not.toEqual(before)
-    await lift(address)
-    await sync(address)
-    expect(await all()).toEqual(before)
-    expect(await rows(address, 'sync_forgotten_records')).toEqual([])
-    await expect(lift(address)).rejects.toMatchObject({ exitCode: 2 })
-  })
-
-  test('a customer who is only known by an order is forgotten before they arrive', async () => {
-    const address = await kind.migrated()
-    await sync(address, { only: ['repair_orders'] })
-    expect(await rowOf(address, 'customers', person.customer)).toBeUndefined()
-    await forget(address)
-    await sync(address)
-    expect(await leaks(address)).toEqual([])
-    const emptied = { last_name: null, _extra: null }
-    expect(await rowOf(address, 'customers', person.customer)).toMatchObject(emptied)
-    expect(await entryOf(address, 'vehicles', person.vehicle)).toBe('hidden')
-  })
-
-  test('an event of a forgotten customer brings nothing back', async () => {
-    const address = await synced(kind)
-    await forget(address)
-    newOrder()
-    person.update()
-    await inProcess(address, async ({ warehouse, model: known }) => {
-      const events = await EventBench.open(sandbox, warehouse)
-      for (const resource of ['customers', 'repair_orders', 'notes'])
-        await events.put({ tenant: 101, resource, id: person.records.get(resource)?.[0] ?? 0 })
-      expect(await events.turn({ known })).toEqual({ by: 'done' })
-      expect(new Set(await events.states())).toEqual(new Set(['settled']))
-      await events.inbox.close()
-    })
-    expect(await entryOf(address, 'repair_orders', 900_500)).toBe('hidden')
-    expect(await rowOf(address, 'customers', person.customer)).toMatchObject({ last_name: null })
-    await forget(address)
-    expect(await leaks(address)).toEqual([])
-  })
-
   test('from the first statement that empties a row on, nothing new comes, whatever becomes of the rest', async () => {
     const address = await synced(kind)
     // Emptying begins behind the entries.
