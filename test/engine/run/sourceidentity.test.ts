@@ -6,6 +6,7 @@ import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusOf } from '../../support/harness/status.js'
 import { addLateness, contents, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
 import { SkippingClock } from '../../support/world/clocks.js'
+import { EventBench } from '../../support/world/events.js'
 import { runStories } from '../../support/world/runstory.js'
 import { fieldsOf, idsOf, plain, wordsOf } from '../../support/world/stories.js'
 
@@ -38,6 +39,12 @@ const askers: Readonly<
   verify: async (source, warehouse, options) => (await verify(source, warehouse, options)).status,
   plan: async (source, warehouse, options) => `${(await plan(source, warehouse, options)).requests} requests`,
   'quarantine replay': (...given) => replay(...given),
+  // A listener's.
+  turn: async (source, warehouse, options) => {
+    const events = await EventBench.open(source, warehouse)
+    const ended = events.turn(options).finally(() => events.inbox.close())
+    return plain(await ended)
+  },
 }
 
 /** What is here. */
@@ -67,7 +74,7 @@ runStories(
       other.reset()
       await story.begin()
     },
-    '(sync|verify|plan|quarantine replay) by (own|other|empty|another partner|another path)(.*)': async (
+    '(sync|verify|plan|quarantine replay|turn) by (own|other|empty|another partner|another path)(.*)': async (
       { warehouse },
       command,
       name,
