@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { describeError } from '../../../src/engine/base/errors.js'
 import { postgresOfRun } from '../../support/harness/clones.js'
 import { askServer, databaseAt, onServer } from '../../support/harness/databases.js'
+import { startImpatient } from '../../support/harness/relays.js'
 import { known } from '../../support/harness/runs.js'
 import { scratch } from '../../support/harness/scratch.js'
 import { refusal } from '../../support/harness/server.js'
@@ -40,6 +41,13 @@ async function warehouseIn(schema = `s${++schemas}`, address = url): Promise<War
   return warehouse
 }
 
+/** A way to the server on which nothing waits long for a lock. */
+async function impatient(): Promise<string> {
+  const relay = await startImpatient(url)
+  opened.push(relay)
+  return relay.url
+}
+
 async function queueOf(warehouse: Warehouse, works = true): Promise<Deliveries> {
   const queue = await deliveriesOf(warehouse).open({ works, trouble: () => {} })
   opened.push(queue)
@@ -50,8 +58,8 @@ const at = '2026-01-01T00:00:00.000000Z'
 const round = (plannedAt: string, shards: number, job = 'hourly'): Round => ({ job, plannedAt, shards })
 
 /** A queue of its own, in which a round waits. */
-async function begun(shards: number) {
-  const warehouse = await warehouseIn()
+async function begun(shards: number, address = url) {
+  const warehouse = await warehouseIn(undefined, address)
   const queue = await queueOf(warehouse)
   await queue.send(round('a', shards))
   const schema = `s${schemas}_queue`
@@ -162,7 +170,7 @@ describe('a queue', () => {
   })
 
   it('whose row somebody holds says who', async () => {
-    const { queue, warehouse, schema } = await begun(1)
+    const { queue, warehouse, schema } = await begun(1, await impatient())
     const holder = new pg.Client({ connectionString: url, application_name: 'somebody' })
     await holder.connect()
     await holder.query(`begin; select name from ${schema}.queue for update`)
