@@ -35,16 +35,31 @@ describe.each(warehouses())('on $name', (kind) => {
   const sent = (id: string) => async (): Promise<number> => (await receiver.send(eventBody({ id }))).status
 
   describe('one that serves several tests, without their events,', () => {
+    const from = (address: string): Client => new Client(receiver, address)
     let slow: Client
+    let source: Client
+    let flood: readonly Client[] = []
     beforeAll(async () => {
       await open()
       slow = new Client(receiver)
+      source = from('127.0.0.3')
       void slow.write('POST /webhooks HTTP/1.1\r\nhost: a')
       return close
     })
     afterEach(async () => {
       const { inbox } = receiver
       await inbox.write([inbox.db.deleteFrom('sync_events').compile()])
+    })
+
+    it('answers everyone while one address holds every connection without the secret', async () => {
+      expect(await source.status(posted(rightSecret))).toBe(200)
+      flood = Array.from({ length: 512 }, () => from('127.0.0.2'))
+      await Promise.all(flood.map((client) => client.status(posted('wrong'))))
+      expect(await from('127.0.0.1').status('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')).toBe(200)
+      expect(await from('127.0.0.4').status(posted(rightSecret, 'e2'))).toBe(200)
+      expect(await from('127.0.0.2').status(posted(rightSecret, 'e3'))).toBe(200)
+      const ids = new Set((await receiver.rows()).map(({ event_id }) => event_id))
+      expect(ids).toEqual(new Set(['e1', 'e2', 'e3']))
     })
 
     it('answers when the event is stored, with the cursors that it makes due', async () => {
@@ -222,10 +237,33 @@ describe.each(warehouses())('on $name', (kind) => {
       await expect.poll(sent('e1'), { timeout: 30_000 }).toBe(200)
     })
 
+    it("refuses while the inbox can't be written, and accepts events again afterwards", async () => {
+      await receiver.send(eventBody())
+      const release = await lockInbox(warehouse, address.schema)
+      const refused = await receiver.send(eventBody({ id: 'e2' }))
+      expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5'])
+      // From now on told at once, before the body is read.
+      expect((await receiver.send(eventBody({ id: 'e3' }))).status).toBe(503)
+      expect((await receiver.ask('/health')).status).toBe(200)
+      await release()
+      await expect.poll(sent('e4'), { timeout: 30_000 }).toBe(200)
+      expect((await receiver.rows()).some(({ event_id }) => event_id === 'e4')).toBe(true)
+    }, 60_000)
+
+    it('takes a crowd of connections of its source', async () => {
+      const crowd = Array.from({ length: 400 }, () => from('127.0.0.3'))
+      const statuses = await Promise.all(
+        crowd.map((client, i) => client.status(posted(rightSecret, `e${i}`))),
+      )
+      expect(statuses.filter((status) => status === 200)).toHaveLength(400)
+      for (const { socket } of crowd) socket.destroy()
+    })
+
     // Which takes seconds: other tests ran meanwhile.
-    it('closes connections that send no request', async () => {
-      await slow.ended
+    it('closes connections that send no request, or lack the secret, and no other', async () => {
+      await Promise.all([slow, ...flood].map(({ ended }) => ended))
       expect(slow.text).toMatch(/^(HTTP\/1\.1 408 |$)/)
+      expect(await source.status(posted(rightSecret))).toBe(200)
     }, 30_000)
   })
 
@@ -269,43 +307,6 @@ describe.each(warehouses())('on $name', (kind) => {
       expect((await other.rows()).map(({ event_id }) => event_id)).toEqual(['e2', 'e2'])
       await other.close()
     })
-
-    it("refuses while the inbox can't be written, and accepts events again afterwards", async () => {
-      await receiver.send(eventBody())
-      const release = await lockInbox(warehouse, address.schema)
-      const refused = await receiver.send(eventBody({ id: 'e2' }))
-      expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5'])
-      // From now on told at once, before the body is read.
-      expect((await receiver.send(eventBody({ id: 'e3' }))).status).toBe(503)
-      expect((await receiver.ask('/health')).status).toBe(200)
-      await release()
-      await expect.poll(sent('e4'), { timeout: 30_000 }).toBe(200)
-      expect((await receiver.rows()).some(({ event_id }) => event_id === 'e4')).toBe(true)
-    }, 60_000)
-
-    it('answers everyone while one address holds every connection without the secret', async () => {
-      const from = (address: string): Client => new Client(receiver, address)
-      const source = from('127.0.0.3')
-      expect(await source.status(posted(rightSecret))).toBe(200)
-      const flood = Array.from({ length: 512 }, () => from('127.0.0.2'))
-      await Promise.all(flood.map((client) => client.status(posted('wrong'))))
-      expect(await from('127.0.0.1').status('GET /health HTTP/1.1\r\nhost: a\r\n\r\n')).toBe(200)
-      expect(await from('127.0.0.4').status(posted(rightSecret, 'e2'))).toBe(200)
-      expect(await from('127.0.0.2').status(posted(rightSecret, 'e3'))).toBe(200)
-      // None of them stays, and none of those that have shown the secret goes.
-      await Promise.all(flood.map(({ ended }) => ended))
-      expect(await source.status(posted(rightSecret, 'e4'))).toBe(200)
-      const ids = new Set((await receiver.rows()).map(({ event_id }) => event_id))
-      expect(ids).toEqual(new Set(['e1', 'e2', 'e3', 'e4']))
-    }, 30_000)
-
-    it('takes a crowd of connections of its source', async () => {
-      const crowd = Array.from({ length: 400 }, () => new Client(receiver, '127.0.0.3'))
-      const statuses = await Promise.all(
-        crowd.map((client, i) => client.status(posted(rightSecret, `e${i}`))),
-      )
-      expect(statuses.filter((status) => status === 200)).toHaveLength(400)
-    }, 30_000)
   })
 })
 
