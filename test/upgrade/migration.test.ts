@@ -11,11 +11,12 @@ import { configure } from '../support/harness/place.js'
 import { freePort } from '../support/harness/postgres.js'
 import { Program, program } from '../support/harness/process.js'
 import { eventBody, rightSecret } from '../support/harness/receiver.js'
+import { Killed } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { sized } from '../support/harness/size.js'
 import { bothWarehouses, migrate, reopen, Warehouse } from '../support/harness/warehouse.js'
 import { EventBench } from '../support/world/events.js'
-import { Crash, crashingAt } from '../support/world/through.js'
+import { atEachMoment, killsAt } from '../support/world/through.js'
 import { keptWarehouse } from '../support/world/upgrades.js'
 
 const known = model(resources, { repair_orders: { history: true }, canned_jobs: { history: true } })
@@ -45,12 +46,19 @@ describe.each(bothWarehouses())('$name', (kind) => {
     // On a server, each attempt takes longer, and the statements are the same.
     const step = sized(isSqlite ? 83 : 41, isSqlite ? 11 : 13)
     for (let at = sized(31, 1); ; at += step) {
-      const { dialect, moments } = crashingAt(warehouse.dialect, at)
+      let moments = 0
+      const kill = killsAt(at, (n) => {
+        moments = n
+      })
+      // After the commit, it has been migrated.
+      const dialect = atEachMoment(warehouse.dialect, (isCommit) => {
+        if (!isCommit) kill()
+      })
       const attempt = new Warehouse({ dialect, model: known, retryWaits: [0] })
       const failed = await migrate(attempt).catch((error: unknown) => error)
-      if (!(failed instanceof Crash)) {
+      if (!(failed instanceof Killed)) {
         expect(Array.isArray(failed), String(failed)).toBe(true)
-        expect(moments()).toBeGreaterThan(isSqlite ? 120 : 60)
+        expect(moments).toBeGreaterThan(isSqlite ? 120 : 60)
         break
       }
       expect(await outline(warehouse), `after moment ${at}`).toEqual(before)
@@ -76,7 +84,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(before.rows).toHaveLength(3)
     const ofKey = ({ indexes }: typeof before) => indexes.find(({ isPrimary }) => isPrimary)?.columns
     for (let at = 1; ; at++) {
-      const beside = async () => ({ ...crashingAt(dialect, at).dialect, close: async () => {} })
+      const beside = async () => ({ ...atEachMoment(dialect, killsAt(at)), close: async () => {} })
       const broken = { dialect: { ...warehouse.dialect, beside } } as unknown as Warehouse
       const opened = await EventBench.open(sandbox, broken).catch((error) => error)
       const after = await look()

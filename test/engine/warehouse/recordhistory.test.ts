@@ -5,12 +5,12 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { markDeleted } from '../../support/harness/runs.js'
+import { Killed, markDeleted } from '../../support/harness/runs.js'
 import { sized } from '../../support/harness/size.js'
 import { describeBothWays, open, rowsOf, Warehouse } from '../../support/harness/warehouse.js'
 import { begun, inOrder, keeping, kept, Observer } from '../../support/oracle/versions.js'
 import { labor, type OrderRecord, order, stamp, storeOrders } from '../../support/world/orders.js'
-import { Crash, crashingAt, wipe } from '../../support/world/through.js'
+import { atEachMoment, killsAt, wipe } from '../../support/world/through.js'
 
 const model = keeping
 const resource = 'repair_orders'
@@ -174,7 +174,7 @@ const lasted = ({ from, to }: { from: string; to: string }): boolean => from < t
 
 /** The same warehouse, for a process that dies at that moment. */
 const dying = ({ dialect }: Warehouse, at: number): Warehouse =>
-  new Warehouse({ model, retryWaits: [0], dialect: crashingAt(dialect, at).dialect })
+  new Warehouse({ model, retryWaits: [0], dialect: atEachMoment(dialect, killsAt(at)) })
 
 /** Plays a life, and compares the history with what the observer saw. */
 async function play(warehouse: Warehouse, life: readonly Write[], mayDie: boolean): Promise<void> {
@@ -195,7 +195,7 @@ async function play(warehouse: Warehouse, life: readonly Write[], mayDie: boolea
       // After the commit, it is stored, and nobody knows.
       if (died)
         await store(dying(warehouse, dies.at), page, syncedAt, tenant).catch((error: unknown) =>
-          expect(error).toBeInstanceOf(Crash),
+          expect(error).toBeInstanceOf(Killed),
         )
       if (!died || dies.again) await store(warehouse, page, syncedAt, tenant)
     } else if (way === 'remove' && stored)

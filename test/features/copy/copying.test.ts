@@ -6,7 +6,7 @@ import { copied } from '../../support/harness/clones.js'
 import { databaseAt, onServer } from '../../support/harness/databases.js'
 import { Desk } from '../../support/harness/desk.js'
 import type { Address } from '../../support/harness/place.js'
-import { sync } from '../../support/harness/runs.js'
+import { Killed, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { refusal } from '../../support/harness/server.js'
 import { isWhole, sized } from '../../support/harness/size.js'
@@ -24,7 +24,7 @@ import {
   warehouses,
 } from '../../support/harness/warehouse.js'
 import { copyInto, cutShort, everything, look, opener, rich } from '../../support/world/copying.js'
-import { atEachMoment, Crash, through } from '../../support/world/through.js'
+import { atEachMoment, killsAt, through } from '../../support/world/through.js'
 import { keptWarehouse } from '../../support/world/upgrades.js'
 
 const sandbox = await sandboxOfFile()
@@ -62,14 +62,11 @@ async function change(address: Address): Promise<void> {
 }
 
 /** From the nth moment on, nothing reaches the target any more. */
-function crashing(address: Address, at: number, onMoment: (n: number) => void = () => {}) {
-  let n = 0
-  const moment = (): void => {
-    onMoment(++n)
-    if (n >= at) throw new Crash(`at moment ${at}`)
-  }
+function crashing(address: Address, at: number, onMoment?: (n: number) => void) {
+  const kill = killsAt(at, onMoment)
   return async (how?: { readonly existing?: boolean }): Promise<Warehouse> => {
-    return atEachMoment(await opener(address)(how), moment)
+    const warehouse = await opener(address)(how)
+    return through(warehouse, atEachMoment(warehouse.dialect, kill))
   }
 }
 
@@ -117,7 +114,7 @@ describe.each(ways)('%s', (_way, kind, other) => {
       const to = other.address()
       // At the last moments, only the lease is left to release.
       await copyInto(from, to, { openTarget: crashing(to, at) }).catch((error: unknown) => {
-        if (!(error instanceof Crash)) throw error
+        if (!(error instanceof Killed)) throw error
       })
       await bury(from)
       await bury(to)
@@ -131,7 +128,7 @@ describe.each(ways)('%s', (_way, kind, other) => {
   it('equals the current original if that continued meanwhile', async () => {
     const to = other.address()
     const late = Math.floor(moments * 0.9)
-    await expect(copyInto(from, to, { openTarget: crashing(to, late) })).rejects.toThrow(Crash)
+    await expect(copyInto(from, to, { openTarget: crashing(to, late) })).rejects.toThrow(Killed)
     await bury(from)
     await bury(to)
     await change(from)

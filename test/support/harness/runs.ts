@@ -61,7 +61,7 @@ export const begun = (request: RunRequest): RunRequest & { readonly begin: Begin
 /** How to reach a sandbox. */
 export type Target = Pick<Sandbox, 'url' | 'partnerId' | 'secret'>
 
-/** Ends the run that it is thrown in, like a kill: `depsOf` sees to that. */
+/** Ends what it is thrown in, like a kill. */
 export class Killed extends Error {
   override readonly name = 'Killed'
 

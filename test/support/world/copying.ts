@@ -9,10 +9,9 @@ import { type CopyDependencies, type CopyReport, copyWarehouse } from '../../../
 import { type Sandbox, template } from '../../../src/sandbox/index.js'
 import { model } from '../harness/model.js'
 import type { Address } from '../harness/place.js'
-import { sync } from '../harness/runs.js'
+import { Killed, sync } from '../harness/runs.js'
 import { openWarehouse, reopen, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { between } from './between.js'
-import { Crash } from './through.js'
 
 /** Configured columns, and versions that are kept. */
 export const richSettings = {
@@ -142,7 +141,7 @@ export const cutShort = (from: Address, to: Address, model: Model = rich): Promi
     copyInto(from, to, {
       model,
       onProgress: ({ pass }) => {
-        if (pass === 'comparing') throw new Crash()
+        if (pass === 'comparing') throw new Killed()
       },
     }),
-  ).rejects.toThrow(Crash)
+  ).rejects.toThrow(Killed)

@@ -1,4 +1,4 @@
-import { known } from '../harness/runs.js'
+import { Killed, known } from '../harness/runs.js'
 import { type Dialect, type Session, Warehouse } from '../harness/warehouse.js'
 
 type Call = (...given: unknown[]) => unknown
@@ -22,20 +22,13 @@ export const watched = (session: Session, moment: () => void): Session =>
       },
   })
 
-export class Crash extends Error {}
-
-/**
- * A dialect whose transactions crash at the nth moment, and at all that come after it: before or after a statement.
- * `moments`: how many there were.
- */
-export function crashingAt(dialect: Dialect, at: number): { readonly dialect: Dialect; moments(): number } {
+/** Kills at the nth moment, and at all that come after it. */
+export function killsAt(at: number, onMoment: (n: number) => void = () => {}): () => void {
   let n = 0
-  const moment = (): void => {
-    if (++n >= at) throw new Crash(`at moment ${at}`)
+  return () => {
+    onMoment(++n)
+    if (n >= at) throw new Killed(`at moment ${at}`)
   }
-  const transaction: Dialect['transaction'] = (work) =>
-    dialect.transaction((session) => work(watched(session, moment)))
-  return { dialect: { ...dialect, transaction }, moments: () => n }
 }
 
 /** The same warehouse with some of its dialect's methods replaced. */
@@ -48,21 +41,22 @@ export function through(warehouse: Warehouse, instead: Partial<Dialect>, Kind = 
 }
 
 /**
- * The same warehouse, at whose every moment something may happen: before and after each statement, and after each commit
+ * The same database, at whose every moment something may happen: before and after each statement, and after each commit
  * (`isCommit`). Of a page that the writer thread stores, only after its commit.
  */
-export function atEachMoment(warehouse: Warehouse, moment: (isCommit: boolean) => void): Warehouse {
-  const { bulk, transaction } = warehouse.dialect
+export function atEachMoment(dialect: Dialect, moment: (isCommit: boolean) => void): Dialect {
+  const { bulk, transaction } = dialect
   const { offload } = bulk
   const committed = <T>(result: T): T => {
     moment(true)
     return result
   }
-  return through(warehouse, {
+  return {
+    ...dialect,
     bulk: offload ? { ...bulk, offload: (...given) => offload(...given)?.then(committed) } : bulk,
     transaction: (work) =>
       transaction((session) => work(watched(session, () => moment(false)))).then(committed),
-  })
+  }
 }
 
 /** What the operating system does for a process that died: nobody with its pid, which is this one's, holds the lease. */

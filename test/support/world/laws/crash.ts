@@ -13,7 +13,7 @@ import { Killed, known, type RunOptions, type RunReport, syncInOrder } from '../
 import type { Warehouse } from '../../harness/warehouse.js'
 import { registersAgree } from '../../oracle/registers.js'
 import { contents, rowsOf } from '../../oracle/rows.js'
-import { atEachMoment, bury, wipe } from '../through.js'
+import { atEachMoment, bury, through, wipe } from '../through.js'
 import { type Law, warehouseAt } from './law.js'
 
 export interface CrashCase {
@@ -137,6 +137,7 @@ export async function open([address]: readonly Address[]): Promise<CrashLaw> {
   const sandbox = await createSandbox({ data: 'none' })
   const warehouse = await warehouseAt([address])
   const sync = (on: Warehouse): Promise<RunReport> => syncInOrder(sandbox, on, options)
+  const at = (moment: Fault): Warehouse => through(warehouse, atEachMoment(warehouse.dialect, moment))
   const prepare = (run: CrashCase['run']): void => {
     sandbox.reset()
     fill(sandbox)
@@ -146,7 +147,7 @@ export async function open([address]: readonly Address[]): Promise<CrashLaw> {
     const restore = await keepRows(address, run.replace(' ', '_'))
     prepare(run)
     const moments: boolean[] = []
-    expectOk(await sync(atEachMoment(warehouse, (isCommit) => moments.push(isCommit))))
+    expectOk(await sync(at((isCommit) => moments.push(isCommit))))
     return { restore, moments, wanted: await state(warehouse) }
   }
   await wipe(warehouse)
@@ -164,9 +165,9 @@ export async function open([address]: readonly Address[]): Promise<CrashLaw> {
       const { restore, wanted, moments } = known[run]
       await restore()
       prepare(run)
-      if (how === 'lost') expectOk(await sync(atEachMoment(warehouse, lostAt(moment))))
+      if (how === 'lost') expectOk(await sync(at(lostAt(moment))))
       else {
-        await sync(atEachMoment(warehouse, crashAt(moment))).catch((error: unknown) => {
+        await sync(at(crashAt(moment))).catch((error: unknown) => {
           if (!(error instanceof Killed)) throw error
         })
         await bury(warehouse)
