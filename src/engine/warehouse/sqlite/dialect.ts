@@ -261,11 +261,13 @@ const catalogOf = (
   keyStatement,
 })
 
-async function closeAll(db: Kysely<Database>, writer: WriterThread, named: NamedFile | undefined) {
+async function closeAll({ raw, named }: Opened, db: Kysely<Database>, writer: WriterThread) {
   try {
     await writer.close()
   } finally {
     await db.destroy()
+    // Kysely doesn't close what it never used, and SQLite's own files would stay beside the warehouse.
+    raw.close()
     named?.close()
   }
 }
@@ -370,6 +372,6 @@ export function sqliteDialect(
       await deletingSecurely(raw, work)
       return lock.own(async () => withoutTraces(raw))
     },
-    close: () => closeAll(db, writer, named),
+    close: () => closeAll(opened, db, writer),
   }
 }

@@ -84,14 +84,15 @@ export class PlayedTime {
   }
 
   #span(found: string): string {
-    if (found.endsWith(' s')) return '<duration>'
+    if (/^\S+ s$/.test(found)) return '<duration>'
     const took = Math.max(...this.#stretches.map((stretch) => endOf(stretch) - stretch.from)) + early
     const least = lengthOf(found) - took
     const most = lengthOf(found) + shownTo(found) + took
     const passed = this.#stretches.map(({ from }) => this.#last.from - from)
     const whole = Math.floor(most / wholeOf(found)) * wholeOf(found)
     const near = [...passed, whole].find((one) => one > 0 && least <= one && one <= most)
-    return near === undefined ? found : span(near)
+    if (near !== undefined) return span(near)
+    return lengthOf(found) <= took || found.endsWith(' s') ? '<duration>' : found
   }
 
   get #last(): Stretch {
@@ -103,7 +104,7 @@ export class PlayedTime {
 const shownTo = (found: string): number =>
   found.includes('d') ? unit.h : found.includes('h') ? unit.min : unit.s
 
-/** What may be told as `1 d 23 h` or `1 h 59 min` where it is two of these. */
-const wholeOf = (found: string): number => (found.includes('d') ? unit.d : unit.h)
+/** What may be told as `1 d 23 h`, `1 h 59 min`, or `30 min 1 s`: transcripts speak of whole 5 minutes. */
+const wholeOf = (found: string): number => (found.includes('d') ? unit.d : 5 * unit.min)
 
 const endOf = ({ to }: Stretch): number => to ?? Date.now()

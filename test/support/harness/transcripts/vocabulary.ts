@@ -95,11 +95,7 @@ export async function changeWorld(world: World, text: string): Promise<void> {
 const looks: Readonly<
   Record<string, (world: World, given: string) => readonly string[] | Promise<string[]>>
 > = {
-  // SQLite's own files beside a warehouse come and go with whoever has it open.
-  ls: ({ folder }, given) =>
-    readdirSync(join(folder, given))
-      .filter((name) => !/-(shm|wal)$/.test(name))
-      .toSorted(),
+  ls: ({ folder }, given) => readdirSync(join(folder, given)).toSorted(),
   cat: ({ folder }, given) => [readFileSync(join(folder, given), 'utf8')],
   // `as ROLE: STATEMENT` on Postgres, in the session of a role.
   sql: async (world, given) => {
