@@ -2,43 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import type { Sandbox } from '../../../src/sandbox/index.js'
 import { done } from '../../support/harness/call.js'
-import { configure } from '../../support/harness/place.js'
-import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
 import { restoreTimeOfDay, setTimeOfDay } from '../../support/harness/shiftedclock.js'
-import type { Kind } from '../../support/harness/warehouse.js'
-import type { Fields } from '../../support/world/handmade.js'
 
 /** From now on it is this instant for the tests of the file: which days a shop was open doesn't depend on the real one. */
 export function itIs(instant: string): void {
   setTimeOfDay(Date.parse(instant))
   afterAll(restoreTimeOfDay)
-}
-
-/** A source of these records, by tenant and resource. */
-export async function sending(
-  sent: Readonly<Record<number, Readonly<Record<string, readonly Fields[]>>>>,
-): Promise<Sandbox> {
-  const tenants = Object.keys(sent).map((id) => ({ id: Number(id) }))
-  const sandbox = await sandboxOfFile({ data: 'none', tenants })
-  for (const [tenant, lists] of Object.entries(sent))
-    for (const [resource, records] of Object.entries(lists))
-      for (const record of records) sandbox.store.put(Number(tenant), resource, record)
-  return sandbox
-}
-
-const lists = ['appointments', 'customers', 'payments', 'repair_orders', 'shops', 'staffs']
-
-/** A warehouse that has what the source sends by now. */
-export async function synced(kind: Kind, sandbox: Sandbox, report: object = {}) {
-  const address = await kind.viewed()
-  const { store } = sandbox
-  const resources = lists.filter((one) => store.tenantIds.some((tenant) => store.count(tenant, one) > 0))
-  const config = configure(sandbox, address, resources, { report: { timeZone: 'UTC', ...report } })
-  await done(config, 'sync')
-  return { address, config }
 }
 
 const signs: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'" }
