@@ -1,11 +1,12 @@
 /**
- * Which lists a round reads, and of which it checks the deletions, by what the source was asked for: the job `due` over many
- * tenants of which each is in another state, and rounds within a rate limit.
+ * Which lists a round reads, and of which it checks the deletions, by what the source was asked for: the story of due.txt, and
+ * rounds within a rate limit.
  */
 import { dirname } from 'node:path'
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type Sandbox, template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
+import { Desk } from '../../support/harness/desk.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import type { RunReport } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
@@ -19,170 +20,118 @@ import {
   warehouses,
 } from '../../support/harness/warehouse.js'
 import { EventBench } from '../../support/world/events.js'
+import { fieldsOf, Steps, storyTests, wordsOf } from '../../support/world/stories.js'
 
 const ago = (hours: number): string =>
   new Date(Date.now() - hours * 3_600_000).toISOString().replace('Z', '000Z')
 const long = '2020-01-01T00:00:00.000000Z'
 
 const resources = ['notes', 'shops', 'vendors', 'staffs']
-/** After an hour, a list is due if its target is at most four hours. */
-const due = ['notes', 'shops', 'vendors']
-const failed = { status: 'failed', reason: 'unreachable' }
 
-interface State {
+/** A tenant whose lists were polled an hour ago and their deletions checked now, but for what differs, as its line says. */
+interface Tenant {
+  readonly id: number
   readonly what: string
-  /** The columns of its notes that differ; all lists were polled an hour ago, and their deletions were checked now. */
-  readonly notes?: Readonly<Record<string, string>>
-  /** When its lists were last asked for, as the history has it; null: the history has nothing. */
-  readonly asked?: string | null
-  readonly vendors?: 'not offered'
-  readonly tenant?: 'revoked' | 'excepted' | 'forgotten' | 'granted since'
-  readonly targets?: Readonly<Record<string, string>>
-  readonly event?: string
-  readonly polled: readonly string[]
-  readonly checked?: readonly string[]
+  readonly differs: Readonly<Record<string, unknown>>
 }
 
-const states: readonly State[] = [
-  { what: 'polled an hour ago', polled: due },
-  { what: 'with a hole', notes: { completeness: 'unproven', reason: 'hole' }, polled: due },
-  { what: 'polled just now', notes: { polled_at: ago(0) }, polled: ['shops', 'vendors'] },
-  { what: 'polled just now for its target, but an event waits', event: 'staffs', polled: [...due, 'staffs'] },
-  { what: 'polled in the future, by a wrong clock', notes: { polled_at: ago(-50) }, polled: due },
-  { what: 'failed just now', notes: failed, polled: ['shops', 'vendors'] },
-  { what: 'failed long ago', notes: failed, asked: long, polled: due },
-  { what: 'not offered just now', vendors: 'not offered', polled: ['notes', 'shops'] },
-  { what: 'not offered for longer than polling.atLeast', vendors: 'not offered', asked: long, polled: due },
-  { what: 'not offered, at an unknown time', vendors: 'not offered', asked: null, polled: due },
-  { what: 'of a tenant that is not granted any more', tenant: 'revoked', polled: [] },
-  { what: 'of a tenant that is left out', tenant: 'excepted', polled: [] },
-  { what: 'of a tenant that was forgotten', tenant: 'forgotten', polled: [] },
-  { what: 'never read', tenant: 'granted since', polled: resources },
-  {
-    what: "a tenant's own target comes before the resource's",
-    targets: { notes: 'PT6H' },
-    polled: ['shops', 'vendors'],
-  },
-  {
-    what: "a tenant's target of a list comes before that of all its lists",
-    targets: { '*': 'PT6H', staffs: 'PT1H' },
-    polled: ['staffs'],
-  },
-  { what: 'no targets of its own', targets: {}, polled: due },
-  {
-    what: 'deletions checked 40 hours ago',
-    notes: { deletes_checked_at: ago(40) },
-    polled: due,
-    checked: ['notes'],
-  },
-  { what: 'deletions checked 30 hours ago', notes: { deletes_checked_at: ago(30) }, polled: due },
-  {
-    what: 'deletions checked 40 hours ago, failed just now',
-    notes: { deletes_checked_at: ago(40), ...failed },
-    polled: ['shops', 'vendors'],
-  },
-  {
-    what: 'deletions checked 40 hours ago, failed long ago',
-    notes: { deletes_checked_at: ago(40), ...failed },
-    asked: long,
-    polled: due,
-    checked: ['notes'],
-  },
-]
-const tenants = states.map((state, i) => ({ ...state, id: i + 1 }))
-const idsOf = (wanted: State['tenant']): number[] =>
-  tenants.flatMap(({ id, tenant }) => (tenant === wanted ? id : []))
+class States {
+  readonly tenants: Tenant[] = []
+  desk!: Desk
 
-/** Brings each tenant's cursors into its state. */
-async function arrange(sandbox: Sandbox, warehouse: Warehouse): Promise<void> {
-  const { db } = warehouse
-  const events = await EventBench.open(sandbox, warehouse)
-  await db
-    .updateTable('sync_cursors')
-    .set({ polled_at: ago(1) })
-    .execute()
-  for (const { id, notes, asked, event } of tenants) {
-    const its = db.updateTable('sync_cursors').where('tenant_id', '=', id)
-    if (notes) await its.where('resource', '=', 'notes').set(notes).execute()
-    if (asked === null) await db.deleteFrom('sync_run_cursors').where('tenant_id', '=', id).execute()
-    else if (asked)
-      await db
-        .updateTable('sync_run_cursors')
-        .set({ finished_at: asked })
-        .where('tenant_id', '=', id)
-        .execute()
-    if (event)
-      await events.putRows([{ tenant_id: id, resource: event, received_at: ago(0.1), due_at: ago(0.1) }])
-  }
-  await events.inbox.close()
-}
+  constructor(
+    readonly sandbox: Sandbox,
+    readonly address: Address,
+  ) {}
 
-const listsOf = ({ cursors }: RunReport, step: number, tenant: number): string[] =>
-  cursors.flatMap((one) => (one.step === step && one.tenant_id === tenant ? one.resource : []))
-
-describe.each(bothWarehouses())('the job due on $name', (kind) => {
-  let first: RunReport
-  let second: RunReport
-  const told: { plan?: unknown; status?: unknown } = {}
-
-  beforeAll(async () => {
-    const sandbox = await createSandbox({ data: 'none' })
-    const address = await kind.viewed()
-    const own = Object.fromEntries(tenants.flatMap(({ id, targets }) => (targets ? [[id, targets]] : [])))
-    const config = configure(sandbox, address, resources, {
-      targets: { '*': 'PT1H', staffs: 'PT6H', tenants: own },
-      sync: { exceptTenants: idsOf('excepted') },
+  /** Reads all lists, and brings each tenant and its cursors into its state. */
+  async arrange(): Promise<void> {
+    const { tenants, sandbox } = this
+    const { store } = sandbox
+    const own = tenants.flatMap(({ id, differs: { targets } }) => (targets ? [[id, targets]] : []))
+    this.desk = new Desk(sandbox, this.address, resources, {
+      targets: { '*': 'PT1H', staffs: 'PT6H', tenants: Object.fromEntries(own) },
+      sync: { exceptTenants: tenants.flatMap(({ id, differs }) => (differs.excepted ? id : [])) },
     })
-    const run = async <T>(...words: string[]): Promise<T> => {
-      const { code, stderr, json } = await shopsync([...words, '--json', '--config', config])
-      // Some lists are failing.
-      expect({ words, code, stderr }).toMatchObject({ code: words[0] === 'status' ? 1 : 0 })
-      return json<T>()
+    for (const { id, differs } of tenants) {
+      store.addTenant({ id })
+      for (const n of [1, 2]) store.put(id, 'notes', template('notes', n, '2026-01-01T00:00:00Z'))
+      if (differs.unread) store.revoke(id)
+      if (differs.vendors) store.switchOff('vendors', id)
     }
-    for (const { id, tenant, vendors } of tenants) {
-      sandbox.store.addTenant({ id })
-      for (const n of [1, 2]) sandbox.store.put(id, 'notes', template('notes', n, '2026-01-01T00:00:00Z'))
-      if (tenant === 'granted since') sandbox.store.revoke(id)
-      if (vendors) sandbox.store.switchOff('vendors', id)
+    await this.desk.done('sync')
+    for (const { id, differs } of tenants) {
+      if (differs.unread) store.grant(id)
+      if (differs.revoked) store.revoke(id)
+      if (differs.forgotten) await this.desk.done(`forget --tenant ${id} --yes`)
+      if (differs.gone) store.remove(id, 'notes', Number(differs.gone))
     }
-    await run('sync')
-    for (const { id, tenant, checked } of tenants) {
-      if (tenant === 'granted since') sandbox.store.grant(id)
-      if (tenant === 'revoked') sandbox.store.revoke(id)
-      if (tenant === 'forgotten') await run('forget', '--tenant', String(id), '--yes')
-      if (checked) sandbox.store.remove(id, 'notes', 1)
+    store.switchOn('vendors')
+    await this.desk.look((warehouse) => this.#store(warehouse))
+  }
+
+  async #store(warehouse: Warehouse): Promise<void> {
+    const { db } = warehouse
+    const events = await EventBench.open(this.sandbox, warehouse)
+    const all = db.updateTable('sync_cursors')
+    await all.set({ polled_at: ago(1) }).execute()
+    for (const { id, differs } of this.tenants) {
+      const notes = all.where('tenant_id', '=', id).where('resource', '=', 'notes')
+      for (const column of ['status', 'completeness', 'reason'])
+        if (differs[column]) await notes.set({ [column]: differs[column] }).execute()
+      for (const [what, column] of Object.entries({ polled: 'polled_at', checked: 'deletes_checked_at' }))
+        if (what in differs) await notes.set({ [column]: ago(Number(differs[what])) }).execute()
+      if (differs.asked === 'never')
+        await db.deleteFrom('sync_run_cursors').where('tenant_id', '=', id).execute()
+      if (differs.asked === 'long')
+        await db
+          .updateTable('sync_run_cursors')
+          .set({ finished_at: long })
+          .where('tenant_id', '=', id)
+          .execute()
+      const came = { received_at: ago(0.1), due_at: ago(0.1) }
+      if (differs.event) await events.putRows([{ tenant_id: id, resource: String(differs.event), ...came }])
     }
-    const warehouse = await reopen(address)
-    await arrange(sandbox, warehouse)
-    sandbox.store.switchOn('vendors')
-    first = await run('run', 'due')
-    second = await run('run', 'due')
-    told.plan = (await run<{ freshness: unknown }>('plan')).freshness
-    told.status = (await run<{ freshness: unknown }>('status')).freshness
-    await warehouse.close()
-    await sandbox.close()
-  }, 60_000)
+    await events.inbox.close()
+  }
+}
 
-  it.each(tenants.map((one) => [one.what, one] as const))('%s', (_what, { id, polled, checked = [] }) => {
-    expect(listsOf(first, 1, id).toSorted()).toEqual(polled.toSorted())
-    expect(listsOf(first, 2, id)).toEqual(checked)
-  })
-
-  it('then nothing, for a request of each step', () => {
-    expect(first.status).toBe('ok')
-    expect(first.cursors.reduce((sum, { rows_deleted }) => sum + rows_deleted, 0)).toBe(2)
-    expect(second).toMatchObject({ status: 'ok', requests: 2, cursors: [] })
-  })
-
-  it('plan and status know all lists that may be polled', () => {
-    expect(told.plan).toMatchObject({ stretched: false, longest_wait_seconds: 86_400 })
-    const names = (told.status as { resource: string; tenant_id?: number }[]).map((one) =>
-      [one.resource, one.tenant_id].filter(Boolean).join(' of '),
-    )
-    const own = tenants.flatMap(({ id, targets }) => (targets?.staffs ? `staffs of ${id}` : []))
-    expect(names).toEqual(expect.arrayContaining([...resources, ...own]))
-  })
-})
+storyTests(
+  'test/features/targets/due.txt',
+  new Steps<States>({
+    'tenant TEXT(?:: REST)?': ({ tenants }, what, differs = '') =>
+      void tenants.push({ id: tenants.length + 1, what: what!, differs: fieldsOf(wordsOf(differs)) }),
+    arrange: (states) => states.arrange(),
+    'run due': async ({ desk, tenants }) => {
+      const { status, requests, cursors } = (await desk.done('run due --json')).json<RunReport>()
+      const deleted = cursors.reduce((sum, { rows_deleted }) => sum + rows_deleted, 0)
+      if (cursors.length === 0) return `${status}, ${requests} requests, nothing was due`
+      const told = tenants.map(({ id, what }) => {
+        const [polled, checked] = [1, 2].map((step) => {
+          const lists = cursors.filter((one) => one.step === step && one.tenant_id === id)
+          return lists.map(({ resource }) => resource).toSorted()
+        })
+        const checks = checked!.length > 0 ? `, deletions of ${checked!.join(' ')}` : ''
+        return `${what}: ${polled!.join(' ') || 'nothing'}${checks}`
+      })
+      return [`${status}, ${deleted} deleted`, ...told].join('\n')
+    },
+    plan: async ({ desk }) => {
+      const { freshness } = (await desk.done('plan --json')).json<{ freshness: Record<string, unknown> }>()
+      return `stretched: ${freshness.stretched}, the longest wait: ${freshness.longest_wait_seconds} seconds`
+    },
+    status: async ({ desk, tenants }) => {
+      type Freshness = readonly { readonly resource: string; readonly tenant_id?: number }[]
+      const { freshness } = (await desk.run('status --json')).json<{ freshness: Freshness }>()
+      const nameOf = (id: number): string => tenants.find((one) => one.id === id)!.what
+      return freshness
+        .map(({ resource, tenant_id }) => (tenant_id ? `${resource} of ${nameOf(tenant_id)}` : resource))
+        .join('\n')
+    },
+  }),
+  (kind) => async () => new States(await sandboxOfFile({ data: 'none' }), await kind.viewed()),
+  bothWarehouses(),
+)
 
 const [kind] = warehouses()
 const rate = { limit: 1_000_000, window: 60 }
