@@ -2,14 +2,15 @@
  * A table contains what its watermark claims. What was dropped is created and filled again by the next run, with a walk
  * of the whole list, even if the walk is killed. What the program has learned is filled from `_extra`.
  */
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, expect, onTestFinished } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { type Shape, scalars, text } from '../../../schema/resource.js'
+import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import { template } from '../../../src/sandbox/index.js'
 import { copied } from '../../support/harness/clones.js'
 import { model } from '../../support/harness/model.js'
 import type { Address } from '../../support/harness/place.js'
-import { type ListRequest, type RunOptions, type RunReport, sync } from '../../support/harness/runs.js'
+import { known, type ListRequest, type RunOptions, type RunReport, sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { statusLines, statusOf } from '../../support/harness/status.js'
 import {
@@ -23,6 +24,7 @@ import {
   type Warehouse,
 } from '../../support/harness/warehouse.js'
 import { between } from '../../support/world/between.js'
+import { shown } from '../../support/world/runstory.js'
 import { Steps, storyTests, type WordsOf, wordsOf } from '../../support/world/stories.js'
 
 const sandbox = await sandboxOfFile()
@@ -44,6 +46,12 @@ beforeAll(() => {
   }
 })
 
+const list = { table: 'hobbies', column: 'hobby', key: 'position', of: text('Hobby.') } as const
+const more: Shape = { nickname: text('Nickname.'), hobbies: scalars(list, 'Hobbies.') }
+const customers = resources['customers']!
+/** Of a later version of the program, which declares more fields of customers. */
+const later = model({ ...resources, customers: { ...customers, fields: { ...customers.fields, ...more } } })
+
 /** A warehouse that has been synced, of which something is lost. */
 interface Refilled {
   readonly kind: Kind
@@ -51,6 +59,8 @@ interface Refilled {
   warehouse: Warehouse
   /** Which page of which tenant, or which request, is asked for when something is dropped. */
   moment: ((request: ListRequest, asked: number) => boolean) | undefined
+  /** Of the program. */
+  known: Model
 }
 
 const run = (warehouse: Warehouse, options: RunOptions = {}): Promise<RunReport> =>
@@ -91,6 +101,22 @@ async function synced(kind: Kind) {
 
 const words: WordsOf<Refilled> = {
   'lose REST': async ({ warehouse }, what) => void (await loses(warehouse, what)),
+  'type REST': ({ warehouse }, what) => typed(warehouse, what!),
+  'migrate as a later program': async (story) => {
+    story.known = later
+    story.warehouse = await reopen(story.address, later)
+    const { warehouse } = story
+    onTestFinished(() => warehouse.close())
+    const changes = await migrate(warehouse)
+    return changes.map(({ table, what }) => `${table}: ${what.toLowerCase()}`).join(', ')
+  },
+  'as if all had been known from the beginning': async ({ kind, warehouse, known }) => {
+    const fresh = await reopen(kind.address(), known)
+    onTestFinished(() => fresh.close())
+    await migrate(fresh)
+    await run(fresh, { known })
+    expect(await contents(warehouse, known)).toEqual(await contents(fresh, known))
+  },
   'a warehouse that is empty': async (story) => {
     story.address = await story.kind.migrated()
     const warehouse = await reopen(story.address)
@@ -113,7 +139,7 @@ const words: WordsOf<Refilled> = {
   },
   'no rules': () => sandbox.script([]),
   'run[ (full|reconcile)][ in pages of N]': async (story, mode, size) => {
-    const { warehouse, address } = story
+    const { warehouse, address, known } = story
     const notices: [string, Record<string, unknown>][] = []
     const other = await reopen(address)
     let asked = 0
@@ -124,7 +150,7 @@ const words: WordsOf<Refilled> = {
       }
       return ask()
     })
-    const slow = { around, concurrency: 1, readAhead: 0 }
+    const slow = { around, concurrency: 1, readAhead: 0, known }
     const options = { ...slow, notices, mode: (mode ?? 'sync') as 'full' }
     const report = await run(warehouse, size ? { ...options, pageSizes: [Number(size)] } : options)
     await other.close()
@@ -133,6 +159,10 @@ const words: WordsOf<Refilled> = {
   },
   'what is read again': async ({ warehouse }) =>
     [...new Set((await demands(warehouse)).map(({ resource }) => resource))].join(' ') || 'nothing',
+  'which lists are read again': async ({ warehouse }) =>
+    (await demands(warehouse)).map(({ tenant_id, resource }) => `${tenant_id} ${resource}`).join(', ') ||
+    'none',
+  'show WORD REST': ({ warehouse }, table, columns) => shown(warehouse, table!, columns!),
   registers: async ({ warehouse }) => {
     const kept = await rowsOf(warehouse, 'sync_registers')
     return `registers of ${kept.map(({ resource, tenant_id }) => `${resource} ${tenant_id}`).join(', ')}`
@@ -163,69 +193,9 @@ const begin = (kind: Kind) => {
     const address = await copied((await synced(kind)).address)
     const warehouse = await reopen(address)
     onTestFinished(() => warehouse.close())
-    return { kind, address, warehouse, moment: undefined }
+    return { kind, address, warehouse, moment: undefined, known }
   }
 }
 storyTests('test/engine/warehouse/refill.txt', steps, begin, bothWarehouses())
 // For what is above the dialects.
 storyTests('test/engine/warehouse/refilled.txt', steps, begin)
-
-describe.each(bothWarehouses())('$name', (kind) => {
-  beforeAll(() => synced(kind))
-  const begun = async () => {
-    const address = await copied((await synced(kind)).address)
-    return { address, warehouse: await reopen(address) }
-  }
-
-  it('for the ids of nested items, only a list that has shown one is read whole', async () => {
-    const { warehouse } = await begun()
-    const { db } = warehouse
-    const list = { resource: 'repair_orders', watermark: '2026-01-02T00:00:00.000000Z' }
-    const lists = [1, 101].map((tenant_id) => ({ ...list, tenant_id }))
-    await warehouse.write([db.insertInto('sync_cursors').values(lists).compile()])
-    const shown = {
-      tenant_id: 1,
-      resource: 'repair_orders',
-      path: 'payments[].id',
-      kind: 'unknown_field',
-      detail: '',
-    }
-    for (const isShown of [false, true]) {
-      if (isShown) await warehouse.write([db.insertInto('sync_drift').values(shown).compile()])
-      await typed(warehouse, 'drop index repair_order_payments_by_id')
-      await typed(warehouse, 'alter table repair_order_payments drop column id')
-      await migrate(warehouse)
-      const asked = (await demands(warehouse)).map(({ tenant_id, resource }) => `${tenant_id} ${resource}`)
-      expect(asked).toEqual(isShown ? ['1 repair_orders'] : [])
-    }
-    await warehouse.close()
-  })
-
-  it('a field and a nested list that a later program declares are filled by a walk, as if they had been known from the beginning', async () => {
-    const { address, warehouse } = await begun()
-    await warehouse.close()
-    const list = { table: 'hobbies', column: 'hobby', key: 'position', of: text('Hobby.') } as const
-    // A later version of the program declares more fields of customers.
-    const customers = resources['customers']!
-    const more: Shape = { nickname: text('Nickname.'), hobbies: scalars(list, 'Hobbies.') }
-    const learned = model({
-      ...resources,
-      customers: { ...customers, fields: { ...customers.fields, ...more } },
-    })
-    const next = await reopen(address, learned)
-    expect((await migrate(next)).map(({ what }) => what.toLowerCase())).toContain('add column nickname text')
-    const report = await run(next, { known: learned })
-    // What is new first, then the whole list.
-    expect(told(report)).toContain('customers ok proven 4 4, notes ok proven 1 1')
-    const rows = await rowsOf(next, 'customers')
-    expect(rows.map(({ nickname }) => nickname)).toEqual(rows.map(({ id }) => `the ${id}th`))
-    expect(new Set(rows.map(({ _extra }) => _extra))).toEqual(new Set([null]))
-    expect(await rowsOf(next, 'customer_hobbies')).toHaveLength(2 * records)
-    const fresh = await reopen(kind.address(), learned)
-    await migrate(fresh)
-    await run(fresh, { known: learned })
-    expect(await contents(next, learned)).toEqual(await contents(fresh, learned))
-    await fresh.close()
-    await next.close()
-  })
-})
