@@ -114,7 +114,7 @@ const brokenLongNumbers = [
   '12345678901234567"',
 ]
 
-/** Texts with many digits, of which none is rounded. */
+/** Usual bodies with many digits, of which none is rounded. */
 const harmless = [
   // A double prints these with 17 digits.
   '{"rate":0.30000000000000004,"other":-1.0000000000000002}',
@@ -166,7 +166,7 @@ describe('JSON without rounding', () => {
     )
   })
 
-  it('treats no number that a double holds as rounded, and no digits in texts', () => {
+  it('treats no number that a double holds as rounded, and no usual text', () => {
     const examples = harmless.flatMap((source) =>
       Array.from({ length: 12 }, (_, lead): [string] => [' '.repeat(lead) + source]),
     )

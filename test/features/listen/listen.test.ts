@@ -198,11 +198,11 @@ test('if no run comes, it writes the metrics itself, and reports an incident and
 
 test('a full disk: what was answered is stored, the rest is refused with 503; SIGTERM ends it with 0', async () => {
   const env = { API_SECRET: here.sandbox.secret }
-  const how = { cwd: here.folder, env, kilobytes: 3000 }
+  const how = { cwd: here.folder, env, kilobytes: 2000 }
   const listener = await startStaying(['listen', '--port', '0', '--no-ring'], how)
   const stored: string[] = []
   let refused = 0
-  const filling = 'x'.repeat(100)
+  const filling = 'x'.repeat(180)
   for (let round = 0; refused === 0; round++) {
     const ids = Array.from({ length: 200 }, (_, i) => `full ${filling} ${round} ${i}`)
     const codes = await Promise.all(ids.map((id) => send(listener, { id })))
@@ -210,6 +210,7 @@ test('a full disk: what was answered is stored, the rest is refused with 503; SI
     refused = codes.filter((code) => code === 503).length
     expect(codes.filter((code) => code !== 200 && code !== 503)).toEqual([])
   }
+  expect(stored).not.toEqual([])
   expect((await fetch(new URL('/health', listener.url))).status).toBe(200)
   listener.run.child.kill('SIGTERM')
   expect((await listener.run.ended).code).toBe(0)
