@@ -24,7 +24,7 @@ import {
   warehouses,
 } from '../../support/harness/warehouse.js'
 import { copyInto, cutShort, everything, look, opener, rich } from '../../support/world/copying.js'
-import { atEachMoment, killsAt, through } from '../../support/world/through.js'
+import { atEachMoment, bury, killsAt, through } from '../../support/world/through.js'
 import { keptWarehouse } from '../../support/world/upgrades.js'
 
 const sandbox = await sandboxOfFile()
@@ -78,11 +78,9 @@ async function isMarked(address: Address): Promise<boolean> {
   return names.some(({ name }) => name === 'copy')
 }
 
-/** What the operating system does for a process that died: nobody with its pid holds the lease. */
-async function bury(address: Address): Promise<void> {
+async function buryAt(address: Address): Promise<void> {
   const warehouse = await reopen(address, rich)
-  const there = await warehouse.has('sync_lease')
-  if (there) await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
+  if (await warehouse.has('sync_lease')) await bury(warehouse)
   await warehouse.close()
 }
 
@@ -116,8 +114,8 @@ describe.each(ways)('%s', (_way, kind, other) => {
       await copyInto(from, to, { openTarget: crashing(to, at) }).catch((error: unknown) => {
         if (!(error instanceof Killed)) throw error
       })
-      await bury(from)
-      await bury(to)
+      await buryAt(from)
+      await buryAt(to)
       const isFinished = !(await isMarked(to)) && at > moments / 2
       if (!isFinished)
         expect((await copyInto(from, to)).status, `after moment ${at} of ${moments}`).toBe('ok')
@@ -129,8 +127,8 @@ describe.each(ways)('%s', (_way, kind, other) => {
     const to = other.address()
     const late = Math.floor(moments * 0.9)
     await expect(copyInto(from, to, { openTarget: crashing(to, late) })).rejects.toThrow(Killed)
-    await bury(from)
-    await bury(to)
+    await buryAt(from)
+    await buryAt(to)
     await change(from)
     expect(await copyInto(from, to)).toMatchObject({ status: 'ok', resumed: true })
     expect(await look(to)).toEqual(await look(from))
