@@ -61,10 +61,9 @@ function createIndex(
 function refused(dialect: Dialect, table: Table, column: Column, found: string): Change {
   const { name } = table
   const alter = dialect.db.schema.alterTable(name)
-  const renamed = column.nullable
-    ? alter.renameColumn(column.name, `${column.name}_before`)
-    : alter.renameTo(`${name}_before`)
-  const statement = renamed.compile().sql
+  const statement = column.nullable
+    ? alter.renameColumn(column.name, `${column.name}_before`).compile().sql
+    : dialect.catalog.setAside(name)
   const hint = `Migrations only add. In the database, type: ${statement}. Then type shopsync sync: it makes the ${column.nullable ? 'column' : 'table'} again, and reads the list in full`
   if (isEverybodys(name)) throw new Stop(found, { exitCode: 2, hint, table: name })
   const details = { reason: 'failed', code: 'warehouse', table: name, hint, type: [statement] } as const

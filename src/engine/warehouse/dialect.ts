@@ -145,6 +145,8 @@ export interface Catalog<R extends Rows<R> = AnyRows> {
   comments(tables: readonly Table[]): CompiledQuery[]
   /** What to type so that a table gets the declared key. `live`: the key that it has now. */
   keyStatement(table: Table, live: LiveIndex | undefined): string
+  /** What to type so that a table makes way for another one, which our views read then. */
+  setAside(name: string): string
 }
 
 /** The file or disk under the database, as far as this machine can see it. */

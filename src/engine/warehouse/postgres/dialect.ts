@@ -304,6 +304,7 @@ export function postgresDialect(
       tryRoom: (session, how) => tryRoom(db, schema, session, how),
       comments: (tables) => [comments(db, tables, schema)],
       keyStatement: (table, live) => keyStatement(schema, table, live),
+      setAside: (name) => db.schema.alterTable(name).renameTo(`${name}_before`).compile().sql,
     },
     file: { isGone: () => false, atPath: () => '', refuseShards: () => {}, room: async () => undefined },
     deliveries: queuePlace(db, names, () => settledPool(connect({ ...config, max: 3 }, silentMs), pooler)),

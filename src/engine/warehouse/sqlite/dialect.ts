@@ -10,7 +10,6 @@ import { Kysely, type KyselyPlugin, SqliteDialect, sql } from 'kysely'
 import { Stop } from '../../base/errors.js'
 import { fromMicros } from '../../base/timestamp.js'
 import { columnTypes } from '../../model/columntypes.js'
-import type { Table } from '../../model/table.js'
 import { rememberStatement } from '../classify.js'
 import type { Database } from '../database.js'
 import type { Catalog, Dialect, Interference, LiveColumn, LiveIndex } from '../dialect.js'
@@ -80,8 +79,9 @@ const liveIndexes = (raw: BetterSqlite3.Database): LiveIndex[] =>
       isPrimary: is_primary === 1n,
     }))
 
-/** SQLite can't change a key, so another table takes its place. */
-const keyStatement = ({ name }: Table): string => `alter table "${name}" rename to "${name}_before"`
+/** Without the setting, SQLite would write the new name into our views. */
+const setAside = (name: string): string =>
+  `pragma legacy_alter_table = on; alter table "${name}" rename to "${name}_before"`
 
 const cacheSize = 'cache_size = -8000'
 
@@ -258,7 +258,9 @@ const catalogOf = (
   prepare: async () => (named ? undefined : tryBeside(path, where, async () => {})),
   tryRoom: (_, { bytes }) => (named ? tryRoom(raw, bytes) : tryRoomBeside(path, where, bytes)),
   comments: () => [],
-  keyStatement,
+  // SQLite can't change a key, so another table takes its place.
+  keyStatement: ({ name }) => setAside(name),
+  setAside,
 })
 
 async function closeAll({ raw, named }: Opened, db: Kysely<Database>, writer: WriterThread) {

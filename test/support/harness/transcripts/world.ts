@@ -166,7 +166,9 @@ export class World {
       return found.rows ?? []
     }
     return inFile(this.warehouse, (db) => {
-      const prepared = db.prepare(statement)
+      const [last = '', ...before] = statement.split(/;(?=\s)/).toReversed()
+      for (const one of before.toReversed()) db.exec(one)
+      const prepared = db.prepare(last)
       if (prepared.reader) return prepared.raw().all() as unknown[][]
       prepared.run()
       return []
