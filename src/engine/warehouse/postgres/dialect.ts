@@ -11,11 +11,11 @@ import { columnTypes } from '../../model/columntypes.js'
 import type { Table } from '../../model/table.js'
 import { rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
-import type { Dialect, LiveColumn, LiveIndex, Obstacle } from '../dialect.js'
+import type { Catalog, Dialect, LiveColumn, LiveIndex, Obstacle } from '../dialect.js'
 import type { Session } from '../transaction.js'
 import { connecting, sendAlone, transactionLocally } from './connection.js'
 import { connect, lastOf, settledPool } from './connectionpool.js'
-import { classify } from './drivererrors.js'
+import { classify, type Names } from './drivererrors.js'
 import { vacuum } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences, narrowEncoding } from './interference.js'
@@ -250,6 +250,24 @@ async function isThere(db: Db, schema: string, table: string): Promise<boolean> 
 /** The default schema of the views. */
 const viewsOf = (schema: string): string => `${schema}_analytics`
 
+const catalogOf = (
+  db: Kysely<Database>,
+  schema: string,
+  { place, names }: { readonly place: string; readonly names: Names },
+): Catalog<BinaryRows> => ({
+  liveColumns: () => liveColumns(db, schema),
+  liveIndexes: () => liveIndexes(db, schema),
+  interferences: (tables) => interferences(db, names, tables),
+  absence: () => absence(db, schema, place),
+  narrowEncoding: () => narrowEncoding(db),
+  prepare: (session) => prepare(db, schema, session),
+  waitBriefly: (session, seconds) => waitBriefly(db, session, seconds),
+  tryRoom: (session, how) => tryRoom(db, schema, session, how),
+  comments: (tables) => [comments(db, tables, schema)],
+  keyStatement: (table, live) => keyStatement(schema, table, live),
+  setAside: (name) => db.schema.alterTable(name).renameTo(`${name}_before`).compile().sql,
+})
+
 /** `url`: `postgres://user:password@host:port/database`. `prepare` creates the schema if it is missing. */
 export function postgresDialect(
   url: string,
@@ -293,19 +311,7 @@ export function postgresDialect(
       scan: (held, table, rowsAtOnce) => scan(held, schema, table, rowsAtOnce),
       optimize: (tables) => analyze(cache, tables),
     },
-    catalog: {
-      liveColumns: () => liveColumns(db, schema),
-      liveIndexes: () => liveIndexes(db, schema),
-      interferences: (tables) => interferences(db, names, tables),
-      absence: () => absence(db, schema, place),
-      narrowEncoding: () => narrowEncoding(db),
-      prepare: (session) => prepare(db, schema, session),
-      waitBriefly: (session, seconds) => waitBriefly(db, session, seconds),
-      tryRoom: (session, how) => tryRoom(db, schema, session, how),
-      comments: (tables) => [comments(db, tables, schema)],
-      keyStatement: (table, live) => keyStatement(schema, table, live),
-      setAside: (name) => db.schema.alterTable(name).renameTo(`${name}_before`).compile().sql,
-    },
+    catalog: catalogOf(db, schema, { place, names }),
     file: { isGone: () => false, atPath: () => '', refuseShards: () => {}, room: async () => undefined },
     deliveries: queuePlace(db, names, () => settledPool(connect({ ...config, max: 3 }, silentMs), pooler)),
     transaction: (work) => transact(shared, work),
