@@ -1,7 +1,7 @@
 /**
  * A resource is one file, a feature is one folder and a line in main.ts, a figure is one file: with the three and no other
- * change, the program builds, its sandbox serves the resource, its commands sync and show what is new, and every list of
- * them includes it. Runs a copy of the project, without the bundle, which contains whatever exists.
+ * change (addition.txt), the program builds, its sandbox serves the resource, its commands sync and show what is new, and
+ * every list of them includes it. Runs a copy of the project, without the bundle, which contains whatever exists.
  */
 import { execFile } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { shopsync } from '../support/harness/call.js'
 import { configure } from '../support/harness/place.js'
 import { scratch } from '../support/harness/scratch.js'
 import { isWhole } from '../support/harness/size.js'
-import { root } from '../support/harness/tree.js'
+import { root, textOf } from '../support/harness/tree.js'
 import { query } from '../support/harness/views.js'
 import { reopen, warehouses } from '../support/harness/warehouse.js'
 
@@ -21,149 +21,11 @@ const project = scratch()
 /** Milliseconds: each is a build or several runs, on a machine that does other things too. */
 const patience = 240_000
 
-/** Every word of the vocabulary, and a path that differs from the name. */
-const widgets = `import {
-  boolean, cents, defineResource, field, id, integer, json, many, nullable, number, object, one, oneOf, ref, scalars,
-  stamps, text, timestamp,
-} from './resource.js'
-
-const gears = many(
-  {
-    table: 'gears',
-    key: 'id',
-    ownerColumn: 'gear_id',
-    fields: {
-      id: id('Id.'),
-      ...stamps,
-      teeth: integer('Teeth.'),
-      marks: many({ table: 'marks', key: 'id', fields: { id: id('Id.'), word: nullable(text('Word.')) } }, 'Marks.'),
-    },
-  },
-  'Gears.',
-)
-
-export default defineResource({
-  name: 'widgets',
-  singular: 'widget',
-  entity: 'Widget',
-  doc: 'A made-up resource.',
-  source: 'nowhere',
-  grain: 'one widget of a tenant',
-  path: 'workshop/widgets',
-  fields: {
-    id: id('Id of the widget.'),
-    ...stamps,
-    title: text('Title.'),
-    price_cents: cents('Price.'),
-    weight: nullable(number('Weight.')),
-    state: oneOf(['new', 'worn'], 'State.'),
-    spare: boolean('Whether it is a spare.'),
-    customer_id: ref('customers', 'Whose it is.', { indexed: true }),
-    parent_id: nullable(ref('widgets', 'The widget that it is part of.')),
-    serial: field('id', 'A number from elsewhere.'),
-    checked_at: nullable(timestamp('When it was checked.')),
-    notes: json('Anything.'),
-    size: nullable(object({ width: number('Width.'), unit: text('Unit.') }, 'Size.')),
-    gears,
-    motor: one({ table: 'motors', key: 'id', fields: { id: id('Id.'), name: text('Name.') } }, 'Motor.'),
-    colors: scalars({ table: 'colors', column: 'color', key: 'value', of: text('Color.') }, 'Colors.'),
-    sizes: scalars({ table: 'sizes', column: 'size', key: 'position', of: integer('Size.') }, 'Sizes.'),
-  },
-})
-`
-
 const tables = ['widgets', 'gears', 'marks', 'motors', 'colors', 'sizes'].map((name) =>
   name === 'widgets' ? name : `widget_${name}`,
 )
 
-/** A feature: its command, its settings, and a table of its own. */
-const greetings = {
-  'feature.ts': `import type { Command, Feature } from '../../shell/command.js'
-
-const greetCommand: Command = {
-  name: 'greet',
-  summary: 'greet somebody, and remember how often',
-  examples: [['shopsync greet Ada', 'greets Ada']],
-  argument: { name: 'who', description: 'who is greeted' },
-  run: async (invocation) => {
-    const { withContext } = await import('../../shell/commandcontext.js')
-    const { greet } = await import('./work.js')
-    return withContext(invocation, async (context) => {
-      const { word, who, times } = await greet(context, invocation.argument ?? '')
-      await invocation.out.answer({ word, who, times }, \`\${word}, \${who} (\${times})\`)
-      return 0
-    })
-  },
-}
-
-export const greetings: Feature = {
-  command: greetCommand,
-  tables: async () => (await import('./tables.js')).greetingTables,
-  settings: async () => (await import('./tables.js')).greetingSection,
-}
-`,
-  'tables.ts': `import { integer, text } from '../../../schema/resource.js'
-import { section, textLeaf } from '../../engine/config/leaf.js'
-import { configSection, settingsOf } from '../../engine/config/section.js'
-import { define } from '../../engine/model/statetable.js'
-
-export const greetingTables = {
-  sync_greetings: define({
-    doc: 'Who was greeted.',
-    key: ['who'],
-    fields: { who: text('Who.'), times: integer('How often.') },
-  }),
-} as const
-
-export const greetingSection = configSection({
-  name: 'greetings',
-  shape: section({ word: textLeaf('a word').default('Hello').describe('The word that greets.') }, 'Greetings.'),
-})
-
-export const greetingSettings = settingsOf(greetingSection)
-`,
-  'work.ts': `import type { RowsOf } from '../../engine/model/statetable.js'
-import { openLease } from '../../engine/warehouse/openlease.js'
-import type { CommandContext } from '../../shell/command.js'
-import { greetingSettings, type greetingTables } from './tables.js'
-
-export async function greet(context: CommandContext, who: string) {
-  const { clock, config, invocation } = context
-  const warehouse = await context.readyWarehouse()
-  await using lease = await openLease({ warehouse, clock, signal: invocation.signals.signal }, 'greet')
-  const db = lease.warehouse.db.withTables<RowsOf<typeof greetingTables>>()
-  const before = await db.selectFrom('sync_greetings').select('times').where('who', '=', who).executeTakeFirst()
-  const times = Number(before?.times ?? 0) + 1
-  await lease.warehouse.write([
-    db
-      .insertInto('sync_greetings')
-      .values({ who, times })
-      .onConflict((conflict) => conflict.column('who').doUpdateSet({ times }))
-      .compile(),
-  ])
-  return { word: greetingSettings(config).word, who, times }
-}
-`,
-}
-
 const figure = 'labor_before_discount_cents'
-
-const declaration = `import { defineFigure } from '../figure.js'
-import orders from '../views/orders.js'
-
-export default defineFigure({
-  name: '${figure}',
-  label: 'Labor before discount',
-  doc: 'Labor on invoices, before its discount.',
-  unit: 'cents',
-  relation: orders,
-  where: "state = 'invoice'",
-  day: 'closed_on',
-  numerator: { sum: 'labor_cents' },
-  by: ['advisor_key'],
-  lists: ['repair_orders'],
-})
-`
 
 /** The copy's own environment: this process is itself a worker of vitest. */
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST')))
@@ -191,10 +53,11 @@ beforeAll(async () => {
   ])
     cpSync(join(root, part), join(project, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
-  write('schema/widgets.ts', widgets)
-  write(`schema/figures/${figure}.ts`, declaration)
   mkdirSync(join(project, 'src/features/greetings'))
-  for (const [name, text] of Object.entries(greetings)) write(`src/features/greetings/${name}`, text)
+  for (const added of textOf('test/package/addition.txt').split(/^# /m).slice(1)) {
+    const [name = '', ...lines] = added.split('\n')
+    write(name, lines.join('\n'))
+  }
   const line = "import { greetings } from './features/greetings/feature.js'\n"
   write('src/main.ts', line + read('src/main.ts').replace(/\n\]\s*$/, '\n  greetings,\n]\n'))
   for (const script of ['schema/registry.mjs', 'node_modules/typescript/bin/tsc -p tsconfig.json', artifacts])
