@@ -1,6 +1,6 @@
 /** Rows are recomputed when their rule or their settings have changed: all of them, whatever kills the work. */
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'
 import totals from '../../schema/derived/repair_order_totals.js'
 import { systemClock } from '../../src/engine/base/clock.js'
@@ -59,7 +59,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     warehouse = await open(kind)
     noticed = await noticesOf(warehouse)
   })
-  afterAll(() => warehouse.close())
 
   it('a first run recomputes nothing, a second one neither; one after a table was dropped makes all its rows', async () => {
     expect(noticed).toEqual([])
@@ -140,7 +139,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       [2, false, 0, false, false],
       [3, true, 0, false, false],
     ])
-    await warehouse.close()
   })
 
   it.runIf(kind.name === 'sqlite')(
@@ -171,7 +169,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
         const [found] = rows.filter(({ detail }) => /\bl\b/.test(detail))
         expect(found?.detail).toContain('(tenant_id=? AND repair_order_id=? AND id=?)')
       }
-      await warehouse.close()
     },
   )
 
@@ -225,7 +222,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(rows.map(({ labor_tax_cents }) => labor_tax_cents)).toEqual(many.map((_, i) => i * 10_000 * 10))
     expect(await rowsOf(warehouse, 'sync_derived')).toMatchObject([{ records: 1200, done_to: null }])
     await held[Symbol.asyncDispose]()
-    await warehouse.close()
   })
 
   it('there may be more tenants than a statement may name', async () => {

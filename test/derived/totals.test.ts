@@ -1,5 +1,5 @@
 /** The totals of orders, computed by hand: stored and read back in every warehouse, and recomputed from the rows. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { known } from '../support/harness/runs.js'
 import { bothWarehouses, open, rowsOf, type Warehouse } from '../support/harness/warehouse.js'
 import { expectServices } from '../support/oracle/business/stored.js'
@@ -33,7 +33,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     for (const row of await rowsOf(warehouse, table)) stored.set(row.repair_order_id, row)
     lines = await readLines()
   })
-  afterAll(() => warehouse.close())
 
   const readLines = async (): Promise<Lines> => {
     const kinds = [...new Set(cases.flatMap(({ nets = {} }) => Object.keys(nets)))]

@@ -5,10 +5,11 @@
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/base/clock.js'
 import { Skip } from '../../src/engine/base/errors.js'
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
+import type { Sandbox } from '../../src/sandbox/index.js'
 import { begun, depsOf, known, type RunOptions, runSync } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { readRules, refreshBesideRows, reportConfig } from '../support/harness/views.js'
-import { type Kind, openWarehouse, rowsOf, warehouses } from '../support/harness/warehouse.js'
+import { type Kind, reopen, rowsOf, warehouses } from '../support/harness/warehouse.js'
 import { businessesOf, expectedRows } from '../support/oracle/business/rows.js'
 import { worldOf } from '../support/oracle/business/sandboxworld.js'
 import { between } from '../support/world/between.js'
@@ -16,9 +17,8 @@ import { between } from '../support/world/between.js'
 /** A warehouse and its source, whose settings may change from run to run. */
 async function place(kind: Kind, sandbox: Sandbox) {
   let report = reportConfig({ timeZone: 'Europe/Berlin' })
-  const warehouse = await openWarehouse({
+  const warehouse = await reopen({
     ...(await kind.migrated()),
-    model: known,
     readRules: (writing, tenantId) => readRules(writing, known, report, systemClock.nowMicros(), tenantId),
   })
   return {
@@ -47,17 +47,13 @@ async function place(kind: Kind, sandbox: Sandbox) {
       const expected = expectedRows('orders', businessesOf(worldOf(sandbox, report)))
       expect(shown(await rowsOf(warehouse, 'repair_order_totals'))).toEqual(shown(expected))
     },
-    close: async (): Promise<void> => {
-      await warehouse.close()
-      await sandbox.close()
-    },
   }
 }
 
 describe.each(warehouses())('$name', (kind) => {
   it('are computed with the orders, and recomputed when a zone is added or changes', async () => {
-    const sandbox = await createSandbox({ tenants: [{ id: 101 }], repairOrders: 60, seed: 3 })
-    const { set, run, expectDays, close } = await place(kind, sandbox)
+    const sandbox = await sandboxOfFile({ tenants: [{ id: 101 }], repairOrders: 60, seed: 3 })
+    const { set, run, expectDays } = await place(kind, sandbox)
     // The shops give their zones, and are read before their orders: no row is computed twice, and nothing is requested
     // twice.
     expect(await run()).toBe(0)
@@ -79,12 +75,11 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await run()).toBe(60)
     await expectDays()
     expect(await run()).toBe(0)
-    await close()
   })
 
   it("orders don't wait for shops that fail or come late, and are corrected when the shops have come", async () => {
-    const sandbox = await createSandbox({ tenants: [{ id: 101 }, { id: 102 }], repairOrders: 20, seed: 3 })
-    const { run, expectDays, close } = await place(kind, sandbox)
+    const sandbox = await sandboxOfFile({ tenants: [{ id: 101 }, { id: 102 }], repairOrders: 20, seed: 3 })
+    const { run, expectDays } = await place(kind, sandbox)
     const orders: string[] = []
     let haveOrdersCome = (): void => {}
     const ordersCome = new Promise<void>((resolve) => {
@@ -108,6 +103,5 @@ describe.each(warehouses())('$name', (kind) => {
     expect(orders.sort()).toEqual(['101', '102'])
     expect(await run()).toBe(20)
     await expectDays()
-    await close()
   })
 })

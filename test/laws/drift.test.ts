@@ -1,9 +1,9 @@
 /** Law 7: an unknown field loses no data, and is reported once, by whichever process sees it first. */
 import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
-import { known, syncInOrder } from '../support/harness/runs.js'
+import { syncInOrder } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
-import { bothWarehouses, kept, openWarehouse, rowsOf } from '../support/harness/warehouse.js'
+import { bothWarehouses, kept, reopen, rowsOf } from '../support/harness/warehouse.js'
 import { at } from '../support/world/notes.js'
 
 const sandbox = await sandboxOfFile()
@@ -29,10 +29,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
           ...unknown,
         })
       // Each process remembers only what it has reported itself.
-      const own = await openWarehouse({ ...place.address, model: known })
-      const { status } = await syncInOrder(sandbox, own, { resources: ['notes'], notices }).finally(() =>
-        own.close(),
-      )
+      const own = await reopen(place.address)
+      const { status } = await syncInOrder(sandbox, own, { resources: ['notes'], notices })
       expect(status).toBe('ok')
     }
     const extras = Object.entries(Object.assign({}, ...runs)).map(([id, unknown]) => [

@@ -69,7 +69,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
         const stored = await rowsOf(warehouse, 'integrator_tags')
         expect(stored.map(({ id, name }) => [id, name])).toEqual(ids.map((id) => [id, 'version 2']))
       }
-      await warehouse.close()
     },
   )
 
@@ -85,6 +84,5 @@ describe.each(bothWarehouses())('$name', (kind) => {
     for (const { error } of cursors)
       expect(error).toMatch(/left out 1 row of integrator_tags.*trigger troubled/)
     expect(cursors).toHaveLength(resources.length)
-    await warehouse.close()
   })
 })

@@ -44,7 +44,6 @@ beforeAll(async () => {
   const undisturbed = await open(bothWarehouses()[0]!)
   await syncInOrder(sandbox, undisturbed, { resources })
   wanted = await contents(undisturbed)
-  await undisturbed.close()
 })
 
 /** What lies before a watermark is there, and the run broke in the middle. */
@@ -68,7 +67,6 @@ async function expectCutOff(address: Address, limit?: ProgramOptions, grow?: () 
   const next = await shopsync(['sync', '--config', config, '--json'])
   expect(next.code, next.stderr).toBe(0)
   expect(await contents(warehouse)).toEqual(wanted)
-  await warehouse.close()
 }
 
 describe.skipIf(process.platform === 'win32')('a file that cannot grow', () => {
@@ -94,5 +92,4 @@ it('a database that the disk is too full for ends the run with a hint, and the n
   await most(2 ** 30)
   await syncInOrder(sandbox, warehouse, { resources })
   expect(await contents(warehouse)).toEqual(wanted)
-  await warehouse.close()
 })

@@ -32,7 +32,6 @@ async function begun(kind: Kind, resources: readonly string[], options: SandboxO
   const address = await kind.viewed()
   const config = configure(sandbox, address, resources, more)
   const warehouse = await reopen(address)
-  onTestFinished(() => warehouse.close())
   const run = async (...words: string[]): Promise<void> => {
     const { code, stderr } = await shopsync([...words, '--config', config])
     // A customer was forgotten, but lists that this configuration leaves out could not be looked at: 1.
@@ -204,7 +203,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       const world = await begun(kind, ['notes', 'repair_orders'], { repairOrders: 4, seed: 7 })
       const { sandbox, warehouse, reader } = world
       await world.run('sync')
-      await (await EventBench.open(sandbox, warehouse)).inbox.close()
+      await EventBench.open(sandbox, warehouse)
       await reader.poll()
       for (const tenant of sandbox.tenantIds) {
         const [note = 0] = sandbox.store.ids(tenant, 'notes')

@@ -6,7 +6,7 @@
  * `npm run test:long` plays many more scenarios: MOTION_SEED=… plays others, MOTION_TIMES=4 four times as many.
  */
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
 import { sized } from '../support/harness/size.js'
@@ -69,6 +69,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     benches.set(sandbox, bench)
     return bench
   }
+  beforeEach(() => benches.clear())
   /** Events that rings have settled, and the deletions among them. */
   const tally = { rung: 0, deleted: 0 }
   /** Counts what a scenario has left in the inbox, and empties it. */
@@ -83,7 +84,6 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     law = await Motion.open([await kind.migrated()])
   })
   afterAll(async () => {
-    for (const { inbox } of benches.values()) await inbox.close()
     await law.close()
     console.log(`motion with events: ${JSON.stringify({ ...tally, ...Object.fromEntries(law.tally) })}`)
   })

@@ -4,15 +4,7 @@ import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { type Sandbox, template } from '../../src/sandbox/index.js'
 import { Leases } from '../support/harness/leases.js'
-import {
-  depsOf,
-  known,
-  type RunOptions,
-  readHolders,
-  readLastRun,
-  runJob,
-  sync,
-} from '../support/harness/runs.js'
+import { depsOf, type RunOptions, readHolders, readLastRun, runJob, sync } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import {
   bothWarehouses,
@@ -21,8 +13,8 @@ import {
   lockHolder,
   migrate,
   openLease,
-  openWarehouse,
   RowSettings,
+  reopen,
   rowsOf,
   type Warehouse,
 } from '../support/harness/warehouse.js'
@@ -155,7 +147,7 @@ describe('the runs of shards', () => {
   it('with other settings work beside each other, and say which differ', async () => {
     const start = async (zone: string): Promise<Warehouse> => {
       const rowSettings = new RowSettings(`{"program":"1","report.timeZone":"${zone}"}`)
-      const one = await openWarehouse({ ...place.address, model: known, rowSettings })
+      const one = await reopen({ ...place.address, rowSettings })
       await migrate(one)
       return one
     }
@@ -172,6 +164,5 @@ describe('the runs of shards', () => {
     const third = await claim(one, 0)
     expect(told).toHaveLength(2)
     for (const lease of [second, third]) await lease[Symbol.asyncDispose]()
-    for (const warehouse of [one, other]) await warehouse.close()
   })
 })

@@ -22,7 +22,6 @@ import {
   contents,
   migrate,
   open,
-  openWarehouse,
   reopen,
   rowsOf,
   sqliteBothWays,
@@ -47,7 +46,6 @@ beforeAll(async () => {
   const undisturbed = await open(sqlite!)
   await syncInOrder(sandbox, undisturbed, options)
   wanted = await contents(undisturbed)
-  await undisturbed.close()
 })
 
 /** A sync, with something happening before each of its requests for a list. */
@@ -70,7 +68,6 @@ async function goOn(warehouse: Warehouse): Promise<void> {
   const report = await syncInOrder(sandbox, warehouse, options)
   expect(report.status, JSON.stringify(report.cursors)).toBe('ok')
   expect(await contents(warehouse)).toEqual(wanted)
-  await warehouse.close()
 }
 
 /** By another process. */
@@ -128,7 +125,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await new Promise((resolve) => lease.lost.addEventListener('abort', resolve))
     expect(lease.lost.reason).toMatchObject({ details: wentBack.details })
     await lease.release()
-    await warehouse.close()
   })
 
   it('no token is given twice, even if the lease is that of before', async () => {
@@ -147,7 +143,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await syncInOrder(sandbox, warehouse, { ...options, resources: ['notes'] })
     const tokens = (await rowsOf(warehouse, 'sync_runs')).map(({ token }) => Number(token))
     expect(Math.max(...tokens)).toBe(first + 7)
-    await warehouse.close()
   })
 })
 
@@ -197,7 +192,6 @@ describe('postgres', () => {
       expect(lease.fence.server).toMatch(/^\d+\.\d+ \d+ \d+$/)
       await warehouse.under(lease, role).write([])
       await lease.release()
-      await warehouse.close()
     }
     await onServer(address.url, `drop owned by ${role}`, `drop role ${role}`)
   })
@@ -214,7 +208,7 @@ describe('a Postgres of its own', () => {
   const usual = [0, 20, 100, 200, 500, 1000, 2000, 4000]
   async function fresh(url = server.url, retryWaits = usual): Promise<Warehouse> {
     await onServer(server.url, 'drop schema if exists outage cascade')
-    const warehouse = await openWarehouse({ url, schema: 'outage', model: known, retryWaits })
+    const warehouse = await reopen({ url, schema: 'outage', retryWaits })
     await migrate(warehouse)
     return warehouse
   }
@@ -250,7 +244,6 @@ describe('a Postgres of its own', () => {
     expect(ended).toBeGreaterThanOrEqual(15)
     expect(report.status).toBe('ok')
     expect(await contents(dying)).toEqual(wanted)
-    await warehouse.close()
   })
 
   const confirmed = (warehouse: Warehouse): Promise<number[]> =>
@@ -328,7 +321,6 @@ describe('an SQLite file', () => {
     })
     expect([report.status, isFree]).toEqual(['ok', true])
     expect(await contents(warehouse)).toEqual(wanted)
-    await warehouse.close()
   })
 })
 

@@ -41,10 +41,7 @@ async function tables(kind: Kind): Promise<string> {
   const address = await kind.viewed()
   const warehouse = await reopen(address)
   const text = columnsIn[kind.name].replaceAll('SCHEMA', address.schema)
-  const { rows } = await sql
-    .raw<Column>(text)
-    .execute(warehouse.db)
-    .finally(() => warehouse.close())
+  const { rows } = await sql.raw<Column>(text).execute(warehouse.db)
   const lines = rows.map(({ table, name, type, nullable, key }) => {
     const said = [`${table}.${name}`, type, nullable ? '' : 'not null', key > 0 ? `key ${key}` : '']
     return said.filter((one, i) => i < 2 || one !== '').join(' ')

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { closedAfterwards } from '../support/harness/afterwards.js'
 import { postgresStarted } from '../support/harness/clones.js'
 import { databaseAt, onServer } from '../support/harness/databases.js'
 import { configure, place } from '../support/harness/place.js'
@@ -66,14 +67,16 @@ test('sslmode=require on a server without SSL reports that', async () => {
 })
 
 /** Accepts TLS, and then does something else. */
-const afterTls = (then: (socket: Socket) => void) =>
-  listens(
-    createServer((socket) => {
-      socket.once('data', () => {
-        socket.write('S')
-        socket.once('data', () => then(socket))
-      })
-    }),
+const afterTls = async (then: (socket: Socket) => void) =>
+  closedAfterwards(
+    await listens(
+      createServer((socket) => {
+        socket.once('data', () => {
+          socket.write('S')
+          socket.once('data', () => then(socket))
+        })
+      }),
+    ),
   )
 
 // All at once: each waits for a server that may come back.
@@ -110,5 +113,4 @@ test('that is away, by port, by socket, by route or by TLS: exit 3, said once, a
       expect(stdout + stderr).toMatch(new RegExp(how))
     }),
   )
-  await Promise.all([talks.close(), leaves.close()])
 })

@@ -78,7 +78,6 @@ it.each([
     // It continued, and didn't start over.
     expect(pages).toContain(10)
     expect(pages).not.toContain(2)
-    await warehouse.close()
   },
 )
 
@@ -104,7 +103,6 @@ it('a second signal ends the program immediately', async () => {
   expect(next.code, next.stderr).toBe(0)
   const warehouse = await reopen(address)
   expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
-  await warehouse.close()
 })
 
 it('a wait of more than a minute is reported on stderr, and a signal ends it', async () => {

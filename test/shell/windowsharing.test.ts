@@ -63,7 +63,6 @@ describe('a shared window', () => {
     ])
     share(thisWindow() - rate.window)
     expect((await metricsOf(warehouse)).all('rate_left')).toEqual([])
-    await warehouse.close()
   })
 
   it('stays behind when the warehouse is copied', async () => {

@@ -55,7 +55,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     )
     expect(idle.map(({ requests }) => requests)).toEqual(idle.map(() => 1))
     expect((await bench.states()).slice(0, 2)).toEqual(['settled', 'settled'])
-    await bench.inbox.close()
 
     const reconciled = await sync(sandbox, warehouse, {
       known,
@@ -69,7 +68,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     for (const rows of cells.values())
       for (const key of [...rows.keys()]) if (key.startsWith('3 ')) rows.delete(key)
     expect(await compare(warehouse, cells)).toBeGreaterThan(10_000)
-    await warehouse.close()
   })
 
   it('can be looked at before anything has upgraded it', async () => {
@@ -105,6 +103,5 @@ describe.each(bothWarehouses())('$name', (kind) => {
       false,
     ])
     expect(asked).toBe(0)
-    await warehouse.close()
   })
 })

@@ -126,7 +126,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     // Nothing is read completely for them: an idle run costs each cursor its one request.
     const report = await sync(sandbox, after)
     expect(new Set(report.cursors.map(({ requests }) => requests))).toEqual(new Set([1]))
-    await after.close()
   })
 
   it('the old views stay until all lines have them, even if a run is killed halfway', async () => {
@@ -155,6 +154,5 @@ describe.each(bothWarehouses())('$name', (kind) => {
     )
     expect(Number(sums?.n)).toBeGreaterThan(5)
     expect(Number(sums?.net)).toBe(Number(orders?.net))
-    await warehouse.close()
   })
 })

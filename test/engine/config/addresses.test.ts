@@ -1,13 +1,11 @@
 /** The stories of addresses.txt: how an address is read and shown, or what is said of it. */
-import { afterEach, expect } from 'vitest'
+import { expect } from 'vitest'
 import { describeError, Stop } from '../../../src/engine/base/errors.js'
 import { baseUrlProblem, warehouseLabel, warehouseProblem } from '../../../src/engine/config/address.js'
 import { isFault, readPostgresAddress } from '../../../src/engine/config/postgresaddress.js'
 import { proxyProblem } from '../../../src/engine/config/proxy.js'
-import { client, closeAll } from '../../support/harness/server.js'
+import { client } from '../../support/harness/server.js'
 import { plain, Steps, storiesAsTests } from '../../support/world/stories.js'
-
-afterEach(closeAll)
 
 const secret = /geheim|s3cret|zz|wort/
 

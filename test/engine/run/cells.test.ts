@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
@@ -12,7 +12,6 @@ const opened: Warehouse[] = []
 beforeAll(async () => {
   for (const kind of bothWarehouses()) opened.push(await open(kind))
 })
-afterAll(() => Promise.all(opened.map((warehouse) => warehouse.close())))
 
 it('every warehouse contains exactly the source in every cell, and they are equal (law 4)', async () => {
   const held: unknown[] = []

@@ -3,7 +3,7 @@
  * ones. `npm run test:long -- lives` plays many more, and larger ones; LIVES_SEED plays others.
  */
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { beforeAll, describe, it } from 'vitest'
 import { known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { sized } from '../../support/harness/size.js'
@@ -63,13 +63,10 @@ const plays = sized(
 
 describe.each(kinds)('$name, $how', ({ kind, model }) => {
   let living: Living
-  let close: () => Promise<void>
   beforeAll(async () => {
     const warehouse = await open(kind, model)
-    close = () => warehouse.close()
     living = new Living({ sandbox, clock, warehouse, model })
   })
-  afterAll(() => close())
 
   const sizes = sized([model === known ? 6 : 23], [6, 23])
   const mine = (_: unknown, i: number): boolean => sized((i % 2 === 0) === (model === known), true)

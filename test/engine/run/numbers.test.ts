@@ -62,7 +62,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
   beforeAll(async () => {
     warehouse = await open(kind)
     expect(await sync(sandbox, warehouse, { resources })).toMatchObject({ status: 'ok' })
-    return () => warehouse.close()
   })
   const quarantined = async (resource: string) =>
     (await rowsOf(warehouse, 'sync_quarantine')).filter((row) => row.resource === resource)

@@ -1,6 +1,5 @@
 /** The stories of switchedhistory.txt. */
 import { CompiledQuery } from 'kysely'
-import { onTestFinished } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { Settings } from '../../../src/engine/model/registry.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
@@ -54,7 +53,6 @@ class SwitchedList extends OneList {
   protected override async opened(): Promise<Warehouse> {
     this.#instants = []
     this.#address = this.kind.address()
-    onTestFinished(() => this.warehouse.close())
     return openAt(this.#address, known)
   }
 

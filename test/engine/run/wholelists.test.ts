@@ -1,5 +1,4 @@
 /** The stories of wholelists.txt. */
-import { onTestFinished } from 'vitest'
 import { resources as declared } from '../../../schema/index.js'
 import { Skip } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
@@ -147,10 +146,6 @@ const words: WordsOf<RunStory> = {
 }
 
 const placeOn = (kind: Kind) => ({
-  open: async () => {
-    const warehouse = await open(kind, configured)
-    onTestFinished(() => warehouse.close())
-    return warehouse
-  },
+  open: () => open(kind, configured),
 })
 runStories('test/engine/run/wholelists.txt', sandbox, { resources, clock }, words, placeOn)

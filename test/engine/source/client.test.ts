@@ -1,12 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Bug, describeError, Retry } from '../../../src/engine/base/errors.js'
 import { NumberToken } from '../../../src/engine/base/numbertoken.js'
 import type { Page, RequestInfo } from '../../support/harness/runs.js'
 import {
   client,
-  closeAll,
   envelope,
   httpServer,
   rawServer,
@@ -15,8 +14,6 @@ import {
   SECRET,
   sendJson,
 } from '../../support/harness/server.js'
-
-afterEach(closeAll)
 
 type Settings = Parameters<typeof client>[1]
 /** A server that answers with this body, or like this, with the number of the request from 1; and its client. */

@@ -1,12 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { describeError, Skip } from '../../../src/engine/base/errors.js'
 import type { RetryInfo } from '../../support/harness/runs.js'
 import {
   client,
-  closeAll,
   envelope,
   httpServer,
   rawJson,
@@ -17,8 +16,6 @@ import {
   type Stand,
   sendJson,
 } from '../../support/harness/server.js'
-
-afterEach(closeAll)
 
 const GOOD = envelope([{ id: 1 }])
 const head = (lines: string): string =>

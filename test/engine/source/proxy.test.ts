@@ -2,38 +2,18 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'
 import { proxyFor } from '../../../src/engine/config/proxy.js'
+import { closedAfterwards } from '../../support/harness/afterwards.js'
 import { shopsync } from '../../support/harness/call.js'
 import { place } from '../../support/harness/place.js'
 import { spawned } from '../../support/harness/process.js'
-import { forward, listens, startProxy, type TestProxy } from '../../support/harness/relays.js'
-import {
-  client,
-  closeAll,
-  envelope,
-  httpServer,
-  request,
-  SECRET,
-  sendJson,
-} from '../../support/harness/server.js'
+import { forward, listens, startProxy } from '../../support/harness/relays.js'
+import { client, envelope, httpServer, request, SECRET, sendJson } from '../../support/harness/server.js'
 
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
-
-let proxies: TestProxy[] = []
-async function proxied(answer?: string | null): Promise<TestProxy> {
-  const proxy = await startProxy(answer)
-  proxies.push(proxy)
-  return proxy
-}
-
-afterEach(async () => {
-  await closeAll()
-  for (const proxy of proxies) await proxy.close()
-  proxies = []
-})
 
 /** One request of a client behind the proxy at that address: its page, or how it ended. */
 async function ask(address: string, connect = 500): Promise<unknown> {
@@ -52,7 +32,7 @@ describe('a proxy', () => {
     ['token%2F1', 'token/1:'],
     ['', undefined],
   ])('opens a tunnel, given only the host and its own login: %s', async (login, pair) => {
-    const proxy = await proxied()
+    const proxy = await startProxy()
     expect(await ask(`http://${login}@127.0.0.1:${proxy.port}`)).toMatchObject({ records: [] })
     expect(proxy.heads).toHaveLength(1)
     const [head = ''] = proxy.heads
@@ -79,7 +59,7 @@ describe('a proxy', () => {
       /proxy 127\.0\.0\.1:\d+ \(api\.proxy\)/,
     ],
   ])('that answers %s', async (answer, name, message, hint) => {
-    const proxy = await proxied(answer)
+    const proxy = await startProxy(answer)
     const error = await ask(`http://me:hidden@127.0.0.1:${proxy.port}`, 300)
     expect(error).toBeInstanceOf(Error)
     expect((error as Error).constructor.name).toBe(name)
@@ -100,24 +80,19 @@ describe('a proxy', () => {
 
 const here = await place({ tenants: 1 })
 
+const options = { key: readFileSync(fixture('server.key')), cert: readFileSync(fixture('server.pem')) }
+const api = closedAfterwards(await listens(createServer(options, forward(here.sandbox.url))))
+
 describe('the program', () => {
-  let api: Awaited<ReturnType<typeof listens>>
-
-  beforeAll(async () => {
-    const options = { key: readFileSync(fixture('server.key')), cert: readFileSync(fixture('server.pem')) }
-    api = await listens(createServer(options, forward(here.sandbox.url)))
-    const { partnerId } = here.sandbox
-    const baseUrl = `https://localhost:${api.port}`
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: what people type into the file
-    here.configure({ api: { baseUrl, partnerId, secret: '${API_SECRET}', retry: { attempts: 1 } } })
-  })
-
-  afterAll(() => api.close())
+  const { partnerId } = here.sandbox
+  const baseUrl = `https://localhost:${api.port}`
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: what people type into the file
+  here.configure({ api: { baseUrl, partnerId, secret: '${API_SECRET}', retry: { attempts: 1 } } })
 
   const staffs = ['sync', '--resource', 'staffs']
 
   test('reaches an API through HTTPS_PROXY and a private authority; the proxy reads nothing', async () => {
-    const proxy = await proxied()
+    const proxy = await startProxy()
     const HTTPS_PROXY = `http://me:hidden@127.0.0.1:${proxy.port}`
     const env = { API_SECRET: here.sandbox.secret, HTTPS_PROXY, NODE_EXTRA_CA_CERTS: fixture('ca.pem') }
     const synced = await spawned([...staffs, '--log-level', 'trace'], { cwd: here.folder, env })
@@ -131,7 +106,7 @@ describe('the program', () => {
 
   // This process trusts no private authority.
   test('bypasses it if NO_PROXY says so, and tells what to do about a certificate that it does not trust', async () => {
-    const proxy = await proxied()
+    const proxy = await startProxy()
     const HTTPS_PROXY = `http://me:hidden@127.0.0.1:${proxy.port}`
     const env = { API_SECRET: here.sandbox.secret, HTTPS_PROXY }
     const { code, stderr } = await shopsync(staffs, {

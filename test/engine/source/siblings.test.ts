@@ -1,10 +1,11 @@
 /** Processes that share a rate-limit window by the row of a real warehouse, against the sandbox (docs/scale.md). */
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { HasSiblings } from '../../../src/engine/source/rate/siblings.js'
-import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
 import type { Source } from '../../support/harness/runs.js'
-import { client, closeAll, request } from '../../support/harness/server.js'
-import { reopen, rowsOf, sharedWindow, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
+import { client, request } from '../../support/harness/server.js'
+import { reopen, rowsOf, sharedWindow, warehouses } from '../../support/harness/warehouse.js'
 import { settled, VirtualClock } from '../../support/world/clocks.js'
 
 const limit = 100
@@ -12,25 +13,17 @@ const limit = 100
 const untilNext = 37_500
 
 describe.each(warehouses())('$name: processes that share a window', (kind) => {
-  const opened: (Warehouse | Sandbox)[] = []
-  afterEach(async () => {
-    await closeAll()
-    for (const one of opened.splice(0).reverse()) await one.close().catch(() => {})
-  })
-
   async function world() {
     const clock = new VirtualClock(1_700_000_003_000)
-    const sandbox = await createSandbox({
+    const sandbox = await sandboxOfFile({
       data: 'none',
       tenants: [{ id: 7 }],
       clock,
       rate: { limit, window: 60 },
     })
-    opened.push(sandbox)
     const address = await kind.migrated()
     const join = async (siblings: HasSiblings = 'there') => {
       const warehouse = await reopen(address)
-      opened.push(warehouse)
       const { url: baseUrl, secret } = sandbox
       const timeouts = { connect: 5000, headers: 5000, body: 5000, request: 10_000 }
       const sharing = { siblings, row: sharedWindow(warehouse) }

@@ -1,17 +1,7 @@
 /** Waits that the API demands of the client. What they end in a run: run/wait.txt. */
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { WaitNotice } from '../../../src/engine/source/rate/wait.js'
-import {
-  client,
-  closeAll,
-  envelope,
-  httpServer,
-  refusal,
-  request,
-  sendJson,
-} from '../../support/harness/server.js'
-
-afterEach(closeAll)
+import { client, envelope, httpServer, refusal, request, sendJson } from '../../support/harness/server.js'
 
 const hour = 3_600_000
 const rate = (remaining: number, resetIn = 60_000): Record<string, string> => ({

@@ -21,7 +21,6 @@ it('a migration writes every text of the dictionary', async () => {
     ...columns.map((column) => [`${name}.${column.name}`, column.doc]),
   ])
   expect(Object.fromEntries(rows.map(({ place, doc }) => [place, doc]))).toEqual(Object.fromEntries(declared))
-  await warehouse.close()
 })
 
 it('makes statistics of the columns by which rows are found, and leaves the rest to the server', async () => {
@@ -53,5 +52,4 @@ it('makes statistics of the columns by which rows are found, and leaves the rest
     again.db,
   )
   expect(rows).toEqual([{ left: 500, rows: 500 }])
-  await again.close()
 })

@@ -170,7 +170,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       await store(warehouse, 2, '2v1')
       return [before, await count()]
     })
-    await other.close()
     expect(seen).toEqual([1, 1])
     expect(await stored(warehouse)).toBe('1v1 @1 / 2v1 @2')
   })

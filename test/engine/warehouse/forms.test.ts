@@ -4,7 +4,7 @@
  * Privacy that hides more rewrites what is stored, without a request; privacy that hides less is refused until it is told to.
  */
 import { sql } from 'kysely'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import type { Privacy } from '../../../src/engine/config/treatment.js'
@@ -18,8 +18,8 @@ import {
   type Kind,
   migrate,
   openLease,
-  openWarehouse,
   RowSettings,
+  reopen,
   type Warehouse,
 } from '../../support/harness/warehouse.js'
 import {
@@ -130,10 +130,8 @@ const words: WordsOf<Formed> = {
     const policy: Privacy = { preset: 'pseudonymous', columns: {}, key: Buffer.alloc(32, 3), keyVersion: 1 }
     const known = model(resources, { vehicles: { columns: { make: 'text' }, history: true } }, policy)
     const rowSettings = new RowSettings('{}')
-    const stale = await openWarehouse({ ...story.desk.address, model: known, rowSettings })
-    onTestFinished(() => stale.close())
-    story.stale = stale
-    await migrate(stale)
+    story.stale = await reopen({ ...story.desk.address, rowSettings }, known)
+    await migrate(story.stale)
   },
   'that program takes the lease': ({ stale }) =>
     openLease({ warehouse: stale!, clock: systemClock }, 'listen').then(

@@ -189,7 +189,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await rewriteRows(killed, unending)
     expect((await rewrite(killed)).done).toEqual([])
     expect(await everything(address)).not.toContain('secret')
-    await Promise.all([undisturbed.close(), killed.close()])
   })
 
   it('a column that is hidden later leaves those that are hidden already alone', async () => {
@@ -204,7 +203,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       const warehouse = await reopen(address, known)
       await rewrite(warehouse)
       const [version] = await rowsOf(warehouse, 'customers_history')
-      await warehouse.close()
       return version!
     }
     const before = await versionUnder(fewer)

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { Desk } from '../../support/harness/desk.js'
 import { startImpatient } from '../../support/harness/relays.js'
@@ -35,9 +35,7 @@ const key = Buffer.alloc(32, 3).toString('base64')
 
 /** A way to the server on which nothing waits long for a lock. */
 async function impatient(url: string): Promise<string> {
-  const pooler = await startImpatient(url)
-  onTestFinished(() => pooler.close())
-  return pooler.url
+  return (await startImpatient(url)).url
 }
 
 interface Kept extends AtDesk {
@@ -162,7 +160,6 @@ const words: WordsOf<Kept> = {
     fillAsThen(sandbox)
     const address = await keptWarehouse(story.kind)
     story.look = await reopen(address)
-    onTestFinished(() => story.look.close())
     const { db } = story.look
     await story.look.write([db.updateTable('sync_source').set({ base_url: sandbox.url }).compile()])
     story.desk = new Desk(sandbox, address, [...lists, 'shops'])
@@ -188,7 +185,6 @@ const together = (kind: Kind) => {
   beforeAll(async () => {
     story = await begun(kind, [...lists, 'repair_orders', 'customer_payment_types'])
   })
-  afterAll(() => story.look.close())
   return () => ({ ...story })
 }
 storyTests('test/engine/warehouse/keptback.txt', steps, together, bothWarehouses())
@@ -196,11 +192,7 @@ storyTests('test/engine/warehouse/keptback.txt', steps, together, bothWarehouses
 storyTests('test/engine/warehouse/keptbackabove.txt', steps, together)
 
 const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
-const alone = (kind: Kind) => async () => {
-  const story = await begun(kind, lists, impatient)
-  onTestFinished(() => story.look.close())
-  return story
-}
+const alone = (kind: Kind) => () => begun(kind, lists, impatient)
 storyTests('test/engine/warehouse/keptback.postgres.txt', steps, alone, postgres)
 
 describe.each(postgres)('$name', (kind) => {
@@ -239,6 +231,5 @@ describe.each(postgres)('$name', (kind) => {
     expect(await migrate(warehouse)).toMatchObject([{ table: 'notes', column: { name: 'description' } }])
     await holding.end()
     await other.end()
-    await warehouse.close()
   })
 })

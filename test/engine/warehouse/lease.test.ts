@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Stop } from '../../../src/engine/base/errors.js'
@@ -19,8 +19,8 @@ import {
   migrate,
   open,
   openLease,
-  openWarehouse,
   RowSettings,
+  reopen,
   rowSettingsName,
   rowsOf,
   type Warehouse,
@@ -35,7 +35,6 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
   beforeAll(async () => {
     warehouse = await open(kind)
   })
-  afterAll(() => warehouse.close())
 
   const holder = async (): Promise<unknown> => (await rowsOf(warehouse, 'sync_lease'))[0]?.owner
 
@@ -157,8 +156,7 @@ const hiding = model(resources, {}, policy)
 
 /** Another process of the warehouse. */
 async function start(address: Address, text: string, model: Model): Promise<Warehouse> {
-  const one = await openWarehouse({ ...address, model, rowSettings: new RowSettings(text) })
-  onTestFinished(() => one.close())
+  const one = await reopen({ ...address, rowSettings: new RowSettings(text) }, model)
   await migrate(one)
   return one
 }

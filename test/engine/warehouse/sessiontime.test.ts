@@ -78,13 +78,11 @@ describe('a Postgres in Berlin', () => {
       '2026-02-01T10:00:00.000000Z',
       newest,
     ])
-    await warehouse.close()
   }
 
   const zoneOf = async (url: string): Promise<unknown> => {
     const warehouse = await reopen({ url, schema: 'public' })
     const { rows } = await sql<{ TimeZone: string }>`show timezone`.execute(warehouse.db)
-    await warehouse.close()
     return rows[0]?.TimeZone
   }
 
@@ -95,7 +93,6 @@ describe('a Postgres in Berlin', () => {
     const pooler = await startPooler(berlin)
     expect(await zoneOf(pooler.url)).toBe('Europe/Berlin')
     await stored(pooler.url)
-    await pooler.close()
   })
 
   it('stops, and tells you why, if a pooler drops what a transaction sets', async () => {
@@ -108,8 +105,5 @@ describe('a Postgres in Berlin', () => {
     // What its transaction did isn't committed.
     const straight = await reopen({ url: berlin, schema: 'dropped' })
     expect(await straight.has('sync_meta')).toBe(false)
-    await straight.close()
-    await warehouse.close()
-    await pooler.close()
   })
 })

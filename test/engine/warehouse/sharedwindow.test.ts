@@ -1,6 +1,6 @@
 /** The laws of the row by which processes share a rate-limit window (docs/scale.md, One rate window). */
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SharedWindow, WindowClaim } from '../../../src/engine/base/windowclaim.js'
 import {
   bothWarehouses,
@@ -67,7 +67,6 @@ describe.each(bothWarehouses())('$name: the row of a shared window', (kind) => {
   beforeAll(async () => {
     other = await reopen(place.address)
   })
-  afterAll(() => other.close())
   beforeEach(async () => {
     opened = [await place.open(), other]
     rows = opened.map(sharedWindow)

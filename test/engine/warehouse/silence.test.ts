@@ -9,10 +9,9 @@ import { configure } from '../../support/harness/place.js'
 import { startPostgres, type TestPostgres } from '../../support/harness/postgres.js'
 import { Program, program } from '../../support/harness/process.js'
 import { startSilent } from '../../support/harness/relays.js'
-import { known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { onlyJob } from '../../support/harness/scheduler.js'
-import { migrate, openAt, openWarehouse } from '../../support/harness/warehouse.js'
+import { migrate, openAt, reopen } from '../../support/harness/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
@@ -26,8 +25,8 @@ describe('postgres', () => {
   afterAll(() => postgres.stop())
 
   it('a silent connection is given up, and the work continues on another one', async () => {
-    const { url, silence, close } = await startSilent(postgres.url)
-    const warehouse = await openWarehouse({ url, schema: 'silent', model: known, silentMs: 200 })
+    const { url, silence } = await startSilent(postgres.url)
+    const warehouse = await reopen({ url, schema: 'silent', silentMs: 200 })
     await migrate(warehouse)
     let attempts = 0
     const answer = await warehouse.read(async (db) => {
@@ -36,19 +35,16 @@ describe('postgres', () => {
     })
     expect(answer.rows).toEqual([{ one: 1 }])
     expect(attempts).toBeGreaterThan(1)
-    await warehouse.close()
-    await close()
   })
 
   it('a running statement is waited for, however long it is silent', async () => {
-    const warehouse = await openWarehouse({ url: postgres.url, schema: 'slow', model: known, silentMs: 50 })
+    const warehouse = await reopen({ url: postgres.url, schema: 'slow', silentMs: 50 })
     let attempts = 0
     await warehouse.read((db) => {
       attempts++
       return sql`select pg_sleep(0.3)`.execute(db)
     })
     expect(attempts).toBe(1)
-    await warehouse.close()
   })
 
   /** A wait that ignores the signal takes longer than this: minutes. */

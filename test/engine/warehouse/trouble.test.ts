@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Skip } from '../../../src/engine/base/errors.js'
 import { onServer } from '../../support/harness/databases.js'
@@ -45,7 +45,6 @@ const words: WordsOf<Troubled> = {
     const rights = ['alter role ROLE superuser', "alter role ROLE set statement_timeout = '1s'"]
     const { url } = await runRole(story.address, ...rights)
     story.warehouse = await reopen({ ...story.address, url })
-    onTestFinished(() => story.warehouse.close())
   },
   'names REST': (story, all) => void story.lists.sandbox.store.tenant(1).strings.set(names, all!.split(' ')),
   'phones REST': (story, all) => {
@@ -96,7 +95,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const told = notices.map(([words]) => words)
     expect(told).toContain('The warehouse could not update its statistics')
     expect(told).toContain('The history of runs could not be pruned')
-    await warehouse.close()
   })
 
   it.runIf(warehouses().includes(kind))(
@@ -122,7 +120,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
         expect(entry).toMatchObject({ resource: list, path: '', reason: 'a key of more than 2000 bytes' })
       const { code, stdout } = await desk.run('verify')
       expect([code, stdout]).toEqual([1, expect.stringContaining('2 records cannot be stored')])
-      await warehouse.close()
     },
   )
 })

@@ -6,7 +6,7 @@ import { hostname } from 'node:os'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CallOptions, shopsync } from '../../support/harness/call.js'
 import { viewedPlace } from '../../support/harness/place.js'
-import { closeAll, httpServer, type Stand } from '../../support/harness/server.js'
+import { httpServer, type Stand } from '../../support/harness/server.js'
 import { lineOf, type Receiver, receiver, signingKey } from '../../support/world/alerting.js'
 
 const here = await viewedPlace({ repairOrders: 2 })
@@ -26,10 +26,7 @@ beforeEach(async () => {
     },
   })
 })
-afterEach(async () => {
-  here.sandbox.script([])
-  await closeAll()
-})
+afterEach(() => here.sandbox.script([]))
 
 const fail = (): void =>
   here.sandbox.script([{ when: { tenant, resource: 'notes' }, fault: { kind: 'status', status: 500 } }])

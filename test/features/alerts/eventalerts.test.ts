@@ -2,11 +2,9 @@
  * Incidents of events (eventalerts.txt): who receives them, what waits, what no list shows; and what the listener's check reports
  * and leaves to runs.
  */
-import { afterEach } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { closeAll } from '../../support/harness/server.js'
 import { open, rowsOf } from '../../support/harness/warehouse.js'
 import { AlertingWorld, lineOf } from '../../support/world/alerting.js'
 import { EventBench } from '../../support/world/events.js'
@@ -20,14 +18,6 @@ interface Stage {
   /** When something was told of before, by what it is. */
   readonly moments: Map<string, string>
 }
-const opened: Stage[] = []
-afterEach(async () => {
-  for (const { events, world } of opened.splice(0)) {
-    await events.inbox.close()
-    await world.warehouse.close()
-  }
-  await closeAll()
-})
 
 /** A number of seconds before now. */
 const ago = ({ world }: Stage, seconds: string | number): string =>
@@ -118,7 +108,5 @@ storyTests('test/features/alerts/eventalerts.txt', new Steps(words), (kind) => a
   const world = await AlertingWorld.of(sandbox, await open(kind), [101])
   await world.run()
   const events = await EventBench.open(sandbox, world.warehouse)
-  const stage = { world, events, moments: new Map<string, string>() }
-  opened.push(stage)
-  return stage
+  return { world, events, moments: new Map<string, string>() }
 })

@@ -8,14 +8,13 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { afterEach, expect } from 'vitest'
+import { expect } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { template } from '../../../src/sandbox/index.js'
 import type { RunOptions } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
-import { closeAll } from '../../support/harness/server.js'
 import { inLines, Stabilizer } from '../../support/harness/stable.js'
 import { type Kind, kept, rowsOf, startRun } from '../../support/harness/warehouse.js'
 import {
@@ -31,7 +30,6 @@ import { anywhere, idsOf, Steps, storyTests, type WordsOf } from '../../support/
 
 const sandbox = await sandboxOfFile()
 const { store } = sandbox
-afterEach(closeAll)
 
 interface Story {
   readonly world: AlertingWorld

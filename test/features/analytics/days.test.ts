@@ -1,12 +1,11 @@
 /** The shops' own days: which zone a shop has, when its days begin, and that the warehouse and the program agree. */
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isTimeZone } from '../../../src/engine/config/timezone.js'
 import { model } from '../../support/harness/model.js'
-import { known } from '../../support/harness/runs.js'
 import { someOf } from '../../support/harness/size.js'
 import {
   dayOf,
@@ -24,7 +23,6 @@ import {
 } from '../../support/harness/views.js'
 import {
   bothWarehouses,
-  type Kind,
   minutesBetween,
   open,
   rowsOf,
@@ -120,13 +118,8 @@ it('zones have names of the IANA list, and for APIs that send them, those of Rai
   ])
 })
 
-const opened: Warehouse[] = []
-afterAll(() => Promise.all(opened.map((warehouse) => warehouse.close())))
 /** Each its own: making views changes what a kept one may not. */
-async function fresh(kind: Kind, of = known): Promise<Warehouse> {
-  opened.push(await open(kind, of))
-  return opened.at(-1) as Warehouse
-}
+const fresh = open
 
 const zonesOf = async (warehouse: Warehouse): Promise<unknown[]> =>
   (await rowsOf(warehouse, 'report_zones')).map(({ tenant_id, shop_id, zone, origin }) => [

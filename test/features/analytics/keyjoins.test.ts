@@ -4,7 +4,7 @@
  * autovacuum makes those of the others within minutes. The test counts the rows that each node of the plan touches, not time.
  */
 import { CompiledQuery } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { sync } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { someOf } from '../../support/harness/size.js'
@@ -99,7 +99,6 @@ describe.each(bothWarehouses().filter(({ name }) => name === 'postgres'))('$name
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
   })
-  afterAll(() => warehouse.close())
 
   const expectPlanned = async (join: string, isWhole: boolean): Promise<void> => {
     const asked = isWhole ? `select count(*) from ${join}` : `select * from ${join} limit 50`

@@ -3,7 +3,7 @@
  * (test/support/oracle/business), in both warehouses and both worlds (worlds.ts).
  */
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { figures } from '../../../schema/figures/index.js'
 import { views } from '../../../schema/views/index.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
@@ -74,10 +74,6 @@ describe.each(worlds)('$name', (world) => {
     gone = world.deleteSome(sandbox)
     for (const { address } of opened.values()) await run(address, 'reconcile', '--full', '--accept-deletes')
     businesses = businessesOf(worldOf(sandbox, report, gone))
-  })
-  afterAll(async () => {
-    for (const { warehouse } of opened.values()) await warehouse.close()
-    await sandbox.close()
   })
 
   /** Compares all rows and columns of a view. */

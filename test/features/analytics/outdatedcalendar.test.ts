@@ -86,6 +86,5 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await daysIn(whole)).toEqual(days)
     for (const table of old.slice(0, kind.name === 'sqlite' ? 2 : 1))
       await expect(run(whole, `select * from {${table}}`)).rejects.toThrow(table)
-    await whole.close()
   })
 })

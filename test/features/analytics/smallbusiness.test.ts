@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
 import { known } from '../../support/harness/runs.js'
 import { scratch } from '../../support/harness/scratch.js'
@@ -49,7 +49,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
   beforeAll(async () => {
     place = await businessIn(kind)
   })
-  afterAll(() => place.warehouse.close())
   it.each(questions)('$title', async ({ asked, columns, rows }) => {
     const found = await answer(place.warehouse, asked)
     expect(found.map((row) => Object.keys(row))).toEqual(rows.map(() => columns))

@@ -45,7 +45,6 @@ describe.each(warehouses())('$name', (kind) => {
     address = await kind.viewed()
     await run('keep', 'sync')
     warehouse = await reopen(address)
-    return () => warehouse.close()
   })
 
   async function contents(

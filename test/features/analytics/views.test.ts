@@ -4,7 +4,7 @@
  * columns that are never null. What views show is in oracle.test.ts; their examples run in test/features/dictionary.
  */
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { ViewColumn } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
 import { sync } from '../../support/harness/runs.js'
@@ -100,9 +100,6 @@ const full = new Map<string, Warehouse>()
 beforeAll(async () => {
   for (const kind of bothWarehouses()) full.set(kind.name, await filled(kind))
 })
-afterAll(async () => {
-  for (const warehouse of full.values()) await warehouse.close()
-})
 
 type Row = Record<string, unknown>
 
@@ -144,7 +141,6 @@ describe('every view', () => {
       const [row] = await ask(warehouse, name, 'select count(*) as n from {view}')
       expect([name, row?.n === 0]).toEqual([name, !['dim_days', 'changes'].includes(name)])
     }
-    await warehouse.close()
   })
 
   // Of the records, oracle.test.ts compares everything else.

@@ -2,7 +2,8 @@
  * The worlds in which views are compared with the oracle of the business: one that is generated, and one that is made by hand,
  * for what is easy to get wrong. Some of what they have to show was computed by hand, too.
  */
-import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { type Gone, type ReportSettings, remove } from '../../support/oracle/business/sandboxworld.js'
 import { businessReport, businessResources, deleteSome, fillBusiness } from '../../support/world/business.js'
 import { type Fields, order, payment, stamps, updated } from '../../support/world/handmade.js'
@@ -114,7 +115,7 @@ const generated: BusinessWorld = {
   report: { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } },
   resources: businessResources,
   make: async () => {
-    const sandbox = await createSandbox({
+    const sandbox = await sandboxOfFile({
       tenants: 2,
       repairOrders: 70,
       seed: 23,
@@ -256,7 +257,7 @@ const handmade: BusinessWorld = {
   resources: businessResources,
   make: async () => {
     const tenants = [1, 2, clocks, periods].map((id) => ({ id }))
-    const sandbox = await createSandbox({ data: 'none', tenants })
+    const sandbox = await sandboxOfFile({ data: 'none', tenants })
     fillBusiness(sandbox)
     for (const [tenant, lists] of [[clocks, whileClocksChange] as const, [periods, periodsOfShops] as const])
       for (const [resource, records] of Object.entries(lists))

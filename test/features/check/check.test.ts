@@ -15,7 +15,7 @@ import { cloneSqlite, postgresStarted } from '../../support/harness/clones.js'
 import { configure, place } from '../../support/harness/place.js'
 import { startPostgres } from '../../support/harness/postgres.js'
 import { Program, program } from '../../support/harness/process.js'
-import { closeAll, httpServer } from '../../support/harness/server.js'
+import { httpServer } from '../../support/harness/server.js'
 import { root } from '../../support/harness/tree.js'
 import { postgresUrl } from '../../support/harness/warehouse.js'
 import { usualWays } from '../../support/world/probe.js'
@@ -27,7 +27,6 @@ interface Checked {
 }
 
 const here = await place({ repairOrders: 12, tenants: 2 })
-afterAll(closeAll)
 
 const faultsOf = ({ checks }: Checked) => checks.filter(({ ok }) => !ok)
 

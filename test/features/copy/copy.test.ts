@@ -1,11 +1,12 @@
 /** A copy equals the original: every table, and every cursor's progress, on every kind of warehouse. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Sandbox } from '../../../src/sandbox/index.js'
 import { Desk } from '../../support/harness/desk.js'
 import type { Address } from '../../support/harness/place.js'
 import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { isWhole } from '../../support/harness/size.js'
-import { bothWarehouses, migrate, plannedChanges, reopen } from '../../support/harness/warehouse.js'
+import { bothWarehouses, lookAt, migrate, plannedChanges, reopen } from '../../support/harness/warehouse.js'
 import { registersAgree } from '../../support/oracle/registers.js'
 import {
   everything,
@@ -31,19 +32,14 @@ async function copyBy(sandbox: Sandbox, from: Address, to: Address) {
 }
 
 /** What `migrate` would change. */
-const lacking = async (address: Address): Promise<unknown> => {
-  const warehouse = await reopen(address, rich)
-  const changes = await plannedChanges(warehouse)
-  await warehouse.close()
-  return changes
-}
+const lacking = (address: Address): Promise<unknown> => lookAt(address, plannedChanges, rich)
 
 describe.each(bothWarehouses())('from $name', (kind) => {
   const from = kind.address()
   let original: Tables
   let sandbox: Sandbox
   beforeAll(async () => {
-    sandbox = await createSandbox({ tenants: 1, repairOrders: 6, seed: 3, until: '2026-01-01T00:00:00Z' })
+    sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 6, seed: 3, until: '2026-01-01T00:00:00Z' })
     const warehouse = await reopen(from, rich)
     await migrate(warehouse)
     await fillRichly(sandbox, warehouse)
@@ -64,8 +60,6 @@ describe.each(bothWarehouses())('from $name', (kind) => {
     original = await everything(warehouse)
     await warehouse.close()
   })
-
-  afterAll(() => sandbox.close())
 
   it('contains a bit of everything', () => {
     const filled = Object.keys(original).filter((name) => original[name]?.length)

@@ -35,7 +35,6 @@ async function rowsIn(address: Address): Promise<Map<string, Map<string, Record<
         ]),
       ),
     )
-  await warehouse.close()
   return all
 }
 

@@ -2,7 +2,7 @@
 import Sqlite from 'better-sqlite3'
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type { Address } from '../../support/harness/place.js'
 import { known } from '../../support/harness/runs.js'
 import { bothWarehouses, reopen, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
@@ -77,7 +77,6 @@ beforeAll(async () => {
   await cutShort(from, to, model)
   copied = await reopen(to)
 })
-afterAll(() => copied.close())
 
 it('what is almost equal is copied again, and what differs in writing is equal', async () => {
   const before = await extras()

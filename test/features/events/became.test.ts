@@ -38,7 +38,6 @@ describe.each(warehouses())('on $name', (kind) => {
   let w: EventWorld
   beforeAll(async () => {
     w = await EventWorld.open(kind, { repairOrders: 90 })
-    return () => w.close()
   })
   beforeEach(() => w.begin())
 

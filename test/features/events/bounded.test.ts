@@ -1,6 +1,6 @@
 /** What rings may use: the stories of bounded.txt, and what concerns the lease, and the rate limit. */
 import { sql } from 'kysely'
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../../support/harness/scheduler.js'
 import { isWhole } from '../../support/harness/size.js'
 import {
@@ -56,7 +56,6 @@ describe.each(warehouses())('on $name', (kind) => {
   let id = 0
   beforeAll(async () => {
     w = await EventWorld.open(kind, { repairOrders: 40 })
-    return () => w.close()
   })
   beforeEach(async () => {
     await w.begin()
@@ -237,7 +236,6 @@ describe.each(warehouses())('on $name', (kind) => {
 
 describe.each(warehouses())('with 60 requests a minute on $name', (kind) => {
   let w: EventWorld
-  afterEach(() => w.close())
 
   const nextWindow = (): void => w.clock.pass(minute - ((Number(w.clock.micros) / 1000) % minute))
   const begin = async (repairOrders: number): Promise<void> => {
@@ -310,6 +308,5 @@ it.each(warehouses())(
     const seen = `deleted, waiting exists, ${amount} settled`
     expect(await w.turn()).toBe(`2 lists, 3 by id: ${seen}`)
     expect((await w.row(gone))?._deleted_at).not.toBeNull()
-    await w.close()
   },
 )

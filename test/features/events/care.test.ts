@@ -1,9 +1,10 @@
 /** The inbox is separate from the warehouse: adopt and copy must not leave it out; what forget does, underevents.test.ts shows. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import type { Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { sync } from '../../support/harness/runs.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { sample } from '../../support/harness/size.js'
 import { bothWarehouses, reopen } from '../../support/harness/warehouse.js'
 import { EventBench } from '../../support/world/events.js'
@@ -22,18 +23,13 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   let events: EventBench
 
   beforeAll(async () => {
-    sandbox = await createSandbox({ tenants: 2, repairOrders: 3, seed: 5 })
+    sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 3, seed: 5 })
     address = await kind.viewed()
     const warehouse = await reopen(address)
     await sync(sandbox, warehouse, { resources })
     events = await EventBench.open(sandbox, warehouse)
     for (const tenant of sandbox.tenantIds)
       await events.put({ tenant, resource: 'repair_orders', id: 77_777 })
-    return async () => {
-      await events.inbox.close()
-      await warehouse.close()
-      await sandbox.close()
-    }
   })
 
   const run = async <T>(words: readonly string[], api: object = {}): Promise<T> => {
@@ -58,8 +54,6 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     const there = await reopen(to)
     const copied = await EventBench.open(sandbox, there)
     expect(await copied.states()).toEqual(['waiting', 'waiting'])
-    await copied.inbox.close()
-    await there.close()
   })
 
   it.each(sample(targets))('copy to $name keeps reading while events come', async (other) => {

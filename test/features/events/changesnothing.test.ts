@@ -2,7 +2,7 @@
  * An event changes no row: whatever events say, verdicts, watermarks, registers, tombstones and rows are the same as
  * without any. And if none was ever received, nothing is queried, made or read for them.
  */
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
 import { type RunOptions, syncInOrder } from '../../support/harness/runs.js'
@@ -53,10 +53,6 @@ async function opened(kind: Kind, hears: boolean) {
   const sandbox = await sandboxOfFile({ ...shops, clock })
   const warehouse = await open(kind)
   const events = hears ? await EventBench.open(sandbox, warehouse, clock.still) : undefined
-  onTestFinished(async () => {
-    await events?.inbox.close()
-    await warehouse.close()
-  })
   const usual: RunOptions = { clock: clock.still, resources, random: () => 0.5 }
   const run = (options: RunOptions) =>
     syncInOrder(sandbox, warehouse, { ...usual, beside: events?.settling, ...options })

@@ -16,7 +16,6 @@ describe.each(warehouses())('on $name', (kind) => {
   let began: bigint
   beforeAll(async () => {
     w = await EventWorld.open(kind, { repairOrders: 30 })
-    return () => w.close()
   })
   beforeEach(async () => {
     await w.begin()

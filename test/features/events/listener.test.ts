@@ -19,7 +19,6 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   let id = 0
   beforeAll(async () => {
     w = await EventWorld.open(kind)
-    return () => w.close()
   })
   beforeEach(async () => {
     await w.begin()
@@ -130,7 +129,6 @@ describe('beside shards, on postgres', () => {
   beforeAll(async () => {
     w = await EventWorld.open(bothWarehouses().find(({ name }) => name === 'postgres')!)
     ;[first = 0, second = 0] = w.sandbox.tenantIds
-    return () => w.close()
   })
   beforeEach(() => w.begin())
   afterEach(async () => {

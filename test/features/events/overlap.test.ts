@@ -3,7 +3,6 @@
  * own events or after its event was lost, must reach the warehouse with the next planned walk all the same, and its lateness
  * has to be noticed: the stories of overlap.txt.
  */
-import { onTestFinished } from 'vitest'
 import { addMicros } from '../../../src/engine/base/timestamp.js'
 import { template } from '../../../src/sandbox/index.js'
 import { addLateness, rowsOf } from '../../support/harness/warehouse.js'
@@ -119,6 +118,5 @@ const steps = new Steps<LateList>({
 storyTests('test/features/events/overlap.txt', steps, (kind) => async () => {
   const clock = new HandClock(begin)
   const w = await EventWorld.open(kind, { data: 'none', tenants: [{ id: 1 }], clock })
-  onTestFinished(() => w.close())
   return new LateList(w)
 })

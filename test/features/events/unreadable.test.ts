@@ -3,17 +3,15 @@
  * to tell, and names them. What commands say then: test/transcripts/events.txt.
  */
 import { chmodSync, chownSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { afterEach, describe, expect, it, onTestFinished, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { metricsOf } from '../../support/harness/metrics.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { closeAll } from '../../support/harness/server.js'
 import { statusOf } from '../../support/harness/status.js'
 import { type Kind, open, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
 import { AlertingWorld, lineOf } from '../../support/world/alerting.js'
 import { EventBench } from '../../support/world/events.js'
 
-afterEach(closeAll)
 const sandbox = await sandboxOfFile()
 
 const inboxFile = (warehouse: Warehouse): string =>
@@ -36,7 +34,6 @@ async function damage(kind: Kind, warehouse: Warehouse): Promise<() => Promise<v
 describe.each(warehouses())('on $name', (kind) => {
   it('alerts, status and metrics go on without events that cannot be read, and name them', async () => {
     const warehouse = await open(kind)
-    onTestFinished(() => warehouse.close())
     const world = await AlertingWorld.of(sandbox, warehouse, [101])
     const told = async (): Promise<string[]> => {
       await world.run()
@@ -81,7 +78,6 @@ describe.each(warehouses())('on $name', (kind) => {
 test('the file of the events has the owner and the permissions of the warehouse, also if root makes it', async () => {
   const [kind] = warehouses() as [Kind]
   const warehouse = await open(kind)
-  onTestFinished(() => warehouse.close())
   const file = warehouse.dialect.where.slice('sqlite:'.length)
   const owner = process.getuid?.() === 0 ? 12_345 : (process.getuid?.() ?? 0)
   chownSync(file, owner, process.getgid?.() ?? 0)

@@ -243,9 +243,7 @@ const words: WordsOf<Closing> = {
       for (const [resource = '', id] of records!.split(', ').map((one) => one.split(' ')))
         await events.put({ tenant: 101, resource, id: Number(id) })
       const { by } = await events.turn()
-      const states = await events.states()
-      await events.inbox.close()
-      return `${by}: ${states.join(' ')}`
+      return `${by}: ${(await events.states()).join(' ')}`
     }),
   'state of order N': async ({ desk }, id) => {
     const all = await desk.rows('sync_forgotten_records')

@@ -93,7 +93,6 @@ describe('postgres', () => {
     const gone = await forget(sandbox, warehouse, 1)
     expect(gone).toMatchObject({ traces_left: null, elsewhere: expect.stringMatching(/Backups.*WAL/) })
     expect(await size()).toBe(0)
-    await warehouse.close()
   })
 
   it('leaves no value in the statistics of a table that is empty afterwards', async () => {
@@ -117,7 +116,6 @@ describe('postgres', () => {
     expect(await forget(sandbox, warehouse, 1)).toMatchObject({ traces_left: null })
     expect(await known(warehouse)).not.toContain(word)
     await onServer(address.url, `drop owned by ${runner}`, `drop role ${runner}`)
-    await warehouse.close()
   })
 
   it('forgets no statistics of a table that has rows', async () => {
@@ -134,6 +132,5 @@ describe('postgres', () => {
     await forgetEmptyTable(db, 'shopsync', 'notes')
     expect(await known(warehouse)).not.toContain(word)
     expect(await rows()).toBe(0)
-    await warehouse.close()
   })
 })

@@ -194,7 +194,6 @@ const words: WordsOf<Attack> = {
       await owner.query(renamed)
     }
     await warehouse.write([storeMeta(warehouse.db, memory, JSON.stringify(known))])
-    await warehouse.close()
   },
   'reader select from each table and view of the warehouse': async ({ owner, reader }) => {
     const all = await rowsOf<{ name: string }>(

@@ -13,7 +13,6 @@ import { metricsOf } from '../../support/harness/metrics.js'
 import { configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { scratch } from '../../support/harness/scratch.js'
-import { closeAll } from '../../support/harness/server.js'
 import { restoreTimeOfDay, setTimeOfDay } from '../../support/harness/shiftedclock.js'
 import { reopen, type Warehouse } from '../../support/harness/warehouse.js'
 import { AlertingWorld, lineOf, receiver, ruleOf } from '../../support/world/alerting.js'
@@ -32,7 +31,6 @@ for (const tenant of [101, 102]) {
   for (const resource of resources)
     sandbox.store.put(tenant, resource, template(resource, tenant, '2026-01-01T00:00:00Z'))
 }
-afterAll(closeAll)
 afterAll(restoreTimeOfDay)
 
 const well = {
@@ -197,7 +195,6 @@ storyTests('test/features/health/faces.txt', new Steps(words), (kind) => {
     configured = (settings) => configure(sandbox, address, resources, { report, ...settings })
     await done(configured(), 'sync')
     warehouse = await reopen(address)
-    return () => warehouse.close()
   })
 
   const does: Stage['does'] = async (...statements) => {

@@ -4,13 +4,13 @@
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { shardIndex } from '../../../src/engine/base/shard.js'
 import { wantedLists } from '../../support/harness/declared.js'
 import { place } from '../../support/harness/place.js'
 import { known, type RunReport } from '../../support/harness/runs.js'
 import { until, writeJob } from '../../support/harness/scheduler.js'
-import { closeAll, httpServer, type Stand } from '../../support/harness/server.js'
+import { httpServer, type Stand } from '../../support/harness/server.js'
 import {
   bothWarehouses,
   hasRunSince,
@@ -45,10 +45,6 @@ beforeAll(async () => {
     steps: [{ command: 'sync' }, { command: 'snapshot' }],
     heartbeat: `${beats.url}/`,
   })
-})
-afterAll(async () => {
-  await warehouse.close()
-  await closeAll()
 })
 
 const snapshots = async (): Promise<number> => (await rowsOf(warehouse, 'daily_snapshots')).length

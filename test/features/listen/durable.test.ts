@@ -1,7 +1,7 @@
 /** What was answered is on disk: a listener that is killed right after its answers has lost none of them. */
 import { dirname } from 'node:path'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { sendEvent, startStaying } from '../../support/harness/listening.js'
@@ -26,7 +26,6 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await sync(sandbox, warehouse, { resources: ['repair_orders'] })
     config = configure(sandbox, address, ['repair_orders'], { schedule: { listen: { port: 0 } } })
   })
-  afterEach(() => warehouse.close())
 
   it('each event that was answered 2xx is there after SIGKILL', async () => {
     const [tenant = 0] = sandbox.tenantIds
@@ -60,7 +59,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     const careless = new URL(address.url)
     if (kind.name === 'postgres') careless.searchParams.set('options', '-c synchronous_commit=off')
     const other = await reopen({ ...address, url: kind.name === 'postgres' ? careless.href : address.url })
-    await (await EventBench.open(sandbox, other)).inbox.close()
+    await EventBench.open(sandbox, other)
     const dialect = await other.dialect.beside({ name: 'events', table: 'sync_events', creates: false })
     const asked = kind.name === 'postgres' ? sql`show synchronous_commit` : sql`pragma synchronous`
     const rows = await dialect?.transaction(
@@ -69,6 +68,5 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     // SQLite's 2 is FULL.
     expect(rows).toEqual([kind.name === 'postgres' ? { synchronous_commit: 'on' } : { synchronous: 2 }])
     await dialect?.close()
-    await other.close()
   })
 })

@@ -25,10 +25,8 @@ describe.each(warehouses())('on $name', (kind) => {
     warehouse = await reopen(address)
     receiver = await TestReceiver.open(address, warehouse)
   }
-  const close = async (): Promise<void> => {
+  const close = (): void => {
     for (const { socket } of clients.splice(0)) socket.destroy()
-    await receiver.close()
-    await warehouse.close()
   }
 
   /** The status of an event that is sent now. */
@@ -189,7 +187,6 @@ describe.each(warehouses())('on $name', (kind) => {
         async (secret) => (await other.send(eventBody(), { 'x-api-secret': secret })).status,
       )
       expect(await Promise.all(statuses)).toEqual([200, 200, 401])
-      await other.close()
     })
 
     it('runs next to another one, but not on its port', async () => {
@@ -305,7 +302,6 @@ describe.each(warehouses())('on $name', (kind) => {
       expect((await receiver.send(eventBody({ id: 'e2' }))).status).toBe(200)
       const other = await TestReceiver.open(address, warehouse)
       expect((await other.rows()).map(({ event_id }) => event_id)).toEqual(['e2', 'e2'])
-      await other.close()
     })
   })
 })

@@ -17,10 +17,10 @@ import { freePort } from '../../support/harness/postgres.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { jobsIn, onlyJob, until, writeJob } from '../../support/harness/scheduler.js'
-import { closeAll, httpServer } from '../../support/harness/server.js'
+import { httpServer } from '../../support/harness/server.js'
 import { isWhole, sample } from '../../support/harness/size.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
-import { reopen, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { lookAt, reopen, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 
 type Command = 'listen' | 'schedule'
 
@@ -32,7 +32,6 @@ const [order = 0, other = 0] = sandbox.store.ids(tenant, 'repair_orders')
 const started: Up[] = []
 afterAll(async () => {
   for (const { end } of started) await end()
-  await closeAll()
 })
 
 /** A warehouse that was synced, in a folder with a configuration. */
@@ -129,12 +128,8 @@ describe.each(warehouses())('$name', (kind) => {
     await there.run('sync')
     sandbox.store.change(tenant, 'repair_orders', other, { novel_field: 'seen' })
     /** Paths of fields that nobody knew, as the warehouse has them. */
-    const drift = async (): Promise<unknown[]> => {
-      const warehouse = await reopen(there.address)
-      const found = await rowsOf(warehouse, 'sync_drift')
-      await warehouse.close()
-      return found.map(({ path }) => path)
-    }
+    const drift = async (): Promise<unknown[]> =>
+      (await lookAt(there.address, (warehouse) => rowsOf(warehouse, 'sync_drift'))).map(({ path }) => path)
     await goesOn(there, 'listen', restore, {
       before: async (up) => {
         expect(await send(up, 'before', other)).toBe(200)
@@ -247,7 +242,6 @@ describe.each(warehouses())('another configuration, on $name', (kind) => {
     expect(await totals()).toEqual(derived)
     await stop(up)
     expect(timesRead(up)).toBe(1)
-    await warehouse.close()
   })
 
   it.runIf(isWhole())(
@@ -271,12 +265,11 @@ describe.each(warehouses())('another configuration, on $name', (kind) => {
       expect(beats.seen.map(({ url }) => url)).toEqual(['/late?exit=0'])
       expect([timesRead(up), stderrOf(up).includes('Catching up on a missed run')]).toEqual([2, true])
       expect(await rows('sync_derived')).toEqual(before)
-      await warehouse.close()
     },
   )
 
   it('ends with 2 if its own configuration is still another one', async () => {
-    const { address, config, run, start, rows, orderNow, warehouse } = await opened()
+    const { address, config, run, start, rows, orderNow } = await opened()
     const elsewhere = configure(sandbox, address, ['repair_orders', 'payments'], {
       events: { port: 0, settle: 'PT0S' },
     })
@@ -295,6 +288,5 @@ describe.each(warehouses())('another configuration, on $name', (kind) => {
     const before = await rows('sync_derived')
     await run('sync')
     expect(await rows('sync_derived')).toEqual(before)
-    await warehouse.close()
   })
 })

@@ -88,7 +88,6 @@ describe.each(warehouses())('$name', (kind) => {
     const next = await planned(shops, warehouse, vehicles)
     expect(next.table_changes).toEqual([])
     expect(next.requests).toBeLessThan(plan.requests)
-    await warehouse.close()
   })
 
   it('of the ids of nested items: only a list that has shown one is read completely', async () => {
@@ -110,7 +109,6 @@ describe.each(warehouses())('$name', (kind) => {
     ])
     await migrate(warehouse)
     same(plan, await sync(shops, warehouse, { readAhead: 1, ...lists }))
-    await warehouse.close()
   })
 
   it('writes nothing, not even tables, and shows which it would make', async () => {
@@ -128,7 +126,6 @@ describe.each(warehouses())('$name', (kind) => {
     const before = await stored()
     expect((await planned(shops, warehouse, { mode: 'reconcile', ...all })).table_changes).toEqual([])
     expect(await stored()).toEqual(before)
-    await warehouse.close()
   })
 
   it.each([50, 500, isWhole() ? 5000 : 1500])(

@@ -87,8 +87,6 @@ describe.each(warehouses())('$name', (kind) => {
       await run(after, 'notes', { known })
       expect(await drift()).toEqual(['luck'])
     }
-    await after.close()
-    await before.close()
   })
 
   it('a record that could not be stored fails only the runs that see it, until a replay finds it well or gone', async () => {

@@ -1,5 +1,4 @@
 /** The stories of leftthelist.txt, and of orders that left their list. */
-import { onTestFinished } from 'vitest'
 import { adoptBy } from '../../support/harness/commands.js'
 import { known } from '../../support/harness/runs.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
@@ -19,9 +18,7 @@ const words: Words = {
   'go on in a copy': async ({ list }) => {
     const to = sqlite!.address()
     const { status } = await copyInto(list.address, to, { model: known })
-    const warehouse = await reopen(to)
-    onTestFinished(() => warehouse.close())
-    list.warehouse = warehouse
+    list.warehouse = await reopen(to)
     return `copied ${status}`
   },
   'totals of N': async ({ list }, id) => {

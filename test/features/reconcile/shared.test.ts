@@ -235,6 +235,5 @@ describe.each(bothWarehouses())('$name', (kind) => {
       [7, 2, 'replaced', [12]],
     ])
     await compare(warehouse, expected(sandbox))
-    await warehouse.close()
   })
 })

@@ -52,9 +52,7 @@ const words: Words = {
     const events = await EventBench.open(sandbox, list.warehouse)
     await events.put({ tenant: 1, resource: 'customers', type: 'Customer', id: Number(id) })
     const { by } = await events.turn()
-    const states = await events.states()
-    await events.inbox.close()
-    return `${by}: ${states.join(' ')}`
+    return `${by}: ${(await events.states()).join(' ')}`
   },
 }
 

@@ -3,16 +3,16 @@
  * kill in the middle of it.
  */
 import { dirname } from 'node:path'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/harness/call.js'
 import { startStaying } from '../../support/harness/listening.js'
 import { type Address, configure } from '../../support/harness/place.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { jobsIn, onlyJob, until } from '../../support/harness/scheduler.js'
-import { closeAll, httpServer } from '../../support/harness/server.js'
+import { httpServer } from '../../support/harness/server.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
-import { openAt, reopen, rowsOf, warehouses } from '../../support/harness/warehouse.js'
+import { lookAt, openAt, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { receiver } from '../../support/world/alerting.js'
 
 const resources = ['notes', 'categories']
@@ -21,7 +21,6 @@ for (const resource of resources)
   sandbox.store.put(1, resource, template(resource, 1, '2026-01-01T00:00:00Z'))
 const hook = await receiver()
 const beats = await httpServer((_request, response) => response.end())
-afterAll(closeAll)
 beforeEach(() => {
   sandbox.script([])
   sandbox.resetRequests()
@@ -47,12 +46,7 @@ describe.each(warehouses())('$name', (kind) => {
   }
   beforeEach(async () => begin(await kind.viewed()))
 
-  async function rows(table: string): Promise<Record<string, unknown>[]> {
-    const warehouse = await reopen(address)
-    const found = await rowsOf(warehouse, table)
-    await warehouse.close()
-    return found
-  }
+  const rows = (table: string) => lookAt(address, (warehouse) => rowsOf(warehouse, table))
 
   const start = (): Promise<Up> => upHere(['schedule'], { cwd })
   /** The instant of the job passed while the program was down. */
@@ -60,7 +54,6 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await openAt(address)
     const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at, attempts: 0 }
     await warehouse.write([jobsIn(warehouse).insertInto('sync_jobs').values(missed).compile()])
-    await warehouse.close()
   }
 
   const planOf = async ({ url }: Pick<Up, 'url'>) =>

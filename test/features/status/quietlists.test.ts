@@ -1,10 +1,9 @@
 /** Lists that bring nothing although they usually do: how soon they are found, how seldom in vain, and who is told. */
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { template } from '../../../src/sandbox/index.js'
 import { metricsOf } from '../../support/harness/metrics.js'
 import { sandboxOfFile } from '../../support/harness/sandbox.js'
-import { closeAll } from '../../support/harness/server.js'
 import { isWhole, sized } from '../../support/harness/size.js'
 import { statusOf } from '../../support/harness/status.js'
 import { kept, warehouses } from '../../support/harness/warehouse.js'
@@ -40,8 +39,6 @@ describe('a simulated year', () => {
     expect(incidentsIn(playYear({ ...closed, after: 48 }))).toBeLessThanOrEqual(2)
   })
 })
-
-afterAll(closeAll)
 
 describe.each(warehouses())('$name', (kind) => {
   const stock = kept(kind)

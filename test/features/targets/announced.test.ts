@@ -71,10 +71,6 @@ describe.each(warehouses())('$name', (kind) => {
     // Not one that is kept: on Postgres, the inbox is a table of it.
     const warehouse = await reopen(await kind.migrated())
     bench = await EventBench.open(sandbox, warehouse, clock)
-    return async () => {
-      await bench.inbox.close()
-      await warehouse.close()
-    }
   })
   it.each(cases)('%s', async (_, events, rounds, rings) => {
     await bench.empty()

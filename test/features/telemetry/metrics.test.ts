@@ -110,15 +110,13 @@ describe.each(warehouses())('$name', (kind) => {
       )
     expect(all.length).toBeGreaterThan(25)
     expect(await shown()).toEqual(all.filter(([metric]) => !metric.startsWith('shopsync_events_')))
-    await (await EventBench.open(sandbox, warehouse)).inbox.close()
+    await EventBench.open(sandbox, warehouse)
     expect(await shown()).toEqual(all)
-    await warehouse.close()
   })
 
   it('of a warehouse that lacks the table of the shared window show none', async () => {
     const warehouse = await open(kind)
     await warehouse.db.schema.dropTable('sync_rate').execute()
     expect((await metricsOf(warehouse)).all('rate_left')).toEqual([])
-    await warehouse.close()
   })
 })

@@ -5,7 +5,7 @@
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { features } from '../../../src/main.js'
 import { type CallOptions, shopsync } from '../../support/harness/call.js'
 import { sendEvent } from '../../support/harness/listening.js'
@@ -13,7 +13,6 @@ import { newLines, place } from '../../support/harness/place.js'
 import { Program, program } from '../../support/harness/process.js'
 import { eventBody } from '../../support/harness/receiver.js'
 import { until, writeJob } from '../../support/harness/scheduler.js'
-import { closeAll } from '../../support/harness/server.js'
 import { restoreTimeOfDay, setTimeOfDay } from '../../support/harness/shiftedclock.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
 import { reopen, rowsOf, type Warehouse, warehouses } from '../../support/harness/warehouse.js'
@@ -49,10 +48,6 @@ describe.each(stages)('$name', ({ here, ...kind }) => {
     hook = await receiver()
     set([])
     await sync()
-  })
-  afterAll(async () => {
-    await warehouse.close()
-    await closeAll()
   })
   beforeEach(async () => {
     const names = ['then', 'failed then']

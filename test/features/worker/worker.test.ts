@@ -2,7 +2,7 @@
  * Workers that stay up, and `schedule`, which sends them rounds. Workers that end with a round, and what is told of deliveries
  * that nobody takes: test/transcripts/shards.txt. Workers that are killed: test/long.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { Reason } from '../../../src/engine/base/reasons.js'
 import { onServer } from '../../support/harness/databases.js'
 import { becomes } from '../../support/harness/declared.js'
@@ -40,7 +40,6 @@ beforeAll(async () => {
   configure()
   warehouse = await reopen(address)
 })
-afterAll(() => warehouse.close())
 
 /** How the runs of a job have ended. */
 const runs = async (job: string) => {

@@ -5,7 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, inject, onTestFinished, TestRunner } from 'vitest'
+import { afterAll, beforeAll, inject } from 'vitest'
+import { afterwards } from './afterwards.js'
 import { databaseAt, onServer, type PostgresTemplate } from './databases.js'
 import { scratch } from './scratch.js'
 
@@ -45,8 +46,6 @@ const drop = (name: string): Promise<void> =>
 
 /** Nobody waits for these: the next test has its own. */
 const dropping: Promise<void>[] = []
-/** Databases that were made outside a test: the file's own hooks still use them. */
-const ofFile: string[] = []
 
 /** The address of a new database. */
 export async function clonePostgres(of: TemplateName = 'engine'): Promise<string> {
@@ -59,8 +58,7 @@ async function databaseLike(from: string): Promise<string> {
   const { url } = postgresOfRun()
   const name = `t_${randomBytes(6).toString('hex')}`
   await onServer(url, `create database ${name} template ${from} strategy file_copy`)
-  if (TestRunner.getCurrentTest()) onTestFinished(() => void dropping.push(drop(name)))
-  else ofFile.push(name)
+  afterwards(() => void dropping.push(drop(name)))
   return databaseAt(url, name)
 }
 
@@ -79,5 +77,5 @@ export async function copied<A extends { readonly url: string; readonly schema: 
 /** For every file of tests. */
 export function removeClones(): void {
   beforeAll(() => asked.get('postgres'))
-  afterAll(() => Promise.all([...dropping.splice(0), ...ofFile.splice(0).map(drop)]))
+  afterAll(() => Promise.all(dropping.splice(0)))
 }

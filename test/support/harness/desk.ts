@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { type Ended, shopsync } from './call.js'
 import { type Address, configure } from './place.js'
 import type { Target } from './runs.js'
-import { reopen, rowsOf, type Warehouse } from './warehouse.js'
+import { lookAt, rowsOf, type Warehouse } from './warehouse.js'
 
 type Row = Record<string, unknown>
 
@@ -46,9 +46,8 @@ export class Desk {
   }
 
   /** As another process would look at its warehouse. */
-  async look<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-    const warehouse = await reopen(this.address)
-    return work(warehouse).finally(() => warehouse.close())
+  look<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+    return lookAt(this.address, work)
   }
 
   rows(table: string): Promise<Row[]> {

@@ -6,9 +6,11 @@ import childProcess from 'node:child_process'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import fc from 'fast-check'
 import { afterAll, beforeAll, inject } from 'vitest'
+import { doAfterwards } from './afterwards.js'
 import { checkLeftovers } from './leftovers.js'
 
 checkLeftovers()
+doAfterwards()
 fc.configureGlobal({ seed: inject('seed') })
 
 const wrong = (what: string, loads: string): Error =>

@@ -7,6 +7,7 @@ import { Inbox } from '../../../src/features/events/inbox.js'
 import { type RunningReceiver, receiverCall, startReceiver } from '../../../src/features/events/receiver.js'
 import { eventSettings } from '../../../src/features/events/settings.js'
 import type { ReceiverCall, SyncedNow } from '../../../src/features/events/threadmessages.js'
+import { closedAfterwards } from './afterwards.js'
 import type { Address } from './place.js'
 
 export const rightSecret = 'sandbox-secret'
@@ -83,7 +84,7 @@ export class TestReceiver {
         log: (level, message) => void opened?.log.push({ level, message }),
       },
     )
-    opened = new TestReceiver(running, await Inbox.open(warehouse))
+    opened = closedAfterwards(new TestReceiver(running, await Inbox.open(warehouse)))
     return opened
   }
 

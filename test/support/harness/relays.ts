@@ -1,6 +1,7 @@
 /** What sits between a client and a server: proxies of HTTP, and poolers of Postgres. */
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { closedAfterwards } from './afterwards.js'
 
 /** Listens on a free port. `close` cuts its connections. */
 export async function listens(server: Server): Promise<{ readonly port: number; close(): Promise<void> }> {
@@ -65,7 +66,8 @@ export async function startProxy(answer?: string | null): Promise<TestProxy> {
       join(client, upstream)
     })
   })
-  return { ...(await listens(server)), heads, passed: () => Buffer.concat(chunks).toString('latin1') }
+  const { port, close } = closedAfterwards(await listens(server))
+  return { port, close, heads, passed: () => Buffer.concat(chunks).toString('latin1') }
 }
 
 export interface Pooler {
@@ -129,7 +131,7 @@ async function startRelay(
       )
     })
   })
-  const { port: here, close } = await listens(listener)
+  const { port: here, close } = closedAfterwards(await listens(listener))
   url.host = `127.0.0.1:${here}`
   return { url: url.href, close }
 }

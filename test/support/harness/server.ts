@@ -4,16 +4,10 @@ import { Stamps } from '../../../src/engine/base/clock.js'
 import { createSource, type SourceOptions } from '../../../src/engine/source/client.js'
 import type { ListRequest, Source } from '../../../src/engine/source/source.js'
 import { SkippingClock } from '../world/clocks.js'
+import { closedAfterwards } from './afterwards.js'
 import { listens } from './relays.js'
 
 export const SECRET = 'top-secret-4711'
-
-const opened: Array<() => Promise<void>> = []
-
-/** Closes the servers of a test; every file that starts servers calls it after each test. */
-export async function closeAll(): Promise<void> {
-  for (const close of opened.splice(0).reverse()) await close()
-}
 
 export interface Stand {
   readonly url: string
@@ -47,8 +41,7 @@ export async function rawServer(answer: (socket: Socket, number: number) => void
 }
 
 async function opening(server: Server): Promise<string> {
-  const { port, close } = await listens(server)
-  opened.push(close)
+  const { port } = closedAfterwards(await listens(server))
   return `http://127.0.0.1:${port}`
 }
 
@@ -59,21 +52,22 @@ export interface Client {
 
 export function client(baseUrl: string, options: Partial<SourceOptions> = {}): Client {
   const clock = new SkippingClock()
-  const source = createSource({
-    baseUrl,
-    partnerId: '42',
-    secret: SECRET,
-    timeouts: { connect: 500, headers: 100, body: 100, request: 10_000 },
-    rateReserve: 0,
-    clock,
-    stamps: new Stamps(clock),
-    userAgent: 'shopsync-test',
-    gzip: true,
-    retry: { attempts: 3, baseMs: 100, maxMs: 1000 },
-    random: () => 0.5,
-    ...options,
-  })
-  opened.push(() => source.close())
+  const source = closedAfterwards(
+    createSource({
+      baseUrl,
+      partnerId: '42',
+      secret: SECRET,
+      timeouts: { connect: 500, headers: 100, body: 100, request: 10_000 },
+      rateReserve: 0,
+      clock,
+      stamps: new Stamps(clock),
+      userAgent: 'shopsync-test',
+      gzip: true,
+      retry: { attempts: 3, baseMs: 100, maxMs: 1000 },
+      random: () => 0.5,
+      ...options,
+    }),
+  )
   return { source, clock }
 }
 

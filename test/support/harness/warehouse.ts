@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
-import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
+import { type OpenOptions, openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
 import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { closedAfterwards } from './afterwards.js'
 import { clonePostgres, cloneSqlite, postgresOfRun, type TemplateName } from './clones.js'
 import { templateSchema } from './databases.js'
 import { Emptied } from './emptied.js'
@@ -148,7 +149,7 @@ const usual = textOf(known)
 /** Whether the templates have the tables of this model. */
 const fitsTemplate = (model: Model): boolean => model === known || textOf(model) === usual
 
-/** A test's own warehouse, with the tables of the model. */
+/** A test's own warehouse, with the tables of the model: closed when the test that opens it ends, or the file. */
 export async function open(kind: Kind, model: Model = known): Promise<Warehouse> {
   return fitsTemplate(model) ? reopen(await kind.migrated(), model) : openAt(kind.address(), model)
 }
@@ -160,9 +161,21 @@ export async function openAt(address: Address, model: Model = known): Promise<Wa
   return warehouse
 }
 
-/** Another connection to the same warehouse, as another process would have. */
-export const reopen = (address: Address, model: Model = known): Promise<Warehouse> =>
-  openWarehouse({ ...address, model, retryWaits })
+/** Another connection to the same warehouse, as another process would have, which may open it in another way. */
+export const reopen = async (
+  address: Address & Partial<OpenOptions>,
+  model: Model = known,
+): Promise<Warehouse> => closedAfterwards(await openWarehouse({ retryWaits, ...address, model }))
+
+/** What another process sees there, which is closed then: for what is looked at again and again. */
+export async function lookAt<T>(
+  address: Address,
+  look: (warehouse: Warehouse) => Promise<T>,
+  model: Model = known,
+): Promise<T> {
+  const warehouse = await openWarehouse({ ...address, model, retryWaits })
+  return look(warehouse).finally(() => warehouse.close())
+}
 
 /** A warehouse that stays open for all tests of a file. */
 export interface Kept {
@@ -185,7 +198,6 @@ export function kept(kind: Kind, model: Model = known): Kept {
     const warehouse = fitsTemplate(model) ? await reopen(address, model) : await openAt(address, model)
     emptied = await Emptied.of(warehouse)
   })
-  afterAll(() => emptied?.dialect.close())
   const made = <T>(what: T | undefined): T => {
     if (what === undefined)
       throw new Error('A kept warehouse is made before the first test, not before beforeAll')

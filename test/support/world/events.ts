@@ -15,6 +15,7 @@ import { judgeUnannounced } from '../../../src/features/events/unannounced.js'
 import { dueCursors, settleEvents, waitingOf } from '../../../src/features/events/waiting.js'
 import { Announcements, type InboxNeeds } from '../../../src/features/targets/announced.js'
 import { countingDelays } from '../../../src/features/targets/delays.js'
+import { closedAfterwards } from '../harness/afterwards.js'
 import { depsOf, type RunOptions, type Target } from '../harness/runs.js'
 
 type Rows = RowsOf<typeof eventTables>
@@ -47,7 +48,7 @@ export class EventBench {
   ) {}
 
   static async open(sandbox: Target, warehouse: Warehouse, clock: Clock = systemClock): Promise<EventBench> {
-    return new EventBench(await Inbox.open(warehouse, { clock }), sandbox, warehouse, clock)
+    return new EventBench(closedAfterwards(await Inbox.open(warehouse, { clock })), sandbox, warehouse, clock)
   }
 
   /** For runs that ring alongside their plan. */

@@ -221,7 +221,6 @@ export function eventStories(
     let w: EventWorld
     beforeAll(async () => {
       w = await EventWorld.open(kind, shops)
-      return () => w.close()
     })
     return async () => {
       await w.begin()

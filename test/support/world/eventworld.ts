@@ -1,13 +1,9 @@
 /** A source whose events are put into an inbox by hand, a synced warehouse, and a clock that the test moves. */
 import { addMicros, canonical, fromMicros } from '../../../src/engine/base/timestamp.js'
-import {
-  type ApiRecord,
-  createSandbox,
-  type Sandbox,
-  type SandboxOptions,
-} from '../../../src/sandbox/index.js'
+import type { ApiRecord, Sandbox, SandboxOptions } from '../../../src/sandbox/index.js'
 import type { Address } from '../harness/place.js'
 import { type RunOptions, sync } from '../harness/runs.js'
+import { sandboxOfFile } from '../harness/sandbox.js'
 import { type Kind, reopen, rowsOf, type Warehouse } from '../harness/warehouse.js'
 import { between } from './between.js'
 import { HandClock } from './clocks.js'
@@ -43,7 +39,7 @@ export class EventWorld {
   ): Promise<EventWorld> {
     // A tick, so that no two stamps are equal.
     const clock = given ?? new HandClock(new Date().toISOString(), 1n)
-    const sandbox = await createSandbox({ tenants: 2, repairOrders: 12, seed: 5, clock, ...options })
+    const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 5, clock, ...options })
     const address = await kind.migrated()
     const warehouse = await reopen(address)
     const events = await EventBench.open(sandbox, warehouse, clock.still)
@@ -67,12 +63,6 @@ export class EventWorld {
     if (report.status !== 'ok') throw new Error(`The first sync is ${report.status}`)
     this.sandbox.resetRequests()
     this.notices.length = 0
-  }
-
-  async close(): Promise<void> {
-    await this.events.inbox.close()
-    await this.warehouse.close()
-    await this.sandbox.close()
   }
 
   /** Goes on to the beginning of an hour. */

@@ -7,7 +7,7 @@ import type { Member, Resource, Shape } from '../../../schema/resource.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
 import type { Address } from '../harness/place.js'
 import { known } from '../harness/runs.js'
-import { reopen, rowsOf } from '../harness/warehouse.js'
+import { lookAt, rowsOf } from '../harness/warehouse.js'
 import { everything } from './hidden.js'
 
 export const marker = 'zqmark'
@@ -145,9 +145,8 @@ export const leaks = async (address: Address, as = marker): Promise<string[]> =>
 ]
 
 /** All rows of records, those of other customers and tenants whole, of the forgotten one's without personal columns. */
-export async function books(address: Address, { tenant, records }: MarkedCustomer): Promise<unknown> {
-  const warehouse = await reopen(address)
-  try {
+export const books = (address: Address, { tenant, records }: MarkedCustomer): Promise<unknown> =>
+  lookAt(address, async (warehouse) => {
     const all: Record<string, unknown> = {}
     for (const table of warehouse.model.tables) {
       const { columns, name, owner = 'id', resource } = table
@@ -171,7 +170,4 @@ export async function books(address: Address, { tenant, records }: MarkedCustome
       })
     }
     return all
-  } finally {
-    await warehouse.close()
-  }
-}
+  })

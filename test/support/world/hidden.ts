@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import type { Address } from '../harness/place.js'
-import { reopen } from '../harness/warehouse.js'
+import { lookAt } from '../harness/warehouse.js'
 
 export const preset = { preset: 'pseudonymous', key: Buffer.alloc(32, 7).toString('base64') }
 
@@ -14,8 +14,7 @@ export async function everything({ url, schema }: Address): Promise<string> {
       .map((file) => (existsSync(file) ? readFileSync(file, 'latin1') : ''))
       .join('')
   }
-  const warehouse = await reopen({ url, schema })
-  try {
+  return lookAt({ url, schema }, async (warehouse) => {
     let all = ''
     const read = async (text: ReturnType<typeof sql<{ row: string }>>): Promise<void> => {
       all += (await text.execute(warehouse.db)).rows.map(({ row }) => row).join('\n')
@@ -25,7 +24,5 @@ export async function everything({ url, schema }: Address): Promise<string> {
     for (const stats of ['pg_stats', 'pg_stats_ext_exprs'])
       await read(sql`select s::text as row from ${sql.id(stats)} as s where schemaname = ${schema}`)
     return all
-  } finally {
-    await warehouse.close()
-  }
+  })
 }

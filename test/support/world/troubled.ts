@@ -3,7 +3,7 @@
  * that (stories.ts), with one step a line.
  */
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import type { Stop } from '../../../src/engine/base/errors.js'
 import { type Sandbox, template } from '../../../src/sandbox/index.js'
 import { onServer } from '../harness/databases.js'
@@ -159,10 +159,6 @@ export function troubleStories(
       const warehouse = asRole ? await reopen(address) : usual
       begun = { lists, place, usual, address, role, warehouse }
       await sync(lists.sandbox, warehouse, { resources: lists.names })
-    })
-    afterAll(async () => {
-      if (begun.warehouse !== begun.usual) await begun.warehouse.close()
-      await begun.usual.close()
     })
     return () => ({ ...begun, description: undefined })
   }
