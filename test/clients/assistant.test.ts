@@ -136,7 +136,6 @@ describe.skipIf(lacking !== undefined)('an assistant with the role of docs/bi.md
       `select count(*) as orders, sum(sales_cents) as sales from {orders} where tenant_id = ${own}`,
     )
     const [others] = await query(warehouse, `select count(*) as n from {orders} where tenant_id = ${other}`)
-    await warehouse.close()
     expect(Number(others?.n)).toBeGreaterThan(10)
     const answer = await assistant.ask('select count(*) as orders, sum(sales_cents) as sales from orders')
     expect(answer).toContain(`orders: ${all?.orders}\nsales: ${all?.sales}\n`)

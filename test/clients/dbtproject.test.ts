@@ -5,13 +5,14 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
+import type { Sandbox } from '../../src/sandbox/index.js'
 import { shopsync } from '../support/harness/call.js'
 import { askServer, inFile } from '../support/harness/databases.js'
 import { type Address, configure } from '../support/harness/place.js'
 import { known } from '../support/harness/runs.js'
+import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { query } from '../support/harness/views.js'
 import { reopen, warehouses } from '../support/harness/warehouse.js'
 import { dbt, profileOf, type Result } from './dbt.js'
@@ -65,7 +66,7 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     })
 
   beforeAll(async () => {
-    sandbox = await createSandbox({ tenants: 2, repairOrders: 120, seed: 5 })
+    sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 120, seed: 5 })
     address = kind.address()
     config = configure(sandbox, address, [], { sync: { resources: 'all' } })
     for (const words of [['sync'], ['snapshot']]) {
@@ -78,8 +79,6 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     const profile = { target: 'it', outputs: { it: profileOf(address, 'made_by_dbt') } }
     writeFileSync(join(folder, 'profiles.yml'), JSON.stringify({ shopsync: profile }))
   })
-
-  afterAll(() => sandbox?.close())
 
   it('dbt makes every model', async () => {
     const results = await dbt(folder, ['run'], 'run_results.json')
@@ -114,7 +113,6 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     await set('2020-01-01T00:00:00.000000Z')
     expect(await stale()).toMatchObject([{ unique_id: 'source.shopsync.shopsync.notes', status: 'error' }])
     await set(new Date().toISOString().replace('Z', '000Z'))
-    await warehouse.close()
   })
 
   it.runIf(kind.name === 'sqlite')('leaves the warehouse file as it was', () => {
@@ -190,7 +188,6 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
         ${ratio('average_repair_order')}, ${ratio('gross_margin')}, ${ratio('days_to_close', '1.0 / 1440')}
        from {shop_months} where shop_key is not null`,
     )
-    await warehouse.close()
     const kept = new Map(months.map((row) => [`${row.month} ${row.shop_key}`, row]))
     const found = csv(file).filter((row) => row.shop !== '')
     expect(found.length).toBeGreaterThan(3)

@@ -72,7 +72,6 @@ describe.skipIf(lacking !== undefined)('Superset', () => {
         const scale = unit.startsWith('cents') || unit === 'percent' ? 100 : 1
         own.set(name, Number(row?.v ?? 0) / scale)
       }
-      await warehouse.close()
     }
     // As docs/bi.md says: the archive of Postgres gets a password in place of Superset's mask.
     const secret = readFileSync(archives.at(-1) ?? '', 'latin1')

@@ -65,7 +65,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       }),
       { numRuns: sized(2, 3), endOnFailure: true },
     )
-    await warehouse.close()
   })
   it.runIf(isWhole() && warehouses().includes(kind))(
     'matches for 6,000 orders of a generated business, as stored and as computed anew',
@@ -76,7 +75,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       expect(await expectOracle(warehouse)).toBeGreaterThan(5900)
       await computeAnew(warehouse)
       expect(await expectOracle(warehouse)).toBeGreaterThan(5900)
-      await warehouse.close()
     },
   )
 })

@@ -99,6 +99,4 @@ async function expectSame(address: Address, other: Address, when: string): Promi
   const [mine, wanted] = [await reopen(address), await reopen(other)]
   expect(await contents(mine), when).toEqual(await contents(wanted))
   await registersAgree(mine, resources.length)
-  await mine.close()
-  await wanted.close()
 }

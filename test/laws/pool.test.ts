@@ -22,7 +22,7 @@ import { Program, program } from '../support/harness/process.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { writeJob } from '../support/harness/scheduler.js'
 import { sized } from '../support/harness/size.js'
-import { contents, reopen } from '../support/harness/warehouse.js'
+import { contents, lookAt, reopen } from '../support/harness/warehouse.js'
 import { expectOneWriter, named, recordCommits } from '../support/oracle/commits.js'
 import { registersAgree } from '../support/oracle/registers.js'
 import { rowsOf } from '../support/oracle/rows.js'
@@ -143,7 +143,6 @@ class Pool {
     }
     const before = await ended()
     await expect.poll(ended, { timeout: 300_000, interval: 250 }).toBeGreaterThan(before)
-    await warehouse.close()
   }
 
   async end(): Promise<void> {
@@ -167,12 +166,10 @@ async function toldToEnd(worker: Program): Promise<void> {
 
 /** Rows of records that the source has, and what is derived from them. */
 async function live(address: Address): Promise<unknown> {
-  const warehouse = await reopen(address)
-  const tables = Object.entries(await contents(warehouse)).map(([name, rows]) => {
+  const tables = Object.entries(await lookAt(address, contents)).map(([name, rows]) => {
     const known = (rows as Record<string, unknown>[]).filter((row) => row._deleted_at === false)
     return [name, known]
   })
-  await warehouse.close()
   return Object.fromEntries(tables)
 }
 
@@ -233,7 +230,6 @@ it.each(seeds)(
       const shard = shardOf(String(runs.get(run_id) ?? '0/1')) ?? { index: 0, of: 1 }
       expect(hasTenant(shard, Number(tenant_id)), `${run_id}, which is ${JSON.stringify(shard)}`).toBe(true)
     }
-    await warehouse.close()
     expect(await live(address!)).toEqual(await live(other!))
   },
 )

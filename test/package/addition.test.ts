@@ -98,7 +98,6 @@ describe.each(warehouses())('an existing warehouse on $name', (kind) => {
     expect(await shopsync(['sync'], { cwd: project })).toMatchObject({ code: 0 })
     warehouse = await reopen(address)
   }, patience)
-  afterAll(() => warehouse.close())
 
   it('has the figure after migrate, without a request, and shows it on the page', at, async () => {
     const requests = sandbox.requests.length

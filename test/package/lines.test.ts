@@ -29,37 +29,7 @@ const cron = /^(?:[\d*/,-]+ +){4}[\d*/,-]+ +(.*)$/
 
 /** Why a line can't run here, or what runs it. */
 const elsewhere = new Map(
-  `
-npm ci && npm run demo → .ci/run, in a clean clone
-npm ci && npm test → .ci/run, in a clean clone
-npm ci && npm link → it would change this machine; tarball.test.ts runs the installed program
-npm install ./shopsync-0.3.0.tgz → test/long/tarball.test.ts
-npx shopsync demo → test/long/tarball.test.ts
-shopsync demo → test/shell/commands.test.ts
-shopsync init → test/features/init/init.test.ts
-shopsync init --sandbox --yes → test/features/init/init.test.ts
-shopsync init --base-url https://api.example.com --partner-id 42 --secret-file key.txt --yes → init.test.ts
-shopsync sync --shard 0/8 → test/features/jobs/shards.test.ts, on Postgres
-shopsync run nightly --shard 0/8 → test/features/jobs/shards.test.ts, on Postgres
-shopsync run nightly --whole → test/features/jobs/shards.test.ts, on Postgres
-shopsync run nightly --enqueue 8 → test/features/worker/worker.test.ts, on Postgres
-shopsync worker --parallel 4 → test/features/worker/worker.test.ts, on Postgres
-shopsync worker --once → test/features/worker/worker.test.ts, on Postgres
-shopsync grant --role main_street --tenant 101 --tenant 102 --personal → test/transcripts/grants.txt
-shopsync forget --tenant 101 --customer 5 → test/transcripts/terminal.txt
-shopsync copy --to 'postgres://shopsync:\${PGPASSWORD}@db.example.com/warehouse' → copycommand.test.ts
-shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new → copycommand.test.ts
-shopsync check --webhook-url https://hooks.example.com/webhooks → test/features/check/webhook.test.ts
-shopsync listen --host 0.0.0.0 --port 8443 --tls-cert fullchain.pem --tls-key privkey.pem → test/features/listen/listen.test.ts
-shopsync listen --no-ring → test/features/listen/listen.test.ts
-shopsync completion zsh > "\${fpath[1]}/_shopsync" → test/features/completion/completion.test.ts
-shopsync completion fish > ~/.config/fish/completions/shopsync.fish → completion.test.ts
-curl --fail http://127.0.0.1:8788/ready → test/features/schedule/scheduleprocess.test.ts
-unzip datasets.zip && sed -i 's/:XXXXXXXXXX@/:PASSWORD@/' shopsync/databases/shopsync.yaml && zip -r first.zip shopsync → superset.test.ts
-superset import-datasources --path first.zip → test/clients/superset.test.ts
-cp deploy/systemd/shopsync@.service deploy/systemd/shopsync-*.timer /etc/systemd/system/ → test/deploy reads the units
-systemctl enable --now shopsync-hourly.timer shopsync-nightly.timer shopsync-weekly-verify.timer → test/deploy
-`
+  textOf('test/package/lines.txt')
     .trim()
     .split('\n')
     .map((line) => line.split(' → ') as [string, string]),
@@ -185,31 +155,8 @@ describe.runIf(has('python3'))('the file for Airflow', () => {
     readonly bash_command: string
     readonly cwd: string
   }
-  /** What the file uses of Airflow: it only keeps what it is given. */
-  const airflow = `
-import json, sys, types
-tasks = []
-class BashOperator:
-    def __init__(self, **task): tasks.append(task)
-    @staticmethod
-    def partial(**shared): return Mapped(shared)
-class Mapped:
-    def __init__(self, shared): self.shared = shared
-    def expand(self, bash_command):
-        tasks.extend({**self.shared, 'bash_command': one} for one in bash_command)
-        return self
-    def __rshift__(self, after): self.after = after
-def dag(**settings): return lambda build: build
-for name in ['airflow', 'airflow.sdk', 'airflow.providers', 'airflow.providers.standard',
-    'airflow.providers.standard.operators', 'airflow.providers.standard.operators.bash']:
-    sys.modules[name] = types.ModuleType(name)
-sys.modules['airflow.sdk'].dag = dag
-sys.modules['airflow.providers.standard.operators.bash'].BashOperator = BashOperator
-exec(sys.stdin.read())
-print(json.dumps(tasks, default=str))
-`
   const tasks = (): Task[] => {
-    const { stdout, stderr } = spawnSync('python3', ['-c', airflow], {
+    const { stdout, stderr } = spawnSync('python3', [join(root, 'test/package/airflow.py')], {
       input: blockOf('docs/scale.md', 'python'),
     })
     expect(stderr.toString()).toBe('')

@@ -1,8 +1,8 @@
 /**
  * Traces as seen by anyone who attaches an SDK with `node --import`: the spans of real runs, from an in-memory exporter
- * that writes a file when the process ends.
+ * that writes a file when the process ends (tracing.mjs).
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { viewedPlace } from '../../support/harness/place.js'
@@ -22,41 +22,16 @@ interface FinishedSpan {
 const here = await viewedPlace({ repairOrders: 2, tenants: 1 })
 beforeAll(async () => {
   here.configure({ sync: { resources: ['notes', 'customers'] } })
-  writeFileSync(
-    join(here.folder, 'tracing.mjs'),
-    `import { AsyncLocalStorage } from 'node:async_hooks'
-import { writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { isMainThread } from 'node:worker_threads'
-const load = createRequire(${JSON.stringify(join(root, 'package.json'))})
-const api = load('@opentelemetry/api')
-const sdk = load('@opentelemetry/sdk-trace-base')
-const storage = new AsyncLocalStorage()
-api.context.setGlobalContextManager({
-  active: () => storage.getStore() ?? api.ROOT_CONTEXT,
-  with: (context, work, self, ...given) => storage.run(context, () => work.call(self, ...given)),
-  bind: (context, target) => target,
-  enable() { return this },
-  disable() { return this },
-})
-const exporter = new sdk.InMemorySpanExporter()
-api.trace.setGlobalTracerProvider(
-  new sdk.BasicTracerProvider({ spanProcessors: [new sdk.BatchSpanProcessor(exporter)] }),
-)
-if (isMainThread) process.on('exit', () =>
-  writeFileSync('spans.json', JSON.stringify(exporter.getFinishedSpans().map((span) => ({
-    name: span.name, kind: span.kind, attributes: span.attributes, status: span.status,
-    id: span.spanContext().spanId, trace: span.spanContext().traceId, parent: span.parentSpanContext?.spanId,
-  })))))
-`,
-  )
 })
 
 test('a run is one trace: its cursors, their requests and stored pages, with only names, ids and counts; failures are marked', async () => {
   here.sandbox.script([
     { when: { resource: 'customers' }, fault: { kind: 'status', status: 503, body: 'Mrs Hughes is away' } },
   ])
-  const env = { API_SECRET: here.sandbox.secret, NODE_OPTIONS: '--import ./tracing.mjs' }
+  const env = {
+    API_SECRET: here.sandbox.secret,
+    NODE_OPTIONS: `--import "${join(root, 'test/engine/run/tracing.mjs')}"`,
+  }
   const { stderr } = await spawned(['run', 'hourly'], { cwd: here.folder, env })
   expect(stderr).not.toMatch(/node:internal/)
   const spans = JSON.parse(readFileSync(join(here.folder, 'spans.json'), 'utf8')) as FinishedSpan[]

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { Killed, markDeleted } from '../../support/harness/runs.js'
 import { sized } from '../../support/harness/size.js'
 import { describeBothWays, open, rowsOf, Warehouse } from '../../support/harness/warehouse.js'
@@ -42,7 +42,6 @@ describeBothWays((kind) => {
   beforeAll(async () => {
     warehouse = await open(kind, model)
   })
-  afterAll(() => warehouse.close())
 
   it('loses no digit, no instant and no character', async () => {
     await wipe(warehouse)

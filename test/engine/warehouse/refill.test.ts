@@ -2,7 +2,7 @@
  * A table contains what its watermark claims. What was dropped is created and filled again by the next run, with a walk
  * of the whole list, even if the walk is killed. What the program has learned is filled from `_extra`.
  */
-import { beforeAll, expect, onTestFinished } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { type Shape, scalars, text } from '../../../schema/resource.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
@@ -105,23 +105,18 @@ const words: WordsOf<Refilled> = {
   'migrate as a later program': async (story) => {
     story.known = later
     story.warehouse = await reopen(story.address, later)
-    const { warehouse } = story
-    onTestFinished(() => warehouse.close())
-    const changes = await migrate(warehouse)
+    const changes = await migrate(story.warehouse)
     return changes.map(({ table, what }) => `${table}: ${what.toLowerCase()}`).join(', ')
   },
   'as if all had been known from the beginning': async ({ kind, warehouse, known }) => {
     const fresh = await reopen(kind.address(), known)
-    onTestFinished(() => fresh.close())
     await migrate(fresh)
     await run(fresh, { known })
     expect(await contents(warehouse, known)).toEqual(await contents(fresh, known))
   },
   'a warehouse that is empty': async (story) => {
     story.address = await story.kind.migrated()
-    const warehouse = await reopen(story.address)
-    onTestFinished(() => warehouse.close())
-    story.warehouse = warehouse
+    story.warehouse = await reopen(story.address)
   },
   'customer_phones are dropped before request N for customers': (story, n) => {
     story.moment = (_, asked) => asked === Number(n)
@@ -191,9 +186,7 @@ const begin = (kind: Kind) => {
   beforeAll(() => synced(kind))
   return async () => {
     const address = await copied((await synced(kind)).address)
-    const warehouse = await reopen(address)
-    onTestFinished(() => warehouse.close())
-    return { kind, address, warehouse, moment: undefined, known }
+    return { kind, address, warehouse: await reopen(address), moment: undefined, known }
   }
 }
 storyTests('test/engine/warehouse/refill.txt', steps, begin, bothWarehouses())

@@ -6,10 +6,11 @@
  */
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Sandbox } from '../../../src/sandbox/index.js'
 import { done } from '../../support/harness/call.js'
 import { configure } from '../../support/harness/place.js'
+import { sandboxOfFile } from '../../support/harness/sandbox.js'
 import { root, textOf } from '../../support/harness/tree.js'
 import { answer, linesOf } from '../../support/harness/views.js'
 import { bothWarehouses, reopen, type Warehouse } from '../../support/harness/warehouse.js'
@@ -158,7 +159,7 @@ const today: Readonly<Record<string, ((rows: Rows) => Row[]) | null>> = {
 
 /** A business of two tenants, before anything is deleted. */
 async function business(): Promise<Sandbox> {
-  const sandbox = await createSandbox({
+  const sandbox = await sandboxOfFile({
     tenants: [
       { id: 101, shops: 3 },
       { id: 102, shops: 2 },
@@ -200,10 +201,6 @@ beforeAll(async () => {
     for (const { title, sql } of questions) answers.set(title, await ask(warehouse, sql))
     opened.set(name, { warehouse, answers })
   }
-})
-afterAll(async () => {
-  for (const { warehouse } of opened.values()) await warehouse.close()
-  await sandbox.close()
 })
 
 describe.each(bothWarehouses())('$name', (kind) => {

@@ -4,7 +4,7 @@
  * Two tenants whose ids collide, and orders that show the same service, reveal whether a query keeps them apart.
  */
 import { CompiledQuery } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { unitFactor } from '../../../schema/figure.js'
 import { figures } from '../../../schema/figures/index.js'
 import { done } from '../../support/harness/call.js'
@@ -87,7 +87,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ;({ datasets } = supersetOf(config))
     answers.set(kind.name, found)
   })
-  afterAll(() => warehouse.close())
 
   it('runs every example, and most have something to show', async () => {
     let some = 0

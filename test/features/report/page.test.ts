@@ -99,7 +99,6 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const made = await makeReport(config)
     page = made.page
     answered = made.document.answers
-    return () => warehouse.close()
   })
 
   const count = (part: string | RegExp): number => page.html.split(part).length - 1

@@ -179,7 +179,6 @@ describe('a round', () => {
     address = await kind!.viewed()
     warehouse = await reopen(address)
     settings()
-    return () => warehouse.close()
   })
 
   it('first polls what has waited for longest, then what announced changes and rates say, in targets', async () => {
