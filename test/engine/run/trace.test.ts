@@ -1,6 +1,6 @@
 /**
  * Traces as seen by anyone who attaches an SDK with `node --import`: the spans of real runs, from an in-memory exporter
- * that writes a file when the process ends (tracing.mjs).
+ * that writes a file when the process ends (test/engine/run/tracing.mjs).
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

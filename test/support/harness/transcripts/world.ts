@@ -166,11 +166,11 @@ export class World {
       return found.rows ?? []
     }
     return inFile(this.warehouse, (db) => {
-      const [last = '', ...before] = statement.split(/;(?=\s)/).toReversed()
-      for (const one of before.toReversed()) db.exec(one)
-      const prepared = db.prepare(last)
-      if (prepared.reader) return prepared.raw().all() as unknown[][]
-      prepared.run()
+      // What a hint says to type may be two statements.
+      const prepared = statement.startsWith('pragma ') ? undefined : db.prepare(statement)
+      if (prepared?.reader) return prepared.raw().all() as unknown[][]
+      if (prepared) prepared.run()
+      else db.exec(statement)
       return []
     })
   }
