@@ -164,9 +164,13 @@ async function toldToEnd(worker: Program): Promise<void> {
   expect([0, 3, 143, 'SIGTERM'], stderr).toContain(code ?? signal)
 }
 
-/** Rows of records that the source has, and what is derived from them. */
+/**
+ * Rows of records that the source has, and what is derived from them. Without tags: those of a deleted record stay until
+ * their own list is reconciled, and it is not synced here.
+ */
 async function live(address: Address): Promise<unknown> {
-  const tables = Object.entries(await lookAt(address, contents)).map(([name, rows]) => {
+  const { integrator_tags: _, ...synced } = await lookAt(address, contents)
+  const tables = Object.entries(synced).map(([name, rows]) => {
     const known = (rows as Record<string, unknown>[]).filter((row) => row._deleted_at === false)
     return [name, known]
   })
