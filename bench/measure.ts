@@ -3,7 +3,7 @@
  * contest.ts and pairs.ts start it. pairs.ts also starts another checkout's, so the fields of a task and a measurement may
  * only be added to.
  */
-import { migrate } from '../src/engine/warehouse/migrate.js'
+import { migrate } from '../src/engine/warehouse/layout/migrate.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { known } from './kit.js'
 import type { Load, Measured, Task } from './load.js'

@@ -5,7 +5,7 @@
  */
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { polled } from '../../src/engine/run/polls.js'
-import type { Polls } from '../../src/engine/warehouse/cursors.js'
+import type { Polls } from '../../src/engine/warehouse/state/cursors.js'
 import { boundOf, chooseLists, type PolledList } from '../../src/features/targets/pollranking.js'
 import { forecastShare } from '../../src/features/targets/shareforecast.js'
 import { normal, poisson, randomFrom } from '../../test/support/world/random.js'

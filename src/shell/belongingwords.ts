@@ -1,6 +1,11 @@
 /* The source that a warehouse belongs to, as commands show it. */
 import { type SourceAddress, sourceAddress } from '../engine/config/sourceaddress.js'
-import { adoptionHint, isSame, readSourceIdentity, sourceLabel } from '../engine/warehouse/sourceidentity.js'
+import {
+  adoptionHint,
+  isSame,
+  readSourceIdentity,
+  sourceLabel,
+} from '../engine/warehouse/state/sourceidentity.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 
 /** Shown for a warehouse whose source isn't the one that the configuration names. */

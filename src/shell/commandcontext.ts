@@ -18,7 +18,7 @@ import type { CursorChoice } from '../engine/run/runreport.js'
 import type { WindowSharing } from '../engine/source/rate/siblings.js'
 import type { WaitNotice } from '../engine/source/rate/wait.js'
 import type { Source } from '../engine/source/source.js'
-import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
+import type { RowSettings } from '../engine/warehouse/lease/oneconfiguration.js'
 import type { OpenOptions } from '../engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
@@ -73,7 +73,7 @@ export class OpenContext implements CommandContext {
   async refuseForgotten(): Promise<void> {
     const { choice } = this
     if (!choice.isTyped) return
-    const { forgottenTenants, refuseForgotten } = await import('../engine/warehouse/tenants.js')
+    const { forgottenTenants, refuseForgotten } = await import('../engine/warehouse/state/tenants.js')
     refuseForgotten(choice, await forgottenTenants(await this.readingWarehouse()))
   }
 
@@ -82,7 +82,7 @@ export class OpenContext implements CommandContext {
     const { choice } = this
     const warehouse = await this.readingWarehouse()
     if (!choice.isTyped || !(await warehouse.has('tenants'))) return
-    const { refuseUnknown, knownTenants } = await import('../engine/warehouse/tenants.js')
+    const { refuseUnknown, knownTenants } = await import('../engine/warehouse/state/tenants.js')
     const { exceptTenants } = this.config.sync
     const known = (await knownTenants(warehouse)).map(({ tenantId }) => tenantId)
     refuseUnknown(choice.tenants ?? [], known, exceptTenants)
@@ -91,7 +91,7 @@ export class OpenContext implements CommandContext {
   async rowSettings(): Promise<RowSettings> {
     if (this.#rowSettings) return this.#rowSettings
     const [{ RowSettings }, { rowSettingsText }] = await Promise.all([
-      import('../engine/warehouse/oneconfiguration.js'),
+      import('../engine/warehouse/lease/oneconfiguration.js'),
       import('../engine/model/rowsettings.js'),
     ])
     const found: Record<string, unknown> = {}
@@ -108,7 +108,7 @@ export class OpenContext implements CommandContext {
 
   async warehouseThere(): Promise<Warehouse | undefined> {
     if (this.#warehouse) return this.#warehouse
-    const { isNew } = await import('../engine/warehouse/migrate.js')
+    const { isNew } = await import('../engine/warehouse/layout/migrate.js')
     return (await isNew(await this.readingWarehouse())) ? undefined : this.warehouse()
   }
 
@@ -143,7 +143,7 @@ export class OpenContext implements CommandContext {
   }
 
   async existingWarehouse(how: { readonly takesOver?: boolean } = {}): Promise<Warehouse> {
-    const { absenceStop, isNew } = await import('../engine/warehouse/migrate.js')
+    const { absenceStop, isNew } = await import('../engine/warehouse/layout/migrate.js')
     const there = await this.readingWarehouse()
     if (await isNew(there)) throw await absenceStop(there, 2)
     this.#warehouse ??= there
@@ -153,8 +153,8 @@ export class OpenContext implements CommandContext {
   async readyWarehouse({ takesOver = false } = {}): Promise<Warehouse> {
     const warehouse = await this.warehouse()
     const [{ foreignRefusal }, { migrate, plannedChanges }] = await Promise.all([
-      import('../engine/warehouse/sourceidentity.js'),
-      import('../engine/warehouse/migrate.js'),
+      import('../engine/warehouse/state/sourceidentity.js'),
+      import('../engine/warehouse/layout/migrate.js'),
     ])
     const refusal = takesOver ? undefined : await foreignRefusal(warehouse, sourceAddress(this.config.api))
     if (this.config.warehouse.autoMigrate && !refusal) {
@@ -183,7 +183,7 @@ export class OpenContext implements CommandContext {
     { stamps, observer, siblings }: Parameters<CommandContext['dependencies']>[1] = {},
   ): Promise<Dependencies> {
     const { config, clock, log, invocation, shard } = this
-    const { newestStamp } = await import('../engine/warehouse/runs.js')
+    const { newestStamp } = await import('../engine/warehouse/state/runs.js')
     const given = stamps ?? new Stamps(clock, await newestStamp(warehouse))
     const ofShard = shard && shard.of > 1 ? 'there' : undefined
     const besideWork = invocation.features.find((feature) => feature.besideWork)?.besideWork
@@ -274,7 +274,7 @@ export class OpenContext implements CommandContext {
 /** The row by which a command shares the rate limit's windows; undefined if it is the only one to use them. */
 async function windowSharing({ siblings, warehouse }: SourceUse): Promise<WindowSharing | undefined> {
   if (!siblings || !warehouse) return undefined
-  const { sharedWindow } = await import('../engine/warehouse/sharedwindow.js')
+  const { sharedWindow } = await import('../engine/warehouse/state/sharedwindow.js')
   return { siblings, row: sharedWindow(warehouse) }
 }
 

@@ -4,8 +4,8 @@
  * `schedule` and `worker`, which then open everything again.
  */
 import type { Clock } from '../engine/base/clock.js'
-import { isEarlier, type TokenAt, tokenNow, wentBack } from '../engine/warehouse/fence.js'
-import { isSuperseded } from '../engine/warehouse/oneconfiguration.js'
+import { isEarlier, type TokenAt, tokenNow, wentBack } from '../engine/warehouse/lease/fence.js'
+import { isSuperseded } from '../engine/warehouse/lease/oneconfiguration.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 
 /** Milliseconds between two looks at it. */

@@ -1,8 +1,8 @@
 /* Changes to the tables of a warehouse, in words. */
 import { plural } from '../engine/base/format.js'
-import type { HiddenRows, LoosenedColumn } from '../engine/warehouse/hiding.js'
-import type { Recomputed } from '../engine/warehouse/recompute.js'
-import type { RewrittenRows } from '../engine/warehouse/rewrites.js'
+import type { HiddenRows, LoosenedColumn } from '../engine/warehouse/hiding/hiding.js'
+import type { RewrittenRows } from '../engine/warehouse/layout/rewrites.js'
+import type { Recomputed } from '../engine/warehouse/store/recompute.js'
 
 /** A change to a table, as documents and messages show it. */
 export interface TableChange {

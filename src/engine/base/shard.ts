@@ -14,7 +14,7 @@ const slots = 1009n
 /** As it is typed, stored and shown: `3/8`. */
 export const shardName = ({ index, of }: Shard): string => `${index}/${of}`
 
-/** The shard that a tenant belongs to, of so many. SQL has the same: warehouse/shardsql.ts. */
+/** The shard that a tenant belongs to, of so many. SQL has the same: warehouse/state/shardsql.ts. */
 export function shardIndex(tenantId: Int64, of: number): number {
   const id = BigInt(tenantId)
   return Number((((id % slots) + slots) % slots) % BigInt(of))

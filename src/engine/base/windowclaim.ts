@@ -1,6 +1,6 @@
 /**
  * What processes that share a rate limit ask of each other (docs/scale.md, One rate window). The throttle asks
- * (source/rate/), a row of the warehouse answers (warehouse/sharedwindow.ts). All times are the server's, in whole
+ * (source/rate/), a row of the warehouse answers (warehouse/state/sharedwindow.ts). All times are the server's, in whole
  * seconds since 1970, because a window is known by the second in which it ends.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Forgotten customers (docs/warehouse.md, Forgetting a customer): which records say something about persons, what of them
  * that is, and which references lead from one to another, all as declared in schema/; and what leaves out of a page what
- * belongs to somebody who is forgotten. warehouse/forgottenclosure.ts follows the references.
+ * belongs to somebody who is forgotten. warehouse/hiding/forgottenclosure.ts follows the references.
  */
 import type { Int64, Member, Personal, Resource } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
@@ -209,7 +209,7 @@ function targetReader(plan: ForgetPlan): (rows: FlatPage['rows']) => Map<Value, 
 
 /**
  * A record that refers to one that is away is away too, unless it names another person. What is behind it follows from
- * what is stored: the commit of the page finds that (warehouse/forgottenclosure.ts).
+ * what is stored: the commit of the page finds that (warehouse/hiding/forgottenclosure.ts).
  */
 function judge(
   plan: ForgetPlan,

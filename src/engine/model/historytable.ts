@@ -4,7 +4,7 @@ import { withArticle } from '../base/format.js'
 import { type Column, type Table, tablesOf } from './table.js'
 
 /**
- * The table of versions that were found to be replaced or deleted (docs/history.md). src/engine/warehouse/versions.ts
+ * The table of versions that were found to be replaced or deleted (docs/history.md). src/engine/warehouse/store/versions.ts
  * writes it.
  */
 

@@ -1,7 +1,7 @@
 /*
  * Everything that decides what a stored row looks like, as one short text: the settings by name, each with a digest of
  * its value, and the program's own tables and rules. Equal texts make equal rows. The warehouse keeps the text
- * (src/engine/warehouse/oneconfiguration.ts); digests keep it short, and keep names of customers out of messages.
+ * (src/engine/warehouse/lease/oneconfiguration.ts); digests keep it short, and keep names of customers out of messages.
  */
 import { createHash } from 'node:crypto'
 import { derivedTables, resources } from '../../../schema/index.js'

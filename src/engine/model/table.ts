@@ -51,7 +51,7 @@ export interface Table {
   readonly key: readonly string[]
   /** For a child: the column that holds its root's id. */
   readonly owner?: string
-  /** For a child: its rows move from record to record and keep their ids (warehouse/sharedrows.ts). */
+  /** For a child: its rows move from record to record and keep their ids (warehouse/state/sharedrows.ts). */
   readonly moves?: boolean | undefined
   /** Secondary indexes, each a list of columns, or of `utc_day(COLUMN)`. */
   readonly indexes: readonly (readonly string[])[]

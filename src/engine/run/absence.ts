@@ -7,7 +7,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
-import type { CursorState } from '../warehouse/cursors.js'
+import type { CursorState } from '../warehouse/state/cursors.js'
 import type { CursorRun, Run, TenantAccess } from './tenant.js'
 import { type CursorTask, stateOf } from './tenant.js'
 

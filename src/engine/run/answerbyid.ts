@@ -7,7 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
 import { isJsonObject, kindOf } from '../base/jsonkind.js'
 import type { FlatPage } from '../model/flatten/batch.js'
-import type { Fetched } from '../warehouse/versionbatch.js'
+import type { Fetched } from '../warehouse/store/versionbatch.js'
 import { mayBeOfRecords } from './isolate.js'
 import { recordKey } from './observe.js'
 

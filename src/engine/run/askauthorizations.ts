@@ -11,9 +11,9 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Skip, Stop, wordsOf } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 import type { FlatAuthorization } from '../model/flatten/authorization.js'
-import { writeDrift } from '../warehouse/drift.js'
-import { forgetUnseen, quarantineStatements } from '../warehouse/quarantine.js'
-import { grantTenants, type KnownTenant, knownTenants, revokeTenant } from '../warehouse/tenants.js'
+import { writeDrift } from '../warehouse/state/drift.js'
+import { forgetUnseen, quarantineStatements } from '../warehouse/state/quarantine.js'
+import { grantTenants, type KnownTenant, knownTenants, revokeTenant } from '../warehouse/state/tenants.js'
 import {
   type AuthorizationList,
   isShort,

@@ -1,12 +1,12 @@
 /*
- * Rows that two live records show (warehouse/sharedrows.ts). When a cursor's work is done, the source is queried by id
+ * Rows that two live records show (warehouse/state/sharedrows.ts). When a cursor's work is done, the source is queried by id
  * for the record that was shown earlier, which may have lost the row without a new stamp. All work that writes is
  * followed by this, if the cursor's records have such rows.
  */
 
 import type { Int64 } from '../../../schema/resource.js'
 import { judged } from '../list/verdict.js'
-import type { CursorState } from '../warehouse/cursors.js'
+import type { CursorState } from '../warehouse/state/cursors.js'
 import {
   type FoundShared,
   type KnownShared,
@@ -15,8 +15,8 @@ import {
   SharedRows,
   type SharingPair,
   storeShared,
-} from '../warehouse/sharedrows.js'
-import type { Fetched, Version } from '../warehouse/versionbatch.js'
+} from '../warehouse/state/sharedrows.js'
+import type { Fetched, Version } from '../warehouse/store/versionbatch.js'
 import { byIdOf } from './byid.js'
 import { Confirmation } from './confirm.js'
 import { type CursorList, flatList } from './cursorlist.js'

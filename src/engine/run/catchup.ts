@@ -10,18 +10,23 @@ import { plural } from '../base/format.js'
 import type { Reason } from '../base/reasons.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { Table } from '../model/table.js'
-import type { Change } from '../warehouse/change.js'
 import { isEverybodys, ofTable } from '../warehouse/classify.js'
 import { rootTable } from '../warehouse/database.js'
-import { isNewWarehouse } from '../warehouse/ddl.js'
-import { type Hidden, type LoosenedColumn, loosen, tryHiding } from '../warehouse/hiding.js'
-import type { InterferedTables } from '../warehouse/interference.js'
-import { migrate, plannedChanges } from '../warehouse/migrate.js'
-import { checkPrivacy } from '../warehouse/oneconfiguration.js'
-import { openLease } from '../warehouse/openlease.js'
-import { isUnhidden, storedPrivacy } from '../warehouse/privacystate.js'
-import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
-import { pendingRewrites, type RewrittenRows, rewriteRows, tablesToRewrite } from '../warehouse/rewrites.js'
+import { type Hidden, type LoosenedColumn, loosen, tryHiding } from '../warehouse/hiding/hiding.js'
+import { isUnhidden, storedPrivacy } from '../warehouse/hiding/privacystate.js'
+import type { Change } from '../warehouse/layout/change.js'
+import { isNewWarehouse } from '../warehouse/layout/ddl.js'
+import type { InterferedTables } from '../warehouse/layout/interference.js'
+import { migrate, plannedChanges } from '../warehouse/layout/migrate.js'
+import {
+  pendingRewrites,
+  type RewrittenRows,
+  rewriteRows,
+  tablesToRewrite,
+} from '../warehouse/layout/rewrites.js'
+import { checkPrivacy } from '../warehouse/lease/oneconfiguration.js'
+import { openLease } from '../warehouse/lease/openlease.js'
+import { type Recomputed, readOutdated, recompute } from '../warehouse/store/recompute.js'
 import type { Transact } from '../warehouse/transaction.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Dependencies, Writing } from './runcontext.js'
@@ -45,7 +50,7 @@ export async function rewriteStored(run: Writing): Promise<void> {
   }
 }
 
-/** Recomputes what a changed rule, or changed settings, made stale (src/engine/warehouse/recompute.ts). */
+/** Recomputes what a changed rule, or changed settings, made stale (src/engine/warehouse/store/recompute.ts). */
 async function recomputeDerived({
   warehouse,
   model,
@@ -179,7 +184,7 @@ function touched(db: Warehouse['db'], { name, key, columns }: Table): CompiledQu
     .compile()
 }
 
-/** Lets the configuration store what the warehouse has hidden so far (warehouse/hiding.ts). */
+/** Lets the configuration store what the warehouse has hidden so far (warehouse/hiding/hiding.ts). */
 export async function loosenPrivacy(
   deps: Pick<Dependencies, 'warehouse' | 'clock' | 'signal'>,
 ): Promise<readonly LoosenedColumn[]> {

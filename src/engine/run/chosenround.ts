@@ -3,9 +3,9 @@
  * what applies to every such round: it ends when its time is up, and whatever it leaves out isn't a failure.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { type CursorState, readCursorsOf } from '../warehouse/cursors.js'
-import { readMeta, storeMeta } from '../warehouse/meta.js'
-import { lastAuthorizations, readGranted } from '../warehouse/tenants.js'
+import { type CursorState, readCursorsOf } from '../warehouse/state/cursors.js'
+import { readMeta, storeMeta } from '../warehouse/state/meta.js'
+import { lastAuthorizations, readGranted } from '../warehouse/state/tenants.js'
 import { limitedRequests } from './aroundsource.js'
 import { type Authorizations, firstAuthorizations, type Granted } from './askauthorizations.js'
 import type { ChosenCursors, CursorEnd } from './cursor.js'

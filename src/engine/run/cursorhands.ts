@@ -2,7 +2,7 @@
  * Which cursors of a run are in progress. Only one piece of work at a time may hold a cursor, whether it is due by the
  * run's plan or by work alongside the plan (`BesideWork` in runcontext.ts).
  */
-import { type CursorKey, type CursorState, cursorName } from '../warehouse/cursors.js'
+import { type CursorKey, type CursorState, cursorName } from '../warehouse/state/cursors.js'
 
 export class CursorHands {
   /** Cursors in progress, and what resolves when they are released. */

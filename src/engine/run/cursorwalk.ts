@@ -11,7 +11,7 @@ import type { Commit, List, Store, WalkOutcome, WalkPage, WalkPlan } from '../li
 import { type Evidence, movesWatermark } from '../list/verdict.js'
 import { walk } from '../list/walk.js'
 import type { Flow } from '../source/rate/flow.js'
-import type { EncodedPage, Fetched } from '../warehouse/versionbatch.js'
+import type { EncodedPage, Fetched } from '../warehouse/store/versionbatch.js'
 import type { CursorList } from './cursorlist.js'
 import type { Counts, CursorProgress, CursorResult, CursorWork } from './cursorwork.js'
 import { sourceRegression } from './olderversions.js'

@@ -6,9 +6,9 @@ import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, fromMicros } from '../base/timestamp.js'
 import { type Clocks, sourceTime } from '../list/clocks.js'
 import type { WalkOutcome } from '../list/types.js'
-import { moveCursor } from '../warehouse/cursors.js'
-import { addLateness } from '../warehouse/latenessrows.js'
-import type { Applied } from '../warehouse/versionbatch.js'
+import { moveCursor } from '../warehouse/state/cursors.js'
+import { addLateness } from '../warehouse/state/latenessrows.js'
+import type { Applied } from '../warehouse/store/versionbatch.js'
 import {
   completeThrough,
   isBeyondOverlap,

@@ -3,8 +3,8 @@
  * table `tenants`, as it left it. If each asked, ten thousand tenants would cost a hundred requests for each shard.
  */
 import { fromMicros, toMicros } from '../base/timestamp.js'
-import { removeMeta, storeMetaUnless } from '../warehouse/meta.js'
-import { readGranted } from '../warehouse/tenants.js'
+import { removeMeta, storeMetaUnless } from '../warehouse/state/meta.js'
+import { readGranted } from '../warehouse/state/tenants.js'
 import { type Authorizations, firstAuthorizations, type Granted } from './askauthorizations.js'
 import type { WritingRun } from './runcontext.js'
 

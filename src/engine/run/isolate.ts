@@ -14,7 +14,7 @@ import { smallerSizes } from '../list/pagesize.js'
 import type { WalkPage } from '../list/types.js'
 import type { FlatPage } from '../model/flatten/batch.js'
 import type { ListRequest, Page, Source } from '../source/source.js'
-import type { Fetched } from '../warehouse/versionbatch.js'
+import type { Fetched } from '../warehouse/store/versionbatch.js'
 import { timeOf } from './observe.js'
 
 /** A page with the places that no response shows. */

@@ -6,9 +6,9 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, toMicros } from '../base/timestamp.js'
 import { unixEpoch } from '../list/cutpoint.js'
-import type { LatenessBucket, LatenessRow } from '../warehouse/latenessrows.js'
-import { listedVersion } from '../warehouse/unlisted.js'
-import type { Version } from '../warehouse/versionbatch.js'
+import type { LatenessBucket, LatenessRow } from '../warehouse/state/latenessrows.js'
+import { listedVersion } from '../warehouse/store/unlisted.js'
+import type { Version } from '../warehouse/store/versionbatch.js'
 
 /** The last 30 days of one resource, all tenants together. */
 export interface ResourceLateness {

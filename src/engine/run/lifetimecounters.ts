@@ -8,7 +8,7 @@ import { Distribution } from '../base/distribution.js'
 import { toMicros } from '../base/timestamp.js'
 import { answerBounds } from '../source/http/traffic.js'
 import type { SourceStats, SourceTraffic } from '../source/source.js'
-import type { CounterEntry } from '../warehouse/counters.js'
+import type { CounterEntry } from '../warehouse/state/counters.js'
 import type { CursorReport, RunReport } from './runreport.js'
 import { latenessBounds, type RunStats } from './runstats.js'
 

@@ -1,6 +1,6 @@
 /*
  * Reads the live rows of one cursor for a comparison: counts, cells, versions, ids. A comparison with a list leaves out
- * the rows whose records have left it (engine/warehouse/unlisted.ts). Every query is short, so no reader blocks a
+ * the rows whose records have left it (engine/warehouse/store/unlisted.ts). Every query is short, so no reader blocks a
  * writer.
  */
 
@@ -12,9 +12,9 @@ import { type Cell, cellsOf } from '../compare/histogram.js'
 import { cutBefore, epoch, forever, isWholeFrom } from '../list/cutpoint.js'
 import type { Table } from '../model/table.js'
 import { type Database, rootTable } from '../warehouse/database.js'
-import type { Register } from '../warehouse/register/register.js'
-import { digest, Sketch } from '../warehouse/register/sketch.js'
-import type { Version } from '../warehouse/versionbatch.js'
+import type { Register } from '../warehouse/store/register.js'
+import { digest, Sketch } from '../warehouse/store/sketch.js'
+import type { Version } from '../warehouse/store/versionbatch.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { CursorTask } from './tenant.js'
 import { rootOf } from './tenant.js'

@@ -6,11 +6,11 @@
 import type { Clocks } from '../list/clocks.js'
 import type { Value } from '../model/flatten/batch.js'
 import type { Priority } from '../source/source.js'
-import { moveCursor } from '../warehouse/cursors.js'
 import { rootTable } from '../warehouse/database.js'
-import { notMarked } from '../warehouse/interference.js'
-import type { Fetched } from '../warehouse/versionbatch.js'
-import { stampsEnd } from '../warehouse/voidstamps.js'
+import { notMarked } from '../warehouse/layout/interference.js'
+import { moveCursor } from '../warehouse/state/cursors.js'
+import type { Fetched } from '../warehouse/store/versionbatch.js'
+import { stampsEnd } from '../warehouse/store/voidstamps.js'
 import { clocksOf } from './cursorlist.js'
 import {
   type CursorProgress,

@@ -9,7 +9,7 @@ import { plural } from '../base/format.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { WalkOutcome } from '../list/types.js'
 import { judged } from '../list/verdict.js'
-import type { Version } from '../warehouse/versionbatch.js'
+import type { Version } from '../warehouse/store/versionbatch.js'
 import type { CursorResult } from './cursorwork.js'
 import type { Note } from './runreport.js'
 

@@ -8,8 +8,8 @@ import { toMicros, toMillis } from '../base/timestamp.js'
 import type { Clocks } from '../list/clocks.js'
 import { unixEpoch } from '../list/cutpoint.js'
 import type { StateRows } from '../model/state.js'
-import type { Polls } from '../warehouse/cursors.js'
-import type { Version } from '../warehouse/versionbatch.js'
+import type { Polls } from '../warehouse/state/cursors.js'
+import type { Version } from '../warehouse/store/versionbatch.js'
 
 /** After this many hours, a count has a third of its weight. */
 export const memoryHours = 168

@@ -14,8 +14,8 @@ import {
   setMark,
   startBeforeLast,
   thinRun,
-} from '../warehouse/runhistory.js'
-import { knownTenants } from '../warehouse/tenants.js'
+} from '../warehouse/state/runhistory.js'
+import { knownTenants } from '../warehouse/state/tenants.js'
 import type { Writing } from './runcontext.js'
 import { now } from './tenant.js'
 

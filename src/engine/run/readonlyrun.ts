@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import type { Reason } from '../base/reasons.js'
-import { type CursorState, readCursors } from '../warehouse/cursors.js'
-import { readForgottenThere } from '../warehouse/forgottenrecords.js'
-import { readLateness } from '../warehouse/latenessrows.js'
-import { checkSourceIdentity, readListsFrom } from '../warehouse/sourceidentity.js'
-import { forgottenTenants } from '../warehouse/tenants.js'
+import { readForgottenThere } from '../warehouse/hiding/forgottenrecords.js'
+import { type CursorState, readCursors } from '../warehouse/state/cursors.js'
+import { readLateness } from '../warehouse/state/latenessrows.js'
+import { checkSourceIdentity, readListsFrom } from '../warehouse/state/sourceidentity.js'
+import { forgottenTenants } from '../warehouse/state/tenants.js'
 import {
   type Authorizations,
   AuthorizationWatch,

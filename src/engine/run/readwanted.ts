@@ -1,13 +1,13 @@
 /*
- * Records that are no longer forgotten, since another customer's record refers to them (warehouse/forgottenrecords.ts): at the
+ * Records that are no longer forgotten, since another customer's record refers to them (warehouse/hiding/forgottenrecords.ts): at the
  * end of a run, the source is queried for them by id. If it doesn't answer by id, their lists are read whole.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
-import { readCursor } from '../warehouse/cursors.js'
-import { readForgottenRecords, settleWanted, wantedRecords } from '../warehouse/forgottenrecords.js'
-import { demandRefill } from '../warehouse/layout.js'
+import { readForgottenRecords, settleWanted, wantedRecords } from '../warehouse/hiding/forgottenrecords.js'
+import { demandRefill } from '../warehouse/layout/layout.js'
+import { readCursor } from '../warehouse/state/cursors.js'
 import { byIdOf } from './byid.js'
 import { flatList } from './cursorlist.js'
 import type { WritingRun } from './runcontext.js'

@@ -6,10 +6,10 @@ import { hostname } from 'node:os'
 import { describeError } from '../base/errors.js'
 import { shardName } from '../base/shard.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
-import { lockRow } from '../warehouse/claim.js'
-import { addToCounters, setCounters } from '../warehouse/counters.js'
-import { moveCursor } from '../warehouse/cursors.js'
-import { forgetKnownFields } from '../warehouse/drift.js'
+import { lockRow } from '../warehouse/lease/claim.js'
+import { addToCounters, setCounters } from '../warehouse/state/counters.js'
+import { moveCursor } from '../warehouse/state/cursors.js'
+import { forgetKnownFields } from '../warehouse/state/drift.js'
 import {
   endOrphans,
   endRun,
@@ -17,7 +17,7 @@ import {
   newestOrphanStamp,
   startRun,
   storeRunCursors,
-} from '../warehouse/runs.js'
+} from '../warehouse/state/runs.js'
 import type { CursorEnd } from './cursor.js'
 import { type EndedWork, entriesOf, jobLabel, runEntry } from './lifetimecounters.js'
 import type { Dependencies, Writing, WritingRun } from './runcontext.js'

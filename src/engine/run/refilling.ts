@@ -1,10 +1,10 @@
 /*
  * Lists that have to be read whole once, although their cursors have watermarks (`refill`,
- * src/engine/warehouse/layout.ts). Such a reading may take hours, and several runs. So a run first does its work on all
+ * src/engine/warehouse/layout/layout.ts). Such a reading may take hours, and several runs. So a run first does its work on all
  * cursors, fetching only what is new for these, and then reads the lists. If it is cut short, nothing new is held up.
  */
 
-import { cursorName, readCursors } from '../warehouse/cursors.js'
+import { cursorName, readCursors } from '../warehouse/state/cursors.js'
 import { type Begin, type ChosenCursors, type CursorEnd, workOnCursors } from './cursor.js'
 import type { CursorResult } from './cursorwork.js'
 import { remaining } from './resumecursor.js'

@@ -5,7 +5,7 @@
  */
 
 import type { Table } from '../model/table.js'
-import { type CursorKey, cursorColumns } from '../warehouse/cursors.js'
+import { type CursorKey, cursorColumns } from '../warehouse/state/cursors.js'
 import {
   changeRegister,
   countLive,
@@ -14,8 +14,8 @@ import {
   readRegister,
   registerOf,
   vanished,
-} from '../warehouse/register/register.js'
-import type { SetDifference } from '../warehouse/register/sketch.js'
+} from '../warehouse/store/register.js'
+import type { SetDifference } from '../warehouse/store/sketch.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import { type CursorRun, type CursorTask, keyOf } from './tenant.js'
 

@@ -10,7 +10,7 @@ import type { Memory } from '../list/memory.js'
 import { nextLarger } from '../list/pagesize.js'
 import type { WalkPage } from '../list/types.js'
 import type { FlatPage } from '../model/flatten/batch.js'
-import type { Fetched } from '../warehouse/versionbatch.js'
+import type { Fetched } from '../warehouse/store/versionbatch.js'
 import type { CursorList } from './cursorlist.js'
 
 /**

@@ -6,17 +6,17 @@ import { setMaxListeners } from 'node:events'
 import { describeError, Skip, Stop } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
-import { type CursorState, readCursors } from '../warehouse/cursors.js'
-import { readLateness } from '../warehouse/latenessrows.js'
-import { openLease } from '../warehouse/openlease.js'
-import { lastTurns } from '../warehouse/runs.js'
+import { openLease } from '../warehouse/lease/openlease.js'
+import { type CursorState, readCursors } from '../warehouse/state/cursors.js'
+import { readLateness } from '../warehouse/state/latenessrows.js'
+import { lastTurns } from '../warehouse/state/runs.js'
 import {
   checkSourceIdentity,
   readListsFrom,
   storeListsFrom,
   storeSourceIdentity,
-} from '../warehouse/sourceidentity.js'
-import { readForgotten } from '../warehouse/tenants.js'
+} from '../warehouse/state/sourceidentity.js'
+import { readForgotten } from '../warehouse/state/tenants.js'
 import {
   type Authorizations,
   AuthorizationWatch,

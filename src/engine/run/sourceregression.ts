@@ -5,7 +5,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../base/format.js'
-import type { Fetched, Version } from '../warehouse/versionbatch.js'
+import type { Fetched, Version } from '../warehouse/store/versionbatch.js'
 import type { Confirmation } from './confirm.js'
 import type { PageStore } from './store.js'
 

@@ -10,9 +10,15 @@ import { isWholeFrom } from '../list/cutpoint.js'
 import { decodeIds, encodeIds } from '../list/idset.js'
 import { type Memory, storedMemory } from '../list/memory.js'
 import type { Commit, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
-import { endRefill, forgetWalkParts, moveCursor, readWalkParts, storeWalkPart } from '../warehouse/cursors.js'
-import { forgetNameless } from '../warehouse/quarantine.js'
-import type { EncodedPage, Fetched } from '../warehouse/versionbatch.js'
+import {
+  endRefill,
+  forgetWalkParts,
+  moveCursor,
+  readWalkParts,
+  storeWalkPart,
+} from '../warehouse/state/cursors.js'
+import { forgetNameless } from '../warehouse/state/quarantine.js'
+import type { EncodedPage, Fetched } from '../warehouse/store/versionbatch.js'
 import type { WalkStore } from './cursorwalk.js'
 import type { Counts } from './cursorwork.js'
 import { Freshness, unmeasured } from './freshness.js'

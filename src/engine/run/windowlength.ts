@@ -4,7 +4,7 @@
  */
 
 import type { Rate } from '../source/rate/knownrate.js'
-import { readMeta, storeMeta } from '../warehouse/meta.js'
+import { readMeta, storeMeta } from '../warehouse/state/meta.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 
 /** In sync_meta. */

@@ -7,7 +7,7 @@ import { zoneField } from '../../../schema/naming.js'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../base/clock.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
-import type { CursorState } from '../warehouse/cursors.js'
+import type { CursorState } from '../warehouse/state/cursors.js'
 
 /** A source that answers late for the shops, or never, must not hold up orders: recomputing them is cheaper. */
 const longestWaitMs = 20_000

@@ -9,12 +9,12 @@ import type { NumberForm } from '../base/numbertoken.js'
 import type { FlatPage, Tuple } from '../model/flatten/batch.js'
 import type { Column, Table } from '../model/table.js'
 import type { Db } from './database.js'
-import type { DeliveryPlace } from './deliveries.js'
-import type { AnyRows, Rows } from './rows.js'
+import type { DeliveryPlace } from './queue/deliveries.js'
+import type { AnyRows, Rows } from './store/rows.js'
+import type { Applied, Batch, BatchTables } from './store/versionbatch.js'
+import type { VersionWords } from './store/versiontext.js'
 import type { Session } from './transaction.js'
-import type { Applied, Batch, BatchTables } from './versionbatch.js'
-import type { VersionWords } from './versiontext.js'
-import type { ViewStore } from './viewstore.js'
+import type { ViewStore } from './views/viewstore.js'
 
 /** Members of the column `_extra` in SQL. None of these parses a number: every token stays as it is. */
 export interface ExtraSql {

@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.js'
 import { Stop } from '../base/errors.js'
 import type { Model } from '../model/resourcemodel.js'
-import type { BiTools, ToolPlace } from './bitools.js'
 import type { Dialect } from './dialect.js'
-import type { RowSettings } from './oneconfiguration.js'
+import type { RowSettings } from './lease/oneconfiguration.js'
 import { provideTemporaryFolder } from './sqlite/temporaryfolder.js'
+import type { BiTools, ToolPlace } from './views/bitools.js'
 import { type RulesReader, Warehouse } from './warehouse.js'
 
 export interface OpenOptions {

@@ -3,8 +3,8 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Tuple } from '../model/flatten/batch.js'
 import type { Table } from '../model/table.js'
-import type { AnyRows, Rows } from './rows.js'
-import type { BatchStamp, Version } from './versionbatch.js'
+import type { AnyRows, Rows } from './store/rows.js'
+import type { BatchStamp, Version } from './store/versionbatch.js'
 
 /** Runs work in a transaction of the run that holds the lease. */
 export type Transact = <T>(work: (session: Session) => Promise<T>) => Promise<T>

@@ -13,20 +13,19 @@ import type { FlatPage } from '../model/flatten/batch.js'
 import { derivePage } from '../model/flatten/derivedvalues.js'
 import type { FoundColumns, Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
-import { applyBatch } from './apply.js'
-import { Backlog } from './backlog.js'
-import type { CursorKey, Reader } from './cursors.js'
 import { countRowsOf, type Db } from './database.js'
-import type { Rules } from './derived.js'
 import type { Dialect, LiveColumn } from './dialect.js'
-import { driftName } from './drift.js'
-import { checkFence } from './fence.js'
-import { InterferedTables } from './interference.js'
-import { tablesBehind } from './layout.js'
-import { unreadableRules, usualRules, withTenant } from './learnedrules.js'
-import type { RowSettings } from './oneconfiguration.js'
+import { InterferedTables } from './layout/interference.js'
+import { tablesBehind } from './layout/layout.js'
+import { checkFence } from './lease/fence.js'
+import type { RowSettings } from './lease/oneconfiguration.js'
 import { RetryPolicy } from './retrypolicy.js'
-import type { Session } from './transaction.js'
+import type { CursorKey, Reader } from './state/cursors.js'
+import { driftName } from './state/drift.js'
+import { applyBatch } from './store/apply.js'
+import { Backlog } from './store/backlog.js'
+import type { Rules } from './store/derived.js'
+import { unreadableRules, usualRules, withTenant } from './store/learnedrules.js'
 import {
   type Applied,
   type Batch,
@@ -35,7 +34,8 @@ import {
   type EncodedPage,
   type Fence,
   wholeName,
-} from './versionbatch.js'
+} from './store/versionbatch.js'
+import type { Session } from './transaction.js'
 
 /** Reads the settings of derived tables, of all tenants or of one. */
 export type RulesReader = (warehouse: Warehouse, tenantId?: Int64) => Promise<Rules>
@@ -270,7 +270,7 @@ export class Warehouse implements Reader {
   /** Stores one page atomically: rows, children, quarantine and progress. Safe to repeat. */
   async apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
     if (!batch.page.forgotten) return this.#apply(batch)
-    const { applyForgetting } = await import('./forgottenrecords.js')
+    const { applyForgetting } = await import('./hiding/forgottenrecords.js')
     return applyForgetting(this, batch, (one) => this.#apply(one))
   }
 

@@ -5,13 +5,13 @@ import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import { openLease } from '../../engine/warehouse/openlease.js'
+import { openLease } from '../../engine/warehouse/lease/openlease.js'
 import {
   isSame,
   readSourceIdentity,
   sourceRow,
   storeSourceIdentity,
-} from '../../engine/warehouse/sourceidentity.js'
+} from '../../engine/warehouse/state/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Besides } from '../../shell/command.js'
 import { eachBeside } from '../../shell/features.js'

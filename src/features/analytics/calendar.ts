@@ -5,7 +5,7 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import { readMeta, storeMeta } from '../../engine/warehouse/meta.js'
+import { readMeta, storeMeta } from '../../engine/warehouse/state/meta.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { daysOf, dayText, endDay, evenClocks, firstDay } from './shopday.js'
 import { withAnalytics } from './tables.js'

@@ -1,5 +1,5 @@
 import { views } from '../../../schema/views/index.js'
-import type { ViewStore, WantedView } from '../../engine/warehouse/viewstore.js'
+import type { ViewStore, WantedView } from '../../engine/warehouse/views/viewstore.js'
 import { type ViewSettings, viewText } from './viewwords.js'
 
 /** The views of schema/views/ in the SQL of the database. */

@@ -7,15 +7,15 @@ import { createHash } from 'node:crypto'
 import { allSettled } from '../../engine/base/allsettled.js'
 import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
-import { halfComputed } from '../../engine/warehouse/recompute.js'
-import { tablesToRewrite } from '../../engine/warehouse/rewrites.js'
+import { tablesToRewrite } from '../../engine/warehouse/layout/rewrites.js'
+import { halfComputed } from '../../engine/warehouse/store/recompute.js'
 import {
   type RunStatement,
   type ViewStore,
   type ViewTrouble,
   viewEdition,
   type WantedView,
-} from '../../engine/warehouse/viewstore.js'
+} from '../../engine/warehouse/views/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isOutdatedCalendar } from './calendar.js'
 import type { ViewSettings } from './viewwords.js'

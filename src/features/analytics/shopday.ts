@@ -6,8 +6,8 @@
 import { IANAZone } from 'luxon'
 import { Bug } from '../../engine/base/errors.js'
 import { fromMicros, minuteOf } from '../../engine/base/timestamp.js'
-import { clockText } from '../../engine/warehouse/learnedrules.js'
-import { calendarYears } from '../../engine/warehouse/viewsql.js'
+import { clockText } from '../../engine/warehouse/store/learnedrules.js'
+import { calendarYears } from '../../engine/warehouse/views/viewsql.js'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000

@@ -6,8 +6,8 @@ import type { View, ViewColumn, ViewKind, ViewQuery, ViewWords } from '../../../
 import { Bug } from '../../engine/base/errors.js'
 import { nameColumn, namesOf } from '../../engine/model/flatten/recordname.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
-import { type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
-import type { WantedView } from '../../engine/warehouse/viewstore.js'
+import { type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/views/viewsql.js'
+import type { WantedView } from '../../engine/warehouse/views/viewstore.js'
 
 /* A view's query in one database's SQL, from its declaration. The views are made from it. */
 
@@ -97,7 +97,7 @@ export function viewText(
 /** What the views depend on besides the declarations. */
 export interface ViewSettings {
   readonly model: Model
-  /** `report.unlisted`: what to do with records that have left their list (engine/warehouse/unlisted.ts). */
+  /** `report.unlisted`: what to do with records that have left their list (engine/warehouse/store/unlisted.ts). */
   readonly unlisted: 'keep' | 'leave out'
 }
 

@@ -24,7 +24,7 @@ import type { RunRequest, TimeRange } from '../../engine/run/runreport.js'
 import { PageStore } from '../../engine/run/store.js'
 import { type CursorRun, now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
-import type { Fetched } from '../../engine/warehouse/versionbatch.js'
+import type { Fetched } from '../../engine/warehouse/store/versionbatch.js'
 import {
   type BackfillKey,
   forgetAbandoned,

@@ -141,7 +141,7 @@ async function examineKept(
 async function examineQueue(config: Config, warehouse: Warehouse): Promise<Trial[]> {
   const [{ scheduleSettings }, { deliveriesOf }] = await Promise.all([
     import('../../engine/config/schedulesection.js'),
-    import('../../engine/warehouse/deliveries.js'),
+    import('../../engine/warehouse/queue/deliveries.js'),
   ])
   if (scheduleSettings(config).shards === 0) return []
   const found = await warehouse.trying(() => deliveriesOf(warehouse).obstacle())
@@ -166,7 +166,7 @@ async function examineReaders({ config }: CommandContext, warehouse: Warehouse):
 
 /** Forgotten tenants are not requested. If the warehouse can't be read, its own trial reports that. */
 async function forgottenIn(context: CommandContext): Promise<Iterable<Int64>> {
-  const { forgottenTenants } = await import('../../engine/warehouse/tenants.js')
+  const { forgottenTenants } = await import('../../engine/warehouse/state/tenants.js')
   try {
     return await forgottenTenants(await context.readingWarehouse())
   } catch (error) {

@@ -7,8 +7,8 @@ import { bugExitCode, isExpected } from '../../engine/base/errors.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { SourceStats } from '../../engine/source/source.js'
 import type { Interference } from '../../engine/warehouse/dialect.js'
-import type { FailedWork } from '../../engine/warehouse/failedworks.js'
-import type { ViewTrouble } from '../../engine/warehouse/viewstore.js'
+import type { FailedWork } from '../../engine/warehouse/state/failedworks.js'
+import type { ViewTrouble } from '../../engine/warehouse/views/viewstore.js'
 import type { Probe, ProbeChange } from './probe.js'
 
 type Facts =

@@ -14,10 +14,10 @@ import {
   shortRequests,
   span,
 } from '../../engine/base/format.js'
-import type { FailedWork } from '../../engine/warehouse/failedworks.js'
+import { mostNamed } from '../../engine/warehouse/hiding/privacystate.js'
 import { encodingWords } from '../../engine/warehouse/openwarehouse.js'
-import { mostNamed } from '../../engine/warehouse/privacystate.js'
-import { adoptionHint, foreignText } from '../../engine/warehouse/sourceidentity.js'
+import type { FailedWork } from '../../engine/warehouse/state/failedworks.js'
+import { adoptionHint, foreignText } from '../../engine/warehouse/state/sourceidentity.js'
 import { viewChangesText } from '../../shell/tablechanges.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table } from '../../shell/texttable.js'

@@ -9,7 +9,7 @@ import { cut } from '../../engine/model/flatten/jsontext.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Column, Table } from '../../engine/model/table.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
-import type { BatchStamp } from '../../engine/warehouse/versionbatch.js'
+import type { BatchStamp } from '../../engine/warehouse/store/versionbatch.js'
 
 /** How much of a value quarantine keeps. */
 const longestValue = 4096

@@ -8,7 +8,7 @@ import { historyTable } from '../../engine/model/historytable.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { type Column, datedColumn, type Table, tablesOf } from '../../engine/model/table.js'
 import type { Dialect, LiveColumn } from '../../engine/warehouse/dialect.js'
-import { liveKind } from '../../engine/warehouse/trackedcolumns.js'
+import { liveKind } from '../../engine/warehouse/layout/trackedcolumns.js'
 
 export interface CopiedTables {
   readonly tables: readonly Table[]

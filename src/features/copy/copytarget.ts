@@ -1,6 +1,6 @@
 /**
  * The warehouse that a copy is written to: whether it may be used, and the mark it carries until the copy is complete.
- * While it carries the mark, every other command refuses it (src/engine/warehouse/migrate.ts): rows without their
+ * While it carries the mark, every other command refuses it (src/engine/warehouse/layout/migrate.ts): rows without their
  * watermarks, or watermarks without their rows, would pass for a warehouse.
  */
 
@@ -11,17 +11,17 @@ import { Stop } from '../../engine/base/errors.js'
 import { count, plural } from '../../engine/base/format.js'
 import type { Table } from '../../engine/model/table.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import { makeMissing, missing } from '../../engine/warehouse/ddl.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
-import { storeMeta } from '../../engine/warehouse/meta.js'
+import { makeMissing, missing } from '../../engine/warehouse/layout/ddl.js'
 import {
   copyMark,
   type PartMark,
   partMark,
   type UnfinishedCopy,
   unfinishedCopy,
-} from '../../engine/warehouse/migrate.js'
+} from '../../engine/warehouse/layout/migrate.js'
 import { refuseNarrow } from '../../engine/warehouse/openwarehouse.js'
+import { storeMeta } from '../../engine/warehouse/state/meta.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** Tables that the program fills without any source: `migrate` fills them in an empty warehouse. */

@@ -4,7 +4,7 @@
  */
 import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Column, Table } from '../../engine/model/table.js'
-import { quarantineStatements } from '../../engine/warehouse/quarantine.js'
+import { quarantineStatements } from '../../engine/warehouse/state/quarantine.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type ConversionError, ConversionErrors } from './conversionerrors.js'
 import type { CopiedTables } from './copiedtables.js'

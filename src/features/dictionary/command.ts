@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { Stop } from '../../engine/base/errors.js'
-import type { ToolPlace } from '../../engine/warehouse/bitools.js'
+import type { ToolPlace } from '../../engine/warehouse/views/bitools.js'
 import type { Command, Invocation } from '../../shell/command.js'
 import type { Outline } from '../../shell/configuration.js'
 import { stateTablesOf } from '../../shell/features.js'

@@ -4,7 +4,7 @@
  */
 import { stringify } from 'yaml'
 import { derivedTables } from '../../../schema/index.js'
-import type { DbtTarget } from '../../engine/warehouse/bitools.js'
+import type { DbtTarget } from '../../engine/warehouse/views/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryJoin, DictionaryTable } from './dictionary.js'
 import { dataTables } from './dictionary.js'
 import { generatedBy } from './folder.js'

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { strToU8, zipSync } from 'fflate'
 import { stringify } from 'yaml'
-import type { SupersetTarget } from '../../engine/warehouse/bitools.js'
+import type { SupersetTarget } from '../../engine/warehouse/views/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryTable } from './dictionary.js'
 import { dayColumnsOf, supersetMetrics } from './supersetmetrics.js'
 

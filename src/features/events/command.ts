@@ -65,7 +65,7 @@ function refuseForeignFlags(options: Invocation['options']): void {
 async function list(context: CommandContext): Promise<number> {
   const [{ eventsText, listEvents, nobodyListened }, { absenceText }, { sinceFlag }] = await Promise.all([
     import('./eventlist.js'),
-    import('../../engine/warehouse/migrate.js'),
+    import('../../engine/warehouse/layout/migrate.js'),
     import('../../shell/timerange.js'),
   ])
   const { options, out } = context.invocation

@@ -4,7 +4,7 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { resources } from '../../../schema/index.js'
-import type { CounterEntry } from '../../engine/warehouse/counters.js'
+import type { CounterEntry } from '../../engine/warehouse/state/counters.js'
 import type { EventDb } from './tables.js'
 
 /** Upper bounds of a histogram's ranges, in seconds; beyond the last one: `+Inf`. */

@@ -4,9 +4,9 @@
  */
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
-import type { CursorKey } from '../../engine/warehouse/cursors.js'
-import { LeaseHeld } from '../../engine/warehouse/leaserows.js'
-import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
+import { LeaseHeld } from '../../engine/warehouse/lease/leaserows.js'
+import { isSuperseded } from '../../engine/warehouse/lease/oneconfiguration.js'
+import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
 import type { Inbox } from './inbox.js'
 import { RingMemory, type RingSettings } from './ringmemory.js'
 import { takeTurn } from './turn.js'

@@ -12,7 +12,12 @@ import type { WritingRun } from '../../engine/run/runcontext.js'
 import { RunStats } from '../../engine/run/runstats.js'
 import { type CursorTask, keyOf, TenantRuns } from '../../engine/run/tenant.js'
 import type { Source } from '../../engine/source/source.js'
-import { type CursorState, cursorColumns, cursorName, readCursor } from '../../engine/warehouse/cursors.js'
+import {
+  type CursorState,
+  cursorColumns,
+  cursorName,
+  readCursor,
+} from '../../engine/warehouse/state/cursors.js'
 import type { Inbox } from './inbox.js'
 import type { RingMemory, RingSettings } from './ringmemory.js'
 import { recordRing } from './ringrecord.js'

@@ -1,6 +1,6 @@
 /* What rings may do, and what a process remembers about them. */
 import type { Int64 } from '../../../schema/resource.js'
-import { type CursorKey, cursorName } from '../../engine/warehouse/cursors.js'
+import { type CursorKey, cursorName } from '../../engine/warehouse/state/cursors.js'
 
 /** For how many milliseconds rings that were not used can be caught up on. */
 const longestCatchUp = 300_000

@@ -7,7 +7,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
-import { eventsMode, startRun } from '../../engine/warehouse/runs.js'
+import { eventsMode, startRun } from '../../engine/warehouse/state/runs.js'
 
 const plus = (column: string, more: number): RawBuilder<number> =>
   sql<number>`coalesce(${sql.ref(column)}, 0) + ${more}`

@@ -6,8 +6,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Config } from '../../engine/config/config.js'
 import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
 import { chooseResources } from '../../engine/run/choosecursors.js'
-import type { CursorKey } from '../../engine/warehouse/cursors.js'
-import { knownTenants } from '../../engine/warehouse/tenants.js'
+import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
+import { knownTenants } from '../../engine/warehouse/state/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 export interface SyncedCursors {

@@ -10,16 +10,16 @@ import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import { ForgottenClosure } from '../../engine/warehouse/forgottenclosure.js'
+import { ForgottenClosure } from '../../engine/warehouse/hiding/forgottenclosure.js'
 import {
   ForgottenEntries,
   type NotLookedAt,
   type Receipt,
   readForgottenRecords,
   storedReceipts,
-} from '../../engine/warehouse/forgottenrecords.js'
-import { notRemoved } from '../../engine/warehouse/interference.js'
-import { openLease } from '../../engine/warehouse/openlease.js'
+} from '../../engine/warehouse/hiding/forgottenrecords.js'
+import { notRemoved } from '../../engine/warehouse/layout/interference.js'
+import { openLease } from '../../engine/warehouse/lease/openlease.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ForgottenLine } from '../../shell/forgottenfile.js'

@@ -14,8 +14,8 @@ import {
   type Owned,
   ofType,
   put,
-} from '../../engine/warehouse/forgottenclosure.js'
-import type { NotLookedAt } from '../../engine/warehouse/forgottenrecords.js'
+} from '../../engine/warehouse/hiding/forgottenclosure.js'
+import type { NotLookedAt } from '../../engine/warehouse/hiding/forgottenrecords.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 
 export async function notLookedAt(

@@ -1,6 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
-import type { Receipt } from '../../engine/warehouse/forgottenrecords.js'
+import type { Receipt } from '../../engine/warehouse/hiding/forgottenrecords.js'
 import type { Person } from './customers.js'
 import type { Forgotten } from './work.js'
 

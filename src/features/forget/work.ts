@@ -7,15 +7,15 @@ import type { Table } from '../../engine/model/table.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
 import type { Traces } from '../../engine/warehouse/dialect.js'
-import { notRemoved } from '../../engine/warehouse/interference.js'
-import { openLease } from '../../engine/warehouse/openlease.js'
+import { notRemoved } from '../../engine/warehouse/layout/interference.js'
+import { openLease } from '../../engine/warehouse/lease/openlease.js'
 import {
   forgottenTenants,
   liftForgotten,
   rememberForgotten,
   rememberTraces,
   tenantsWithTraces,
-} from '../../engine/warehouse/tenants.js'
+} from '../../engine/warehouse/state/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Besides } from '../../shell/command.js'
 import { eachBeside } from '../../shell/features.js'

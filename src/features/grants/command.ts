@@ -110,7 +110,7 @@ Lists the roles that shopsync grant let in, and since when. What else a role may
     const [{ withContext }, { grantsText, readGrants }, { absenceText }] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
-      import('../../engine/warehouse/migrate.js'),
+      import('../../engine/warehouse/layout/migrate.js'),
     ])
     return withContext(invocation, async (context) => {
       const { out } = invocation

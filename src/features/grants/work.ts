@@ -11,7 +11,7 @@ import { Stop } from '../../engine/base/errors.js'
 import { atSecond, plural } from '../../engine/base/format.js'
 import { parseId } from '../../engine/base/int64.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import { openLease } from '../../engine/warehouse/openlease.js'
+import { openLease } from '../../engine/warehouse/lease/openlease.js'
 import type {
   LiveReader,
   ReaderStore,
@@ -19,7 +19,7 @@ import type {
   RunStatement,
   ViewStore,
   ViewTrouble,
-} from '../../engine/warehouse/viewstore.js'
+} from '../../engine/warehouse/views/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table, unbroken } from '../../shell/texttable.js'

@@ -12,7 +12,7 @@ import {
   runningMs,
   type StatusHolder,
 } from '../../engine/run/lastrun.js'
-import { askFailedWorks, failedWorksOf } from '../../engine/warehouse/failedworks.js'
+import { askFailedWorks, failedWorksOf } from '../../engine/warehouse/state/failedworks.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventTroubles, type OddEvents, readEventTroubles } from '../events/eventtroubles.js'

@@ -39,7 +39,7 @@ tenant and resource.`,
       import('../../engine/config/reportsection.js'),
       import('../../engine/config/targetsection.js'),
       import('../../engine/config/schedulesection.js'),
-      import('../../engine/warehouse/migrate.js'),
+      import('../../engine/warehouse/layout/migrate.js'),
       import('../../shell/forgottenfile.js'),
     ])
     return withContext(invocation, async (context) => {

@@ -7,7 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { ageOf, clocksApartMs, dayOfMonth, isOlderThan, joinedNames } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import type { Database, Db } from '../../engine/warehouse/database.js'
-import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
+import { type WantedCursors, wantedCursors } from '../../engine/warehouse/state/wantedcursors.js'
 
 /** Every state of a cursor, in the order in which the metrics list them. */
 export const cursorStates = [

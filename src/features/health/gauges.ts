@@ -6,7 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import { readHolders, runningMs } from '../../engine/run/lastrun.js'
 import type { Db } from '../../engine/warehouse/database.js'
-import { wantedCursors } from '../../engine/warehouse/wantedcursors.js'
+import { wantedCursors } from '../../engine/warehouse/state/wantedcursors.js'
 import { alertKinds, isSuspicion } from './alertsettings.js'
 import {
   alikeCursors,

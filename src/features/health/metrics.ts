@@ -13,7 +13,7 @@ import {
   lastPart,
   sumPart,
 } from '../../engine/run/lifetimecounters.js'
-import { type CounterEntry, readCounters } from '../../engine/warehouse/counters.js'
+import { type CounterEntry, readCounters } from '../../engine/warehouse/state/counters.js'
 import { type EventTotals, readEventTotals } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'

@@ -8,7 +8,7 @@ import { addMicros, fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import type { StateRows } from '../../engine/model/state.js'
 import { memoryHours } from '../../engine/run/polls.js'
 import type { Db } from '../../engine/warehouse/database.js'
-import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
+import { type WantedCursors, wantedCursors } from '../../engine/warehouse/state/wantedcursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** A list that is quiet: an entry of `quiet` in the document of `shopsync status`. */

@@ -5,8 +5,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import { ageOf } from '../../engine/base/format.js'
 import { inParts } from '../../engine/base/parts.js'
 import { hiddenIn, memoryOf } from '../../engine/list/memory.js'
-import { readRefills } from '../../engine/warehouse/cursors.js'
 import { type Db, readJson, rootTable } from '../../engine/warehouse/database.js'
+import { readRefills } from '../../engine/warehouse/state/cursors.js'
 import {
   type CursorHealth,
   type CursorRow,

@@ -8,7 +8,7 @@ import { isCut } from '../../engine/run/ending.js'
 import type { LastRun, StatusHolder } from '../../engine/run/lastrun.js'
 import { reasonAdvice, reasonText } from '../../engine/run/reasontext.js'
 import { modeText, type RunReport } from '../../engine/run/runreport.js'
-import type { FailedWork } from '../../engine/warehouse/failedworks.js'
+import type { FailedWork } from '../../engine/warehouse/state/failedworks.js'
 import { foundIncident, isOfWhole, type KeptIncident } from './incident.js'
 
 const usualAdvice = 'Type shopsync check to find out what is wrong; the next run tries again'

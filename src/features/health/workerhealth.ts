@@ -9,8 +9,8 @@ import {
   type SeenQueue,
   unheard,
   unheardText,
-} from '../../engine/warehouse/deliveries.js'
-import { bySeq } from '../../engine/warehouse/runs.js'
+} from '../../engine/warehouse/queue/deliveries.js'
+import { bySeq } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { foundIncident, type KeptIncident } from './incident.js'
 

@@ -2,7 +2,7 @@
 import { Stop } from '../../engine/base/errors.js'
 import { plural } from '../../engine/base/format.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import { deliveriesOf } from '../../engine/warehouse/deliveries.js'
+import { deliveriesOf } from '../../engine/warehouse/queue/deliveries.js'
 import type { CommandContext } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 import type { Job } from './jobfile.js'

@@ -32,7 +32,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('../../shell/tablechanges.js'),
-      import('../../engine/warehouse/migrate.js'),
+      import('../../engine/warehouse/layout/migrate.js'),
       import('../../engine/run/catchup.js'),
       import('../../shell/progress.js'),
       import('../analytics/work.js'),

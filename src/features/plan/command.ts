@@ -90,7 +90,7 @@ async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): P
     import('./words.js'),
     import('../../engine/base/clock.js'),
     import('../../shell/progress.js'),
-    import('../../engine/warehouse/migrate.js'),
+    import('../../engine/warehouse/layout/migrate.js'),
   ])
   const { options, out } = invocation
   return withContext(invocation, async (context) => {

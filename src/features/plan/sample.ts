@@ -4,7 +4,7 @@
  */
 import { type CursorTask, keyOf } from '../../engine/run/tenant.js'
 import type { Rate } from '../../engine/source/rate/knownrate.js'
-import { type CursorState, cursorName } from '../../engine/warehouse/cursors.js'
+import { type CursorState, cursorName } from '../../engine/warehouse/state/cursors.js'
 import type { PlannedCursor } from './cursorcost.js'
 
 /**

@@ -36,7 +36,7 @@ const parts = async () => ({
 async function list({ out }: Invocation, context: CommandContext): Promise<number> {
   const [{ listQuarantine, quarantineText }, { absenceText }] = await Promise.all([
     parts(),
-    import('../../engine/warehouse/migrate.js'),
+    import('../../engine/warehouse/layout/migrate.js'),
   ])
   const warehouse = await context.readingWarehouse()
   const absent = await absenceText(warehouse)

@@ -6,8 +6,8 @@ import { toMicros } from '../../engine/base/timestamp.js'
 import { statusSettings } from '../../engine/config/attention.js'
 import type { CursorRun, Run } from '../../engine/run/tenant.js'
 import { now } from '../../engine/run/tenant.js'
-import type { CursorState } from '../../engine/warehouse/cursors.js'
-import { firstLoadedAt } from '../../engine/warehouse/runs.js'
+import type { CursorState } from '../../engine/warehouse/state/cursors.js'
+import { firstLoadedAt } from '../../engine/warehouse/state/runs.js'
 
 /** Whether no walk of the cursor has completed yet. */
 export const isNeverWalked = (state: CursorState | undefined): boolean =>

@@ -20,8 +20,8 @@ import { overlapOf } from '../../engine/run/lateness.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
 import { differingText } from '../../engine/run/sourceregression.js'
 import { Flow } from '../../engine/source/rate/flow.js'
-import { listedVersion } from '../../engine/warehouse/unlisted.js'
-import type { Fetched } from '../../engine/warehouse/versionbatch.js'
+import { listedVersion } from '../../engine/warehouse/store/unlisted.js'
+import type { Fetched } from '../../engine/warehouse/store/versionbatch.js'
 import { Deciding, type Sides } from './deciding.js'
 
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */

@@ -18,9 +18,9 @@ import type { Note } from '../../engine/run/runreport.js'
 import { answersApart, OlderRows } from '../../engine/run/sourceregression.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import type { GoneRow } from '../../engine/run/tombstone.js'
-import { digest, type SetDifference } from '../../engine/warehouse/register/sketch.js'
-import { listedVersion } from '../../engine/warehouse/unlisted.js'
-import type { Fetched, Version } from '../../engine/warehouse/versionbatch.js'
+import { digest, type SetDifference } from '../../engine/warehouse/store/sketch.js'
+import { listedVersion } from '../../engine/warehouse/store/unlisted.js'
+import type { Fetched, Version } from '../../engine/warehouse/store/versionbatch.js'
 import { LeftRecords } from './leftthelist.js'
 
 /** What follows from the differences that a comparison finds. `reconcile` writes it, `verify` only counts it. */

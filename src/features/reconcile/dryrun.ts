@@ -8,8 +8,8 @@ import type { Cell, Move } from '../../engine/compare/histogram.js'
 import { forever } from '../../engine/list/cutpoint.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
 import type { RegisterCheck } from '../../engine/run/registercheck.js'
-import { listedVersion } from '../../engine/warehouse/unlisted.js'
-import type { Fetched, Version } from '../../engine/warehouse/versionbatch.js'
+import { listedVersion } from '../../engine/warehouse/store/unlisted.js'
+import type { Fetched, Version } from '../../engine/warehouse/store/versionbatch.js'
 import type { Repair } from './deciding.js'
 
 /** The versions of a record on which warehouse and source disagree; null if the record doesn't exist. */

@@ -9,7 +9,7 @@ import type { Memory } from '../../engine/list/memory.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import type { Confirmation } from '../../engine/run/confirm.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
-import type { Fetched } from '../../engine/warehouse/versionbatch.js'
+import type { Fetched } from '../../engine/warehouse/store/versionbatch.js'
 
 /** The rows whose record the source has by id in exactly the row's version. */
 function asBefore(rows: readonly Candidate[], answers: readonly Fetched[]): readonly Candidate[] {

@@ -49,7 +49,7 @@ export const reportAsStep: StepKind = {
       await Promise.all([
         import('./work.js'),
         import('./words.js'),
-        import('../../engine/warehouse/failedworks.js'),
+        import('../../engine/warehouse/state/failedworks.js'),
         import('../../shell/execute.js'),
       ])
     const page = pageAt(context.config.folder, named ?? (operations ? 'operations.html' : 'report.html'))

@@ -34,7 +34,7 @@ Reads only the warehouse. Runs are kept for history.keep; idle ones older than a
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
-      import('../../engine/warehouse/migrate.js'),
+      import('../../engine/warehouse/layout/migrate.js'),
     ])
     const { options, out } = invocation
     const last = wholeNumber('--last', options.last, { from: 1, to: mostRuns, example: usualNumber })

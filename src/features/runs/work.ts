@@ -8,7 +8,7 @@ import { toMicros } from '../../engine/base/timestamp.js'
 import type { StateRows } from '../../engine/model/state.js'
 import { readHolders, type StatusHolder } from '../../engine/run/lastrun.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
-import { ofRuns, recordedOrder } from '../../engine/warehouse/runs.js'
+import { ofRuns, recordedOrder } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 export interface PastRun {

@@ -3,8 +3,8 @@
  * neither does harm, but nobody means to have two.
  */
 import { instead, isExpected, Stop } from '../../engine/base/errors.js'
-import { HeldTurn } from '../../engine/warehouse/heldturn.js'
-import { machineName } from '../../engine/warehouse/holderprocess.js'
+import { HeldTurn } from '../../engine/warehouse/lease/heldturn.js'
+import { machineName } from '../../engine/warehouse/lease/holderprocess.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** One scheduler's mark in the warehouse. */

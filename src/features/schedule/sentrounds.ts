@@ -4,7 +4,12 @@
  */
 import { describeError } from '../../engine/base/errors.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
-import { type Deliveries, deliveriesOf, unheard, unheardText } from '../../engine/warehouse/deliveries.js'
+import {
+  type Deliveries,
+  deliveriesOf,
+  unheard,
+  unheardText,
+} from '../../engine/warehouse/queue/deliveries.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { Pool } from '../worker/pool.js'

@@ -1,7 +1,7 @@
 /* `shopsync schedule`: the jobs, the server next to them, and their end. Used by the command. */
 import { nextInstants } from '../../engine/config/cron.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
-import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
+import { isSuperseded } from '../../engine/warehouse/lease/oneconfiguration.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { lastKnown } from '../../shell/intime.js'

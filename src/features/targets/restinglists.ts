@@ -6,7 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import type { Shard } from '../../engine/base/shard.js'
 import { toMillis } from '../../engine/base/timestamp.js'
-import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
+import { cursorName, type Reader } from '../../engine/warehouse/state/cursors.js'
 import { readFailed } from './sql.js'
 
 /** A failed list is tried again after a quarter of its target, but neither sooner nor later than this. */

@@ -4,10 +4,10 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Shard } from '../../engine/base/shard.js'
-import type { Reader } from '../../engine/warehouse/cursors.js'
 import type { Db } from '../../engine/warehouse/database.js'
-import { isOfShard } from '../../engine/warehouse/shardsql.js'
-import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
+import type { Reader } from '../../engine/warehouse/state/cursors.js'
+import { isOfShard } from '../../engine/warehouse/state/shardsql.js'
+import { type WantedCursors, wantedCursors } from '../../engine/warehouse/state/wantedcursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { withDelays } from './tables.js'
 

@@ -5,8 +5,8 @@
  */
 
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
-import type { Reader } from '../../engine/warehouse/cursors.js'
-import { readMeta, removeMeta, storeMeta } from '../../engine/warehouse/meta.js'
+import type { Reader } from '../../engine/warehouse/state/cursors.js'
+import { readMeta, removeMeta, storeMeta } from '../../engine/warehouse/state/meta.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { boundOf } from './pollranking.js'
 

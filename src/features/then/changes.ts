@@ -6,7 +6,7 @@ import { type ExpressionBuilder, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { type Verdict, worstFirst } from '../../engine/list/verdict.js'
 import { type Database, type Db, rootTable } from '../../engine/warehouse/database.js'
-import { eventsMode } from '../../engine/warehouse/runs.js'
+import { eventsMode } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Rung } from './told.js'
 

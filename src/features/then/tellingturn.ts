@@ -2,7 +2,7 @@
  * One process at a time tells the entries. Of two runs that end at once, both would otherwise tell the same changes, and
  * dbt would build beside another dbt.
  */
-import { HeldTurn } from '../../engine/warehouse/heldturn.js'
+import { HeldTurn } from '../../engine/warehouse/lease/heldturn.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 

@@ -2,8 +2,8 @@
  * What each entry of `then` was last told, in sync_meta. It is stored after the message was accepted: if the process dies
  * in between, the same is told twice, which was judged better than never.
  */
-import { type FailedWork, failedThen } from '../../engine/warehouse/failedworks.js'
-import { lockMeta, readMeta, removeMeta, storeMeta } from '../../engine/warehouse/meta.js'
+import { type FailedWork, failedThen } from '../../engine/warehouse/state/failedworks.js'
+import { lockMeta, readMeta, removeMeta, storeMeta } from '../../engine/warehouse/state/meta.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** The row of sync_runs to which rings of an hour are added, and how many rows they had changed. */

@@ -24,7 +24,7 @@ Costs one request per row; writes nothing. Exits with 1 if there is no such row.
       await Promise.all([
         import('../../shell/commandcontext.js'),
         import('./work.js'),
-        import('../../engine/warehouse/migrate.js'),
+        import('../../engine/warehouse/layout/migrate.js'),
         import('./words.js'),
         import('../../engine/config/reportsection.js'),
       ])

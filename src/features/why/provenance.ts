@@ -6,8 +6,8 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
-import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import { rootTable } from '../../engine/warehouse/database.js'
+import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** A version of a record that was found replaced or deleted. */

@@ -10,6 +10,8 @@
 import { hostname } from 'node:os'
 import { Bug, bugExitCode, describeError, isExpected, Retry, Stop } from '../../engine/base/errors.js'
 import { isCut } from '../../engine/run/ending.js'
+import { plannedChanges } from '../../engine/warehouse/layout/migrate.js'
+import { isSuperseded } from '../../engine/warehouse/lease/oneconfiguration.js'
 import {
   type Again,
   type Deliveries,
@@ -17,9 +19,7 @@ import {
   partName,
   type Taken,
   waitsAfterBug,
-} from '../../engine/warehouse/deliveries.js'
-import { plannedChanges } from '../../engine/warehouse/migrate.js'
-import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
+} from '../../engine/warehouse/queue/deliveries.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { aroundJobs, type Job, jobFolders, readJob } from '../jobs/jobfile.js'

@@ -1,8 +1,8 @@
 /* `shopsync worker`: the pool, the server beside it, and their end. */
 import { describeError, Stop } from '../../engine/base/errors.js'
 import { workerSettings } from '../../engine/config/schedulesection.js'
-import { deliveriesOf } from '../../engine/warehouse/deliveries.js'
-import { plannedChanges } from '../../engine/warehouse/migrate.js'
+import { plannedChanges } from '../../engine/warehouse/layout/migrate.js'
+import { deliveriesOf } from '../../engine/warehouse/queue/deliveries.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'

@@ -3,7 +3,7 @@
  * because the program's configuration doesn't offer that.
  */
 import { Stop } from '../../../src/engine/base/errors.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
+import { migrate } from '../../../src/engine/warehouse/layout/migrate.js'
 import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
 import { compiledOf } from './compiled.js'
 import type { Address } from './place.js'

@@ -61,7 +61,7 @@ export const events: Mutants = {
     ),
   'accepts any secret': () => breaking('features/events/secretcheck').SecretCheck.isRight(() => true),
   "listens for another source's warehouse": () =>
-    breaking('engine/warehouse/sourceidentity').checkSourceIdentity((sound, warehouse, asked) =>
+    breaking('engine/warehouse/state/sourceidentity').checkSourceIdentity((sound, warehouse, asked) =>
       sound(warehouse, asked).catch(() => undefined),
     ),
   'rings a cursor for each event': () =>
@@ -94,7 +94,10 @@ export const events: Mutants = {
       sound({ ...walk, isQuick: false }, outcome),
     ),
   'trusts the watermark of a warehouse without the column': () =>
-    breaking('engine/warehouse/runs').recordedWatermarks(async () => ({ planned: null, isRung: false })),
+    breaking('engine/warehouse/state/runs').recordedWatermarks(async () => ({
+      planned: null,
+      isRung: false,
+    })),
   'measures lateness from the last walk of any kind': () =>
     breaking('engine/run/freshness').Freshness.columns(function (sound, outcome) {
       return { ...sound(outcome), walked_at: this.walkedAt }
@@ -116,13 +119,13 @@ export const events: Mutants = {
       }),
     ),
   'leaves the inbox of 0.2.0 with its key': () =>
-    breaking('engine/warehouse/ddl', 'sqlite').growKey(async () => {}),
+    breaking('engine/warehouse/layout/ddl', 'sqlite').growKey(async () => {}),
   'drops an event whose id was seen before': () =>
     breaking('features/events/inbox').Inbox.insert((sound, rows, more) =>
       sound(rows.map((row) => ({ ...row, type: '', action: '', record_id: 0 })).slice(0, 1), more),
     ),
-  "doesn't notice who wants the lease": () => breaking('engine/warehouse/lease').wishes(async () => ''),
-  'waits for the lease silently': () => breaking('engine/warehouse/lease').wantLease(async () => {}),
+  "doesn't notice who wants the lease": () => breaking('engine/warehouse/lease/lease').wishes(async () => ''),
+  'waits for the lease silently': () => breaking('engine/warehouse/lease/lease').wantLease(async () => {}),
   'keeps the connections it has, and refuses newcomers': () =>
     breaking('shell/connectionroom').whoLeaves(() => undefined),
   'asks only once in ten seconds who is forgotten': () =>

@@ -4,7 +4,7 @@
  */
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Balance, Counted } from '../../../src/engine/list/standing.js'
-import type { Version } from '../../../src/engine/warehouse/versionbatch.js'
+import type { Version } from '../../../src/engine/warehouse/store/versionbatch.js'
 import { type Breakage, breaking, type Mutants } from './breakage.js'
 
 export interface LawMutant {
@@ -35,7 +35,7 @@ const forever = '~'
 
 /** Takes each stored version for a different one. */
 const storedAs = (taken: (version: Version) => Version): Breakage =>
-  breaking('engine/warehouse/session').SharedSession.versions(async (sound, ...given) => {
+  breaking('engine/warehouse/store/session').SharedSession.versions(async (sound, ...given) => {
     const versions = await sound(...given)
     return new Map([...versions].map(([id, version]) => [id, taken(version)]))
   })
@@ -56,7 +56,7 @@ function ofLaw(law: string, where: string, says: RegExp, mutants: Mutants): LawM
 export const laws: readonly LawMutant[] = [
   ...ofLaw('1 Replay', 'order replay', /Law 1/, {
     'register-entered-twice': () =>
-      breaking('engine/warehouse/register/register').enterRows((sound, db, key, row, rows) => {
+      breaking('engine/warehouse/store/register').enterRows((sound, db, key, row, rows) => {
         const { page } = key as unknown as { page?: { records: NonNullable<typeof rows.came> } }
         return sound(db, key, row, page ? { ...rows, came: page.records } : rows)
       }),

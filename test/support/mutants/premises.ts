@@ -10,15 +10,15 @@ const unclassed = (error: unknown): Error => (error instanceof Error ? error : n
 
 export const premises: Mutants = {
   "doesn't check what its commits rest on": () =>
-    breaking('engine/warehouse/fence').checkFence(async () => {}),
+    breaking('engine/warehouse/lease/fence').checkFence(async () => {}),
   "doesn't notice that the database is another one": () =>
-    breaking('engine/warehouse/fence').checkFence((sound, dialect, session, given) =>
+    breaking('engine/warehouse/lease/fence').checkFence((sound, dialect, session, given) =>
       sound({ ...dialect, server: sql<string>`${given?.server ?? ''}` }, session, given),
     ),
   'lets programs that stay up go on with what they remember of another database': () =>
-    breaking('engine/warehouse/fence').isEarlier(() => false),
+    breaking('engine/warehouse/lease/fence').isEarlier(() => false),
   "doesn't notice that tables were dropped and made again from a dump": () =>
-    breaking('engine/warehouse/fence', 'postgres').checkFence(async () => {}),
+    breaking('engine/warehouse/lease/fence', 'postgres').checkFence(async () => {}),
   'makes a new warehouse of an empty file in its place': () =>
     breaking('shell/stayup').Opening.warehouse(function (sound) {
       Object.defineProperty(this, 'isFirst', { value: true })
@@ -66,8 +66,8 @@ export const premises: Mutants = {
   'counts what goes to quarantine again for every request': () =>
     breaking('engine/run/runend', 'daily').withQuarantine(async (_sound, _context, end) => end),
   'continues although the warehouse belongs to another source': () =>
-    breaking('engine/warehouse/sourceidentity', 'daily').checkSourceIdentity((sound, warehouse, asked) =>
-      sound(warehouse, asked).catch(() => undefined),
+    breaking('engine/warehouse/state/sourceidentity', 'daily').checkSourceIdentity(
+      (sound, warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
     ),
   'never notices that the source behaves differently': () =>
     breaking('features/check/probe').changesBetween(() => []),
@@ -82,7 +82,7 @@ export const premises: Mutants = {
   'fails where two make the same at the same moment, without a lock that others can take': () =>
     breaking('engine/warehouse/postgres/drivererrors').isMadeMeanwhile(() => false),
   'believes every expiry, however far away': () =>
-    breaking('engine/warehouse/leaserows').isOver(
+    breaking('engine/warehouse/lease/leaserows').isOver(
       (_sound, expiresAt, now) => expiresAt === null || expiresAt <= now,
     ),
   'treats anything in the future as fresh': () =>
@@ -99,18 +99,18 @@ export const premises: Mutants = {
       return sound(...given)
     }),
   'reads no list completely for a missing table or column': () =>
-    breaking('engine/warehouse/layout', 'daily').consequencesOf((sound, ...given) => ({
+    breaking('engine/warehouse/layout/layout', 'daily').consequencesOf((sound, ...given) => ({
       ...sound(...given),
       refills: new Map(),
     })),
   'reads no list again when a column left the configuration': () =>
-    breaking('engine/warehouse/trackedcolumns').trackedChanges(() => []),
+    breaking('engine/warehouse/layout/trackedcolumns').trackedChanges(() => []),
   'knows no column that an earlier configuration left': () =>
-    breaking('engine/warehouse/trackedcolumns').leftColumns(() => ({})),
+    breaking('engine/warehouse/layout/trackedcolumns').leftColumns(() => ({})),
   'writes on with an older configuration': () =>
-    breaking('engine/warehouse/oneconfiguration', 'daily').RowSettings.check(() => {}),
+    breaking('engine/warehouse/lease/oneconfiguration', 'daily').RowSettings.check(() => {}),
   'forgets which configuration it has stored': () =>
-    breaking('engine/warehouse/oneconfiguration', 'daily').RowSettings.stored(() => {}),
+    breaking('engine/warehouse/lease/oneconfiguration', 'daily').RowSettings.stored(() => {}),
   "doesn't compare the settings of features": () =>
     breaking('engine/model/rowsettings').rowSettingsText((sound, model) => sound(model, {})),
   'never reads the configuration again': () =>
@@ -132,21 +132,23 @@ export const premises: Mutants = {
   "doesn't know which table the statement was about that the database refused": () =>
     breaking('engine/warehouse/classify').ofStatement((_sound, error) => error),
   "lets a table that can't be changed end the run": () =>
-    breaking('engine/warehouse/interference').refusalOf(() => undefined),
+    breaking('engine/warehouse/layout/interference').refusalOf(() => undefined),
   'ends the run if the zones of the shops cannot be read': () =>
-    breaking('engine/warehouse/learnedrules', 'postgres').unreadableRules((_sound, error) => {
+    breaking('engine/warehouse/store/learnedrules', 'postgres').unreadableRules((_sound, error) => {
       throw error
     }),
   "doesn't know which table a migration was changing": () =>
     breaking('engine/warehouse/classify', 'postgres').ofTable((_sound, error) => error),
   "doesn't read back what it wrote to a table that has a trigger": () =>
-    breaking('engine/warehouse/interference').checkStored(async () => {}),
+    breaking('engine/warehouse/layout/interference').checkStored(async () => {}),
   "doesn't look for what was added to a table that it can't write": () =>
-    breaking('engine/warehouse/interference').explained(async (_sound, error) => error),
+    breaking('engine/warehouse/layout/interference').explained(async (_sound, error) => error),
   'believes that a row is marked as deleted because it said so': () =>
     breaking('engine/run/tombstone').checkMarked(async () => {}),
   "doesn't ask whether rows may be hidden": () =>
-    breaking('engine/warehouse/interference', 'postgres').InterferedTables.refuseHidden(async () => {}),
+    breaking('engine/warehouse/layout/interference', 'postgres').InterferedTables.refuseHidden(
+      async () => {},
+    ),
   'goes on with a database in any encoding': () =>
     breaking('engine/warehouse/openwarehouse', 'postgres').refuseNarrow(
       async (_sound, warehouse) => warehouse,
@@ -176,7 +178,7 @@ export const premises: Mutants = {
   "keeps the planner's statistics of a table that is empty afterwards": () =>
     breaking('engine/warehouse/postgres/erase', 'postgres').clearStatistics(async () => undefined),
   "doesn't know who was forgotten": () =>
-    breaking('engine/warehouse/tenants', 'daily').readForgotten(async () => new Set()),
+    breaking('engine/warehouse/state/tenants', 'daily').readForgotten(async () => new Set()),
   'treats every list as newest first': () =>
     breaking('engine/list/observed', 'daily').isOutOfOrder(() => false),
   'takes the second position of a record for that of another one, forever': () =>

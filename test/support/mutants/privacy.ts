@@ -1,7 +1,7 @@
 /** Whose data it is: what is hidden, what readers see, and what becomes of forgotten customers (docs/warehouse.md). */
 import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
-import type { ReaderStore, RunStatement } from '../../../src/engine/warehouse/viewstore.js'
+import type { ReaderStore, RunStatement } from '../../../src/engine/warehouse/views/viewstore.js'
 import { breaking, type How, type Mutants } from './breakage.js'
 
 /** A store of readers that does some things in another way. */
@@ -24,13 +24,13 @@ const replacing = (of: 'make' | 'obstacle', text: string | RegExp, other: string
 
 /** Leaves these tables as they are. */
 const without = (isLeft: (table: string) => boolean) =>
-  breaking('engine/warehouse/forgottenrows').ForgetRows.emptying(function* (sound, ...given) {
+  breaking('engine/warehouse/hiding/forgottenrows').ForgetRows.emptying(function* (sound, ...given) {
     for (const one of sound(...given)) if (!isLeft(one.table)) yield one
   })
 
 export const privacy: Mutants = {
   "stores rows of a table whose earlier rows can't be hidden": () =>
-    breaking('engine/warehouse/interference').InterferedTables.refuseUnchanged(() => {}),
+    breaking('engine/warehouse/layout/interference').InterferedTables.refuseUnchanged(() => {}),
   'makes equal pseudonyms in two tenants': () =>
     breaking('engine/model/privacy', 'daily').pseudonym((sound, how, _, ...text) => sound(how, 0, ...text)),
   'makes equal pseudonyms in two columns': () =>
@@ -42,36 +42,36 @@ export const privacy: Mutants = {
       return this.hides(entry.path) ? sound(entry) : entry
     }),
   'leaves what an earlier rule kept': () =>
-    breaking('engine/warehouse/privacystate').wantedOf((sound, hides) =>
+    breaking('engine/warehouse/hiding/privacystate').wantedOf((sound, hides) =>
       sound(hides).filter(({ table }) => table !== 'sync_quarantine'),
     ),
   'leaves nested lists as they were when privacy hides more': () =>
-    breaking('engine/warehouse/hiding').hideTable(async (sound, work, first, ...more) =>
+    breaking('engine/warehouse/hiding/hiding').hideTable(async (sound, work, first, ...more) =>
       first.table === 'customer_phones' ? 0 : sound(work, first, ...more),
     ),
   'leaves the history as it was when privacy hides more': () =>
-    breaking('engine/warehouse/hiding').hideTable(async (sound, work, first, ...more) =>
+    breaking('engine/warehouse/hiding/hiding').hideTable(async (sound, work, first, ...more) =>
       first.table.endsWith('_history') ? 0 : sound(work, first, ...more),
     ),
   'leaves quarantine and drift as they were when privacy hides more': () =>
-    breaking('engine/warehouse/hiding').hideReports(async () => 0),
+    breaking('engine/warehouse/hiding/hiding').hideReports(async () => 0),
   'notes columns as hidden before their rows are': () =>
-    breaking('engine/warehouse/privacystate').note((sound, db, all) =>
+    breaking('engine/warehouse/hiding/privacystate').note((sound, db, all) =>
       sound(
         db,
         all.map((row) => ({ ...row, state: row.state === 'hiding' ? 'hidden' : row.state })),
       ),
     ),
   "doesn't erase what was left in the files": () =>
-    breaking('engine/warehouse/hiding', 'sqlite').eraseTraces(async () => null),
+    breaking('engine/warehouse/hiding/hiding', 'sqlite').eraseTraces(async () => null),
   'lets a program go on that would store more': () =>
-    breaking('engine/warehouse/privacystate').loosened(() => []),
+    breaking('engine/warehouse/hiding/privacystate').loosened(() => []),
   'is stopped by its own default, which has become looser': () =>
-    breaking('engine/warehouse/privacystate').heldColumns(() => new Set<string>()),
+    breaking('engine/warehouse/hiding/privacystate').heldColumns(() => new Set<string>()),
   'accepts another key under the same version': () =>
     breaking('engine/model/privacy').keyCheck(() => 'the same'),
   'leaves pseudonyms of an earlier key': () =>
-    breaking('engine/warehouse/privacystate').withoutOlder((sound, db, { table, column, ...row }) =>
+    breaking('engine/warehouse/hiding/privacystate').withoutOlder((sound, db, { table, column, ...row }) =>
       sound(db, { ...row, table, column, key_version: 1 }),
     ),
   'makes views without a barrier': () => replacing('make', 'with (security_barrier) ', ''),
@@ -112,19 +112,21 @@ export const privacy: Mutants = {
 
   // docs/warehouse.md, Forgetting a customer.
   'takes customers for forgotten only when all of it is done': () =>
-    breaking('engine/warehouse/forgottenrecords', 'daily').readForgottenRecords(async (sound, ...given) => {
-      await sound(...given)
-      const [warehouse] = given
-      const open = await warehouse.read((db) =>
-        db
-          .selectFrom('sync_forgotten_records')
-          .select('record_id')
-          .where('receipt', 'is not', null)
-          .where(sql<boolean>`replace(cast(receipt as text), ' ', '') like '%"done_at":null%'`)
-          .execute(),
-      )
-      if (open.length > 0) warehouse.model.forgotten.tenants.clear()
-    }),
+    breaking('engine/warehouse/hiding/forgottenrecords', 'daily').readForgottenRecords(
+      async (sound, ...given) => {
+        await sound(...given)
+        const [warehouse] = given
+        const open = await warehouse.read((db) =>
+          db
+            .selectFrom('sync_forgotten_records')
+            .select('record_id')
+            .where('receipt', 'is not', null)
+            .where(sql<boolean>`replace(cast(receipt as text), ' ', '') like '%"done_at":null%'`)
+            .execute(),
+        )
+        if (open.length > 0) warehouse.model.forgotten.tenants.clear()
+      },
+    ),
   'enters no new order': () =>
     breaking('engine/model/forgotten').compileForget((sound, ...given) => {
       const forget = sound(...given)
@@ -134,11 +136,11 @@ export const privacy: Mutants = {
       }
     }),
   'stores a page that was prepared before a record was forgotten': () =>
-    breaking('engine/warehouse/fence', 'daily').checkFence((sound, dialect, session, held) =>
+    breaking('engine/warehouse/lease/fence', 'daily').checkFence((sound, dialect, session, held) =>
       sound(dialect, session, held),
     ),
   'lets a customer back in without reading their lists again': () =>
-    breaking('engine/warehouse/forgottenrecords', 'daily').ForgottenEntries.lift(
+    breaking('engine/warehouse/hiding/forgottenrecords', 'daily').ForgottenEntries.lift(
       (sound, session, ...given) => {
         const run: typeof session.run = (query) =>
           query.sql.includes('sync_cursors') ? Promise.resolve({ rows: [], affected: 0 }) : session.run(query)
@@ -149,10 +151,12 @@ export const privacy: Mutants = {
   'keeps earlier versions of forgotten records': () => without((table) => table.endsWith('_history')),
   'keeps what is in quarantine for forgotten records': () => without((table) => table === 'sync_quarantine'),
   'empties a vehicle that another customer has too': () =>
-    breaking('engine/warehouse/forgottenclosure').ForgottenClosure.admitted(async (sound, ...given) => {
-      const admitted = await sound(...given)
-      return new Map([...admitted].map(([id, state]) => [id, state === 'kept' ? 'hidden' : state]))
-    }),
+    breaking('engine/warehouse/hiding/forgottenclosure').ForgottenClosure.admitted(
+      async (sound, ...given) => {
+        const admitted = await sound(...given)
+        return new Map([...admitted].map(([id, state]) => [id, state === 'kept' ? 'hidden' : state]))
+      },
+    ),
   'writes a name into the receipt': () =>
     breaking('features/forget/customers').forgetPersons(async (sound, deps, persons) => {
       const named = await deps.warehouse.read((db) =>
@@ -169,7 +173,7 @@ export const privacy: Mutants = {
       return sound({ ...deps, record: (line) => deps.record?.(Object.assign({}, line, named[0])) }, persons)
     }),
   'follows references only from what refers': () =>
-    breaking('engine/warehouse/forgottenclosure').ForgottenClosure.steps(
+    breaking('engine/warehouse/hiding/forgottenclosure').ForgottenClosure.steps(
       async function* (sound, session, name, ids) {
         const isBehind = new Set(this.plan(name).references.map(({ to }) => to))
         for await (const step of sound(session, name, ids)) if (isBehind.has(step.resource)) yield step

@@ -8,10 +8,12 @@ const past = '2000-01-01T00:00:00.000000Z'
 
 export const rows: Mutants = {
   'reports again what was already reported': () =>
-    breaking('engine/warehouse/drift', 'daily').writeDrift(async (sound, db, session, stamps, entries) => {
-      await sound(db, session, stamps, entries)
-      return [...entries]
-    }),
+    breaking('engine/warehouse/state/drift', 'daily').writeDrift(
+      async (sound, db, session, stamps, entries) => {
+        await sound(db, session, stamps, entries)
+        return [...entries]
+      },
+    ),
   'continues a killed walk two pages too late': () =>
     breaking('engine/list/reading', 'daily').Reading.goTo((sound, next, last) =>
       sound(next > 2 ? next + 2 : next, last),
@@ -27,13 +29,13 @@ export const rows: Mutants = {
       sound(versions, undefined, { ...when, isSearch: false }),
     ),
   'keeps the mark of a record that the list shows again': () =>
-    breaking('engine/warehouse/unlisted', 'daily').clearUnlisted(() => []),
+    breaking('engine/warehouse/store/unlisted', 'daily').clearUnlisted(() => []),
   'shows archived records in views that leave them out': () =>
     breaking('features/analytics/viewwords').withTables((sound, text, sql) =>
       sound(text, sql, { unlisted: 'keep' }),
     ),
   'lets rows and deletion marks from the future stand': () =>
-    breaking('engine/warehouse/voidstamps', 'daily').storedVersions(
+    breaking('engine/warehouse/store/voidstamps', 'daily').storedVersions(
       async (_sound, _db, root, session, { page, tenantId }) => ({
         versions: await session.versions(
           root,
@@ -44,11 +46,11 @@ export const rows: Mutants = {
       }),
     ),
   'never marks a row from the future whose record is gone': () =>
-    breaking('engine/warehouse/voidstamps').lowerVoidStamps((sound, db, root, rows) =>
+    breaking('engine/warehouse/store/voidstamps').lowerVoidStamps((sound, db, root, rows) =>
       sound(db, root, { ...rows, tenantId: -1 }),
     ),
   'believes every stamp': () =>
-    breaking('engine/warehouse/voidstamps', 'daily').stampsEnd((sound, eb) =>
+    breaking('engine/warehouse/store/voidstamps', 'daily').stampsEnd((sound, eb) =>
       sound(eb).where('name', '=', 'nobody'),
     ),
   "doesn't compare what a list showed with the live rows": () =>
@@ -56,13 +58,14 @@ export const rows: Mutants = {
 
   // What is said about rows.
   'keeps nothing of what is replaced': () =>
-    breaking('engine/warehouse/versions').keepReplaced(async () => ({
+    breaking('engine/warehouse/store/versions').keepReplaced(async () => ({
       matching: new Map(),
       dropUnchanged: async () => {},
     })),
-  'keeps nothing of what is deleted': () => breaking('engine/warehouse/versions').keepDeleted(async () => {}),
+  'keeps nothing of what is deleted': () =>
+    breaking('engine/warehouse/store/versions').keepDeleted(async () => {}),
   'claims that a version ended that turned out to be unchanged': () =>
-    breaking('engine/warehouse/versions').keepReplaced(async (sound, keeping, replacing) => ({
+    breaking('engine/warehouse/store/versions').keepReplaced(async (sound, keeping, replacing) => ({
       ...(await sound(keeping, replacing)),
       dropUnchanged: async () => {},
     })),
@@ -87,11 +90,11 @@ export const rows: Mutants = {
       return { ...dialect, bulk: { ...dialect.bulk, isTaken: () => false } }
     }),
   'blames the database for rows that another page wrote meanwhile': () =>
-    breaking('engine/warehouse/upsert', 'postgres').settledSql((sound, ...given) =>
+    breaking('engine/warehouse/store/upsert', 'postgres').settledSql((sound, ...given) =>
       sound(...given).replace('s._synced_at <> v._synced_at', '1 = 0'),
     ),
   "doesn't look at what became of tags inside other records": () =>
-    breaking('engine/warehouse/interference').checkStored(async (sound, work, table, rows, how) =>
+    breaking('engine/warehouse/layout/interference').checkStored(async (sound, work, table, rows, how) =>
       table.name === 'integrator_tags' && work.batch.resource !== 'integrator_tags'
         ? undefined
         : sound(work, table, rows, how),
@@ -131,7 +134,7 @@ export const rows: Mutants = {
       name: (_, alias) => `(${alias}._extra ->> 'name')`,
     })),
   'leaves names as they were when report.names changes': () =>
-    breaking('engine/warehouse/recordnames').remakeNames(async () => 0),
+    breaking('engine/warehouse/layout/recordnames').remakeNames(async () => 0),
 
   // Copies by docs/increments.md: the reader of the law has other rows than the warehouse.
   'takes the newest stamp for settled': () =>
@@ -155,12 +158,12 @@ export const rows: Mutants = {
       return marked
     }),
   'computes totals again without a stamp': () =>
-    breaking('engine/warehouse/derived', 'sqlite').deriveStored(async (sound, records, ids) => {
+    breaking('engine/warehouse/store/derived', 'sqlite').deriveStored(async (sound, records, ids) => {
       await sound(records, ids)
       const { dialect, session } = records
       const totals = dialect.db.updateTable('repair_order_totals').set({ _synced_at: past })
       await session.run(totals.where(sql<boolean>`1 = 1`).compile())
     }),
   'rewrites rows in place without saying so': () =>
-    breaking('engine/warehouse/tenants', 'sqlite').demandRebuild((sound, db) => sound(db, [-1])),
+    breaking('engine/warehouse/state/tenants', 'sqlite').demandRebuild((sound, db) => sound(db, [-1])),
 }

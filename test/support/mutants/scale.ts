@@ -1,36 +1,39 @@
 /** Several processes and machines on one warehouse (docs/scale.md). */
 import { sql } from 'kysely'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { storeMeta } from '../../../src/engine/warehouse/meta.js'
+import { storeMeta } from '../../../src/engine/warehouse/state/meta.js'
 import { breaking, type Mutants } from './breakage.js'
 
 export const scale: Mutants = {
   // Leases by shard; their tests run on Postgres, which alone has shards.
   'lets a shard begin beside a run of all tenants': () =>
-    breaking('engine/warehouse/leaserows').overlaps(
+    breaking('engine/warehouse/lease/leaserows').overlaps(
       (sound, one, other) => one === other || (one !== 'run' && other !== 'run' && sound(one, other)),
     ),
   'lets shards of another number begin beside those at work': () =>
-    breaking('engine/warehouse/leaserows', 'postgres').overlaps(
+    breaking('engine/warehouse/lease/leaserows', 'postgres').overlaps(
       (_sound, one, other) => one === other || one === 'run' || other === 'run',
     ),
   'fences off nobody but who held the same name': () =>
-    breaking('engine/warehouse/claim', 'postgres').fencedOff((sound, db) => sound(db, ['nobody'])),
-  'commits without a look at the lease': () => breaking('engine/warehouse/fence').checkFence(async () => {}),
+    breaking('engine/warehouse/lease/claim', 'postgres').fencedOff((sound, db) => sound(db, ['nobody'])),
+  'commits without a look at the lease': () =>
+    breaking('engine/warehouse/lease/fence').checkFence(async () => {}),
   'begins where its own clock is': () =>
-    breaking('engine/warehouse/claim').stampsFloor((_sound, _, { clock }) => fromMicros(clock.nowMicros())),
+    breaking('engine/warehouse/lease/claim').stampsFloor((_sound, _, { clock }) =>
+      fromMicros(clock.nowMicros()),
+    ),
   'begins another shard while a command waits for all of them': () =>
-    breaking('engine/warehouse/leaserows').isWanted(() => false),
+    breaking('engine/warehouse/lease/leaserows').isWanted(() => false),
   'takes every run without an end for one that was killed': () =>
-    breaking('engine/warehouse/runs').isOrphan(() => sql`${sql.ref('status')} = 'running'`),
+    breaking('engine/warehouse/state/runs').isOrphan(() => sql`${sql.ref('status')} = 'running'`),
   'lets each of them ask': () =>
-    breaking('engine/warehouse/meta').storeMetaUnless((_sound, db, { name, value }) =>
+    breaking('engine/warehouse/state/meta').storeMetaUnless((_sound, db, { name, value }) =>
       storeMeta(db, name, value),
     ),
   'says nothing of settings that differ': () =>
-    breaking('engine/warehouse/oneconfiguration').RowSettings.differing(() => []),
+    breaking('engine/warehouse/lease/oneconfiguration').RowSettings.differing(() => []),
   'waits until all shards have ended': () =>
-    breaking('engine/warehouse/leaserows').heldBy((sound, ...given) =>
+    breaking('engine/warehouse/lease/leaserows').heldBy((sound, ...given) =>
       Object.assign(sound(...given), { shards: undefined }),
     ),
   'rings whatever is due': () =>
@@ -42,7 +45,7 @@ export const scale: Mutants = {
       sound({ ...run, shard: undefined }, choice, granted),
     ),
   'asks whether the job has run, whichever shard': () =>
-    breaking('engine/warehouse/rounds').hasRunSince(async (sound, warehouse, slot, times) => {
+    breaking('engine/warehouse/state/rounds').hasRunSince(async (sound, warehouse, slot, times) => {
       const all = [undefined, { index: 0, of: 2 }, { index: 1, of: 2 }, { index: 0, of: 3 }]
       const found = await Promise.all(all.map((shard) => sound(warehouse, { ...slot, shard }, times)))
       return found.includes(true)
@@ -57,6 +60,7 @@ export const scale: Mutants = {
   // docs/scale.md, Workers.
   'is done with every delivery, however its run ended': () =>
     breaking('features/worker/pool').becomes(() => 'done'),
-  'counts no death': () => breaking('engine/warehouse/postgres/deliveryqueue').wasSilent(() => false),
-  'never finds that nobody works': () => breaking('engine/warehouse/deliveries').unheard(() => undefined),
+  'counts no death': () => breaking('engine/warehouse/queue/deliveryqueue').wasSilent(() => false),
+  'never finds that nobody works': () =>
+    breaking('engine/warehouse/queue/deliveries').unheard(() => undefined),
 }

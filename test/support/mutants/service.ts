@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import { openLease } from '../../../src/engine/warehouse/openlease.js'
+import { openLease } from '../../../src/engine/warehouse/lease/openlease.js'
 import type { WarehouseGauges } from '../../../src/features/health/gauges.js'
 import type { ScheduledJob } from '../../../src/features/schedule/jobbook.js'
 import type { Schedule } from '../../../src/features/schedule/scheduler.js'
@@ -24,7 +24,7 @@ export const service: Mutants = {
       return named && { ...named, resetsAt: named.from, to: named.from }
     }),
   "doesn't check whether another program has made the planned run": () =>
-    breaking('engine/warehouse/rounds').hasRunSince(async () => false),
+    breaking('engine/warehouse/state/rounds').hasRunSince(async () => false),
   'treats wall clock time as UTC': () =>
     breaking('features/schedule/scheduler').Schedule.run(function (sound, jobs) {
       const its = this as unknown as { parts: ConstructorParameters<typeof Schedule>[0] }
@@ -109,7 +109,7 @@ export const service: Mutants = {
 
   // docs/operations.md, Metrics and Traces.
   'adds nothing to the totals of earlier runs': () =>
-    breaking('engine/warehouse/counters').addToCounters(() => []),
+    breaking('engine/warehouse/state/counters').addToCounters(() => []),
   'reads gauges only once': () =>
     breaking('features/health/gauges').readGauges((sound, options) => (readGauges ??= sound(options))),
   'writes into the file while others read it': () =>

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import type { Int64 } from '../../../schema/resource.js'
-import { digest, Sketch } from '../../../src/engine/warehouse/register/sketch.js'
+import { digest, Sketch } from '../../../src/engine/warehouse/store/sketch.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { rowsOf } from './rows.js'
 

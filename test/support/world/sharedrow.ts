@@ -1,4 +1,4 @@
-/** The row that processes share, as the specification has it and without a database (src/engine/warehouse/sharedwindow.ts). */
+/** The row that processes share, as the specification has it and without a database (src/engine/warehouse/state/sharedwindow.ts). */
 import type { WindowClaim, WindowRow } from '../../../src/engine/base/windowclaim.js'
 
 export class SharedRow {

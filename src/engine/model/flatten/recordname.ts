@@ -2,7 +2,7 @@
  * Columns that are made of a record's fields, whether these have columns or not: its name, such as a shop's
  * (schema/naming.ts, `report.names`), and what views show of undeclared fields. They are stored with the record, so that
  * views need no function for JSON, which SQLite before 3.38 and DuckDB don't have. Used by flatten, and by
- * warehouse/recordnames.ts when they are made of other fields than before.
+ * warehouse/layout/recordnames.ts when they are made of other fields than before.
  */
 import { nameFields, shownFields } from '../../../../schema/naming.js'
 import type { Resource } from '../../../../schema/resource.js'

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { columnTypes } from '../../model/columntypes.js'
 import type { Column, Table } from '../../model/table.js'
 import type { CalendarSql, DialectSql, ExtraSql } from '../dialect.js'
-import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
+import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../store/versiontext.js'
 
 const column = sql.ref('_extra')
 

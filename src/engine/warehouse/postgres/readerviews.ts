@@ -18,7 +18,7 @@ import {
   type RunStatement,
   type ViewTrouble,
   viewEdition,
-} from '../viewstore.js'
+} from '../views/viewstore.js'
 import { holderOf, lockTimeout } from './lockholder.js'
 import {
   type Ask,

@@ -13,7 +13,7 @@ import {
   type SelectedColumn,
   type ShopInstant,
   type ViewSql,
-} from '../viewsql.js'
+} from '../views/viewsql.js'
 
 /**
  * The type of a column of that kind. Hours are a numeric with nine decimals, so a sum of them is never a binary float.

@@ -4,7 +4,7 @@
  */
 import { chmodSync, chownSync, closeSync, mkdirSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { Stop } from '../../base/errors.js'
-import { wentBack } from '../fence.js'
+import { wentBack } from '../lease/fence.js'
 import { classifyOpening } from './drivererrors.js'
 
 /** Device and number of the file at a path. A number isn't used again while this process has the file open. */

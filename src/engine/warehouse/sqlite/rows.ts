@@ -1,6 +1,6 @@
 import type { FlatPage, Tuple, Value } from '../../model/flatten/batch.js'
 import type { Table } from '../../model/table.js'
-import { ownerPlace, type Rows } from '../rows.js'
+import { ownerPlace, type Rows } from '../store/rows.js'
 
 /** The rows of a page, and whether the writer thread stores them. */
 export interface SqlitePage {

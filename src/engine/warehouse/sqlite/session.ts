@@ -10,10 +10,10 @@ import type { Tuple } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/table.js'
 import { ofStatement } from '../classify.js'
 import type { Db } from '../database.js'
-import { SharedSession } from '../session.js'
+import { SharedSession } from '../store/session.js'
+import { insertSql, type Slot, settledSql, slots, tupleIndex, upsertSql } from '../store/upsert.js'
+import type { BatchStamp } from '../store/versionbatch.js'
 import type { Parameter } from '../transaction.js'
-import { insertSql, type Slot, settledSql, slots, tupleIndex, upsertSql } from '../upsert.js'
-import type { BatchStamp } from '../versionbatch.js'
 import { TupleRows } from './rows.js'
 
 /** Measured best at 16 to 64. The rest of a page goes in halves, so a few statements cover every number of rows. */

@@ -13,7 +13,7 @@ import {
   type SelectedColumn,
   type ShopInstant,
   type ViewSql,
-} from '../viewsql.js'
+} from '../views/viewsql.js'
 
 /**
  * The column of that table for each kind. An instant is a text: in newer versions, a DATETIME expression ends up as

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { Db } from '../database.js'
-import type { RunStatement, ViewStore } from '../viewstore.js'
+import type { RunStatement, ViewStore } from '../views/viewstore.js'
 import { utcDays, viewSql } from './viewsql.js'
 
 const daySeconds = 86_400

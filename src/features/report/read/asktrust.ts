@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Db } from '../../../engine/warehouse/database.js'
-import { ofRuns } from '../../../engine/warehouse/runs.js'
+import { ofRuns } from '../../../engine/warehouse/state/runs.js'
 import { type CursorHealth, type HealthRule, tenantRows, tenantStandings } from '../../health/cursorhealth.js'
 import { listId, readHealth } from '../../health/readhealth.js'
 import type { Subject } from './reportdays.js'

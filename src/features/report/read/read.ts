@@ -5,7 +5,7 @@
 import { columnsRead } from '../../../../schema/viewreads.js'
 import { views as declaredViews } from '../../../../schema/views/index.js'
 import { fromMicros } from '../../../engine/base/timestamp.js'
-import { absenceText } from '../../../engine/warehouse/migrate.js'
+import { absenceText } from '../../../engine/warehouse/layout/migrate.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
 import { dayOf, endDay } from '../../analytics/shopday.js'
 import { openIncidents } from '../../health/openincidents.js'

@@ -1,6 +1,6 @@
 /* What the operator's page shows: how the data arrived, from the product's own tables. */
 import { fromMicros } from '../../../engine/base/timestamp.js'
-import { absenceText } from '../../../engine/warehouse/migrate.js'
+import { absenceText } from '../../../engine/warehouse/layout/migrate.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
 import { readEventsStatus } from '../../events/eventview.js'
 import { lateWords } from '../../health/cursorhealth.js'

@@ -1,6 +1,6 @@
 /* How far the data of some tenants can be trusted, from the health of its lists and the rows of `totals_check`. */
 import { count, isOlderThan } from '../../../engine/base/format.js'
-import { sourceLabel } from '../../../engine/warehouse/sourceidentity.js'
+import { sourceLabel } from '../../../engine/warehouse/state/sourceidentity.js'
 import type { BelongsTo } from '../../../shell/belongingwords.js'
 import { type HealthRule, lateWords } from '../../health/cursorhealth.js'
 import type { Incident } from '../../health/incident.js'

@@ -4,7 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import { Bug, type ErrorDetails, Retry, Skip, Stop } from '../../../base/errors.js'
-import type { Applied, Batch, BatchTables } from '../../versionbatch.js'
+import type { Applied, Batch, BatchTables } from '../../store/versionbatch.js'
 import type { SqlitePage } from '../rows.js'
 
 /** The warehouse: its address, and the file that the main thread has open. */

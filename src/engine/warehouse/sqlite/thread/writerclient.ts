@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { Bug } from '../../../base/errors.js'
-import type { Applied, Batch, BatchTables } from '../../versionbatch.js'
+import type { Applied, Batch, BatchTables } from '../../store/versionbatch.js'
 import type { SqlitePage } from '../rows.js'
 import { batchMessage, errorOf, type WriterPlace, type WriterReply } from './messages.js'
 

@@ -2,8 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { Bug } from '../../../base/errors.js'
-import { applyBatch } from '../../apply.js'
-import type { BatchTables } from '../../versionbatch.js'
+import { applyBatch } from '../../store/apply.js'
+import type { BatchTables } from '../../store/versionbatch.js'
 import { sqliteDialect } from '../dialect.js'
 import { type BatchMessage, failureOf, type WriterPlace, type WriterReply } from './messages.js'
 

@@ -1,0 +1,52 @@
+/* sync_meta: what the warehouse remembers under a name. */
+import type { CompiledQuery } from 'kysely'
+import type { Db } from '../database.js'
+import type { Session } from '../transaction.js'
+import type { Reader } from './cursors.js'
+
+/** null if nothing is kept under this name. */
+export const readMeta = (warehouse: Reader, name: string): Promise<string | null> =>
+  warehouse.read(async (db) => {
+    const row = await db.selectFrom('sync_meta').select('value').where('name', '=', name).executeTakeFirst()
+    return row?.value ?? null
+  })
+
+/**
+ * The same within a transaction, and locked until it ends: of two that change what is kept, the second one sees what the
+ * first has stored. The row is made if there is none, because one that isn't there can't be locked.
+ */
+export async function lockMeta(session: Session, db: Db, name: string): Promise<string | null> {
+  const insert = db.insertInto('sync_meta').values({ name, value: null })
+  await session.run(insert.onConflict((c) => c.doNothing()).compile())
+  // Changes nothing, but locks the row.
+  await session.run(db.updateTable('sync_meta').set({ name }).where('name', '=', name).compile())
+  const query = db.selectFrom('sync_meta').select('value').where('name', '=', name)
+  return (await session.run(query.compile())).rows[0]?.value ?? null
+}
+
+export const storeMeta = (db: Db, name: string, value: string | null): CompiledQuery =>
+  db
+    .insertInto('sync_meta')
+    .values({ name, value })
+    .onConflict((c) => c.column('name').doUpdateSet({ value }))
+    .compile()
+
+/** The same, unless what is stored is an instant in that range. Affects no row then. */
+export const storeMetaUnless = (
+  db: Db,
+  { name, value }: { readonly name: string; readonly value: string },
+  { from, until }: { readonly from: string; readonly until: string },
+): CompiledQuery =>
+  db
+    .insertInto('sync_meta')
+    .values({ name, value })
+    .onConflict((c) =>
+      c
+        .column('name')
+        .doUpdateSet({ value })
+        .where((eb) => eb.or([eb('sync_meta.value', '<', from), eb('sync_meta.value', '>', until)])),
+    )
+    .compile()
+
+export const removeMeta = (db: Db, name: string): CompiledQuery =>
+  db.deleteFrom('sync_meta').where('name', '=', name).compile()

@@ -1,0 +1,137 @@
+/**
+ * Keeps versions before a batch replaces them, and before a record is marked deleted (docs/history.md). A version is
+ * read from the rows themselves, in the transaction that changes them: a version that no row ever held is never
+ * claimed.
+ */
+import type { Int64 } from '../../../../schema/resource.js'
+import { allSettled } from '../../base/allsettled.js'
+import { Bug } from '../../base/errors.js'
+import type { Table } from '../../model/table.js'
+import type { Dialect } from '../dialect.js'
+import type { Session } from '../transaction.js'
+import type { Rows } from './rows.js'
+import type { BatchStamp } from './versionbatch.js'
+import { type VersionTables, type VersionTexts, versionTexts } from './versiontext.js'
+
+type Ids = readonly Int64[]
+
+/** A transaction that keeps versions of one resource. */
+interface Keeping<R extends Rows<R>> {
+  readonly dialect: Pick<Dialect<R>, 'db' | 'sql'>
+  readonly session: Session<R>
+  readonly tables: VersionTables
+}
+
+/** The history's table, and the tables of the resource whose versions it keeps: its own first. */
+export function versionTables(history: Table, [root, ...children]: readonly Table[]): VersionTables {
+  if (!root) throw new Bug(`${history.resource} has no table`)
+  return { history, root, children }
+}
+
+/** By database, since tests open several with the same model. Some of the texts have ten thousand characters. */
+const known = new WeakMap<object, Map<string, VersionTexts>>()
+
+function textsOf<R extends Rows<R>>({ dialect: { db, sql }, tables }: Keeping<R>): VersionTexts {
+  const ofDatabase = known.get(db) ?? new Map<string, VersionTexts>()
+  known.set(db, ofDatabase)
+  const texts = ofDatabase.get(tables.history.name) ?? versionTexts(sql.versionWords, tables)
+  ofDatabase.set(tables.history.name, texts)
+  return texts
+}
+
+/** What a batch does to stored records. */
+interface Replacing<R extends Rows<R>> extends BatchStamp {
+  /** Live rows that get another version. */
+  readonly replaced: Ids
+  /** Records that come with the version they already have. The content is nearly always the same too. */
+  readonly same: Ids
+  /** The batch's rows for a table. */
+  rows(table: Table): R
+}
+
+/** What was found out before the batch is written and doesn't need to be checked again. */
+export interface Looked {
+  /** Whether the child rows of `same` are stored exactly as they come, by child table. */
+  readonly matching: ReadonlyMap<string, boolean>
+  /** Call it when the batch is written. */
+  dropUnchanged(): Promise<void>
+}
+
+/**
+ * Whether records that come with the version they already have are stored exactly as they come; for their children, by
+ * table.
+ */
+async function compare<R extends Rows<R>>(
+  { session, tables: { root, children } }: Keeping<R>,
+  { same, rows, ...by }: Replacing<R>,
+): Promise<{ equal: boolean; matching: Map<string, boolean> }> {
+  if (same.length === 0) return { equal: true, matching: new Map() }
+  const ids = new Set<unknown>(same)
+  const picked = (table: Table): R => rows(table).pick((owner) => ids.has(owner))
+  const [alike, matches] = await allSettled([
+    session.countSettled(root, picked(root), by),
+    allSettled(children.map((table) => session.childrenMatch(table, same, picked(table), by))),
+  ])
+  const matching = new Map(children.map(({ name }, i) => [name, matches[i] ?? false]))
+  return { equal: alike === same.length && matches.every(Boolean), matching }
+}
+
+async function keep<R extends Rows<R>>(keeping: Keeping<R>, ids: Ids, by: BatchStamp): Promise<void> {
+  if (ids.length === 0) return
+  await keeping.session.ask(textsOf(keeping).keep, [by.tenantId, ids, by.syncedAt, 'replaced'])
+}
+
+/**
+ * For records that may or may not have changed, only the database can tell, once it has them. What was kept of
+ * unchanged ones is removed again.
+ */
+async function dropUnchanged<R extends Rows<R>>(
+  keeping: Keeping<R>,
+  ids: Ids,
+  by: BatchStamp,
+): Promise<void> {
+  if (ids.length === 0) return
+  const texts = textsOf(keeping)
+  const given = [by.tenantId, ids, by.syncedAt] as const
+  await keeping.session.ask(texts.dropUnchanged, given)
+  await keeping.session.ask(texts.begin, given)
+}
+
+/** Keeps what a batch is about to replace. The batch's own records are locked. */
+export async function keepReplaced<R extends Rows<R>>(
+  keeping: Keeping<R>,
+  replacing: Replacing<R>,
+): Promise<Looked> {
+  const { replaced, same } = replacing
+  const { equal, matching } = await compare(keeping, replacing)
+  const doubtful = equal ? [] : same
+  await keep(keeping, [...replaced, ...doubtful], replacing)
+  return { matching, dropUnchanged: () => dropUnchanged(keeping, doubtful, replacing) }
+}
+
+/** Keeps what is replaced by rows inside records of another resource. Returns what to do afterwards. */
+export async function keepEmbedded<R extends Rows<R>>(
+  keeping: Keeping<R>,
+  rows: R,
+  by: BatchStamp,
+): Promise<() => Promise<void>> {
+  const { session, tables } = keeping
+  const stored = await session.versions(tables.root, by.tenantId, rows.owners as Ids)
+  const live = [...stored].flatMap(([id, { deletedAt }]) => (deletedAt === null ? id : []))
+  const ids = new Set<unknown>(live)
+  const met = rows.pick((id) => ids.has(id))
+  const alike = live.length === 0 ? 0 : await session.countSettled(tables.root, met, by)
+  if (alike === live.length) return async () => {}
+  await keep(keeping, live, by)
+  return () => dropUnchanged(keeping, live, by)
+}
+
+/** Keeps the version of a record that was found to be gone. The row is locked. */
+export async function keepDeleted<R extends Rows<R>>(
+  keeping: Keeping<R>,
+  tenantId: Int64,
+  { id, updatedAt, askedAt }: { readonly id: Int64; readonly updatedAt: string; readonly askedAt: string },
+): Promise<void> {
+  const { keepUnlessNewer } = textsOf(keeping)
+  await keeping.session.ask(keepUnlessNewer, [tenantId, [id], askedAt, 'deleted', updatedAt])
+}

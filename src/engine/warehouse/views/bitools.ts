@@ -1,0 +1,54 @@
+import type { Kind } from '../../../../schema/resource.js'
+import type { ViewKind } from '../../../../schema/view.js'
+
+/** Where a warehouse is, as far as it matters to other tools. */
+export interface ToolPlace {
+  /** Empty without a configuration. */
+  readonly url: string
+  readonly schema: string
+  /** Schema of the views, if it isn't the default. */
+  readonly views?: string | undefined
+}
+
+/** A column as both databases have it. */
+interface TypedColumn {
+  readonly kind: Kind | ViewKind
+  readonly postgres: string
+  readonly sqlite: string
+  /** Of a view: an instant in the form of the tables. */
+  readonly as_stored?: true | undefined
+}
+
+/** What dbt needs to know about the database. */
+export interface DbtTarget {
+  /** Where the tables are, and where the views of the analysts are. */
+  readonly schema: string
+  readonly views: string
+  /** How models that pass relations through are materialized. */
+  readonly materialized: 'view' | 'table'
+  typeOf(column: TypedColumn): string
+  /** SQL for the instant up to which a table is complete. undefined if dbt can't query it. */
+  completeThrough?(resource: string): string
+}
+
+/** What Superset needs to know about the database. */
+export interface SupersetTarget {
+  /** The name of the connection. In Superset it is unique. */
+  readonly name: string
+  /** SQLAlchemy's address. With Superset's mask in place of the password, the import prompts for it. */
+  readonly uri: string
+  /** Where the views are. */
+  readonly schema: string
+  typeOf(column: TypedColumn): string
+  /** How a time filter is written for the column. undefined if Superset must not treat it as a time column. */
+  timeOf(
+    column: TypedColumn,
+    table: { readonly part: string },
+  ): { readonly format: string | null } | undefined
+}
+
+/** What other tools need to know about a warehouse. */
+export interface BiTools {
+  readonly dbt: DbtTarget
+  readonly superset: SupersetTarget
+}
