@@ -22,14 +22,19 @@ export interface WholeRecord {
   readonly quarantined: readonly string[]
 }
 
+/** An instant as a shop's calendar and its clocks show it. */
+export interface ShopTime {
+  readonly day: string
+  /** `YYYY-MM-DD HH:MM:SS`. */
+  readonly local: string
+}
+
 /** What a rule may use besides the record. */
 export interface RuleSettings {
   /** How a tax rate of 8.25% is sent: 8.25, or 0.0825. */
   readonly taxRates: 'percent' | 'fraction'
-  /** The shop's own day of an instant; null if the calendar has none. */
-  dayOf(shopId: Stored, instant: string): string | null
-  /** The shop's own date and time of an instant, `YYYY-MM-DD HH:MM:SS`; null if it has no day. */
-  localOf(shopId: Stored, instant: string): string | null
+  /** The shop's own day and time of an instant; null if the calendar has no day for it. */
+  shopTime(shopId: Stored, instant: string): ShopTime | null
   /** Whole minutes from one instant to another, rounded down. */
   minutesBetween(from: string, to: string): number
 }

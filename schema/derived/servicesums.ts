@@ -135,9 +135,9 @@ export function servicesOf(
     const first = i * width
     finish(values, first)
     const completed = services.rows[i]?.completed_at
-    const isDone = typeof completed === 'string'
-    values[first + at.day] = isDone ? settings.dayOf(order.shop_id ?? null, completed) : null
-    values[first + at.local] = isDone ? settings.localOf(order.shop_id ?? null, completed) : null
+    const done = typeof completed === 'string' ? settings.shopTime(order.shop_id ?? null, completed) : null
+    values[first + at.day] = done?.day ?? null
+    values[first + at.local] = done?.local ?? null
   }
   return values
 }

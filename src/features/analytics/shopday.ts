@@ -4,6 +4,7 @@
  * first time counts. A day that a zone skipped doesn't exist.
  */
 import { IANAZone } from 'luxon'
+import type { ShopTime } from '../../../schema/derive.js'
 import { Bug } from '../../engine/base/errors.js'
 import { fromMicros, minuteOf } from '../../engine/base/timestamp.js'
 import { clockText } from '../../engine/warehouse/store/learnedrules.js'
@@ -237,24 +238,24 @@ export function evenClocks(zone: string, from: number, until: number) {
 const millisOf = (instant: string): number =>
   minuteOf(instant) * minuteMs + Number(instant.slice(17, 23)) * 1000
 
-/** What a clock in a zone shows at an instant, `YYYY-MM-DD HH:MM:SS`; null if the instant has no day. */
-export function localOf(zone: string, instant: string, end: number): string | null {
-  if (dayOf(zone, instant, end) === null) return null
-  if (zone === 'UTC') return clockText(instant)
+/**
+ * What the calendar and the clocks of a zone show at an instant, which is canonical text; null outside the calendar,
+ * which ends before `end` (`endDay`).
+ */
+export function shopTime(zone: string, instant: string, end: number): ShopTime | null {
   const at = millisOf(instant)
-  return clockText(new Date(at + daysOf(zone).offsetAt(at)).toISOString())
+  const days = daysOf(zone)
+  const shown = at + days.offsetAt(at)
+  const date = Math.floor(shown / dayMs)
+  if (date < firstDay - 1 || date > end) return null
+  // Where clocks go back over midnight they show a date again, but the day that has begun goes on.
+  let day = date + 1
+  while (day >= firstDay && days.start(day) > at) day--
+  if (day < firstDay || day >= end) return null
+  const local = clockText(shown === at ? instant : new Date(shown).toISOString())
+  return { day: day === date ? local.slice(0, 10) : dayText(day), local }
 }
 
-/**
- * The day of an instant in a zone, `YYYY-MM-DD`; null outside the calendar, which ends before `end` (`endDay`). The
- * instant is canonical text.
- */
-export function dayOf(zone: string, instant: string, end: number): string | null {
-  const at = millisOf(instant)
-  // Local days are at most one day away from UTC's.
-  let day = Math.floor(at / dayMs) + 1
-  if (day < firstDay || day > end + 1) return null
-  const days = daysOf(zone)
-  while (day >= firstDay && days.start(day) > at) day--
-  return day < firstDay || day >= end ? null : dayText(day)
-}
+/** The day of an instant in a zone, `YYYY-MM-DD`; null outside the calendar. */
+export const dayOf = (zone: string, instant: string, end: number): string | null =>
+  shopTime(zone, instant, end)?.day ?? null

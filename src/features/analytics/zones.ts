@@ -15,7 +15,7 @@ import type { Rules } from '../../engine/warehouse/store/derived.js'
 import { minutesBetween } from '../../engine/warehouse/store/learnedrules.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { railsZones } from './railstimezones.js'
-import { dayOf, endDay, localOf } from './shopday.js'
+import { endDay, shopTime } from './shopday.js'
 import { withAnalytics } from './tables.js'
 
 /*
@@ -45,8 +45,7 @@ function rulesOf({ taxRates, timeZone }: RuleConfig, zones: readonly ShopZone[],
   return {
     of: (tenantId: Int64) => ({
       taxRates,
-      dayOf: (shopId: Stored, instant: string) => dayOf(zoneOf(tenantId, shopId), instant, end),
-      localOf: (shopId: Stored, instant: string) => localOf(zoneOf(tenantId, shopId), instant, end),
+      shopTime: (shopId: Stored, instant: string) => shopTime(zoneOf(tenantId, shopId), instant, end),
       minutesBetween,
     }),
     textOf: (tenantId: Int64) => {

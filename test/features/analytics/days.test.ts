@@ -11,12 +11,12 @@ import {
   dayOf,
   daysOf,
   endDay,
-  localOf,
   make,
   prepareViews,
   query,
   railsZones,
   refresh,
+  shopTime,
   viewRows,
   zoneFinder,
   zoneNamed,
@@ -61,7 +61,10 @@ const edges = [
   ...['2037-01-01', '2037-01-01T06:00Z', '2039-01-01', '2060-01-01', '9999-12-31'],
 ].map((day) => Date.parse(day))
 
-const ours = (zone: string, ms: number) => [dayOf(zone, instant(ms), end), localOf(zone, instant(ms), end)]
+const ours = (zone: string, ms: number) => {
+  const time = shopTime(zone, instant(ms), end)
+  return [time?.day ?? null, time?.local ?? null]
+}
 
 describe('the day of an instant', () => {
   it('matches luxon, also around changes of clocks, and where the calendar ends', () => {

@@ -1,4 +1,4 @@
-import type { RuleSettings } from '../../../../schema/derive.js'
+import type { RuleSettings, ShopTime } from '../../../../schema/derive.js'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Clock } from '../../base/clock.js'
 import { Skip } from '../../base/errors.js'
@@ -21,13 +21,11 @@ export const clockText = (instant: string): string => `${instant.slice(0, 10)} $
 export function usualRules(clock: Clock): Rules {
   const year = Number(fromMicros(clock.nowMicros()).slice(0, 4))
   const lastDay = `${year + yearsAhead}-12-31`
-  const dayOf = (_shop: unknown, instant: string): string | null => {
+  const shopTime = (_shop: unknown, instant: string): ShopTime | null => {
     const day = instant.slice(0, 10)
-    return day >= firstDay && day <= lastDay ? day : null
+    return day >= firstDay && day <= lastDay ? { day, local: clockText(instant) } : null
   }
-  const localOf = (shop: unknown, instant: string): string | null =>
-    dayOf(shop, instant) === null ? null : clockText(instant)
-  const settings = { taxRates: 'percent', dayOf, localOf, minutesBetween } as const
+  const settings = { taxRates: 'percent', shopTime, minutesBetween } as const
   return { of: () => settings, textOf: () => '{"taxRates":"percent","timeZone":"UTC"}' }
 }
 
