@@ -19,7 +19,7 @@ import type { HasSiblings } from '../engine/source/rate/siblings.js'
 import type { Source } from '../engine/source/source.js'
 import type { RowSettings } from '../engine/warehouse/lease/oneconfiguration.js'
 import type { Rules } from '../engine/warehouse/store/derived.js'
-import type { Warehouse } from '../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../engine/warehouse/warehouse.js'
 import type { Io } from './io.js'
 import type { Output } from './output.js'
 import type { SignalDesk } from './signals.js'
@@ -108,27 +108,23 @@ export interface CommandContext {
   refuseUnknown(): Promise<void>
   /** What shapes rows, and what the warehouse had of it when the configuration was read. */
   rowSettings(): Promise<RowSettings>
-  /** The warehouse as it is: for commands that write, and for those that make it with its folder. */
-  warehouse(how?: { readonly makesFolder?: boolean }): Promise<Warehouse>
-  /** The warehouse, if it exists; nothing is created. */
-  warehouseThere(): Promise<Warehouse | undefined>
-  /** The warehouse for commands that only read: a missing one isn't created and reads as empty. */
-  readingWarehouse(): Promise<Warehouse>
   /**
-   * The warehouse with its tables up to date: for every command that writes. Those of another source's warehouse stay as
-   * they are, unless the command takes it over. For a shard, they are brought up to date while no other is at work.
+   * The warehouse. `read`: as it is; a missing one isn't created, and reads as empty. `there`: the same, to be written;
+   * undefined if there is none. `write`: with its tables up to date, for commands that only change what exists; stops if
+   * there is none. `create`: the same, and a missing one is made. The tables of another source's warehouse stay as they
+   * are, unless the command takes it over. For a shard, they are brought up to date while no other is at work.
    */
-  readyWarehouse(how?: { readonly takesOver?: boolean }): Promise<Warehouse>
-  /** Like `readyWarehouse`, for commands that only change what exists: if there is no warehouse, none is created. */
-  existingWarehouse(how?: { readonly takesOver?: boolean }): Promise<Warehouse>
+  open(how: 'read'): Promise<Warehouse>
+  open(how: 'there'): Promise<Writer | undefined>
+  open(how: 'write' | 'create', opening?: ToWrite): Promise<Writer>
   /**
    * Everything that work on cursors needs. Without `stamps`, requests get stamps later than everything the warehouse
    * has seen. The source is a share of its own: the next step of a job must not count its requests.
    */
-  dependencies(
-    warehouse: Warehouse,
+  dependencies<W extends Warehouse>(
+    warehouse: W,
     how?: { readonly stamps?: Stamps; readonly observer?: Observer; readonly siblings?: HasSiblings },
-  ): Promise<Dependencies>
+  ): Promise<Dependencies<W>>
   /** The same source each time: only the first call says how it is made. */
   source(stamps: Stamps, how?: SourceUse): Promise<Source>
   /** The source, if anything has opened it. */
@@ -137,6 +133,14 @@ export interface CommandContext {
   survived(error: unknown, message: string, fields?: Record<string, unknown>): void
   /** Called when the command ends, before the warehouse is closed. */
   onClose(close: () => Promise<void>): void
+}
+
+/** How a warehouse is opened to be written. */
+export interface ToWrite {
+  /** The command takes over the warehouse of another source. */
+  readonly takesOver?: boolean
+  /** For commands that bring them up to date themselves; `create` then makes the folder of a SQLite file, too. */
+  readonly tables?: 'as they are'
 }
 
 /** How the source is used. */
@@ -218,7 +222,7 @@ export interface StepKind {
 }
 
 /** A small warehouse that a feature keeps beside the main one. */
-export interface BesideWarehouse extends Warehouse {
+export interface BesideWarehouse extends Writer {
   /** Deletes what names a tenant without a column of its own. */
   forgetting(tenantId: Int64): CompiledQuery[]
   /** It now belongs to another source. The records are the same ones, or different ones with the same ids. */
@@ -249,7 +253,7 @@ export interface Feature {
    * What it makes from the tables once they are up to date, and once their rows have been recomputed. An obstacle is
    * reported and doesn't affect the command.
    */
-  afterMigration?(context: CommandContext, warehouse: Warehouse): Promise<void>
+  afterMigration?(context: CommandContext, warehouse: Writer): Promise<void>
   /** The current settings of derived tables, for all tenants or for one: for anything that is about to write. */
   readRules?(context: CommandContext, warehouse: Warehouse, tenantId?: Int64): Promise<Rules>
   /**

@@ -20,21 +20,21 @@ import type { WaitNotice } from '../engine/source/rate/wait.js'
 import type { Source } from '../engine/source/source.js'
 import type { RowSettings } from '../engine/warehouse/lease/oneconfiguration.js'
 import type { OpenOptions } from '../engine/warehouse/openwarehouse.js'
-import type { Warehouse } from '../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
-import type { CommandContext, Feature, Invocation, SourceUse } from './command.js'
+import type { CommandContext, Feature, Invocation, SourceUse, ToWrite } from './command.js'
 import { loadConfiguration, warnOfOpen } from './configuration.js'
 import { stateTablesOf } from './features.js'
 import { shardNamed } from './flags.js'
 import { createLog, levelOf, secretsOf } from './log.js'
 import { packageVersion } from './package.js'
 
-export class OpenContext implements CommandContext {
+class OpenContext implements CommandContext {
   readonly log: Logger
   writeLog: (text: string) => void = (text) => void this.invocation.io.stderr.write(text)
   readonly #closers: (() => Promise<void>)[] = []
-  #warehouse: Warehouse | undefined
-  #reading: Warehouse | undefined
+  #warehouse: Writer | undefined
+  #reading: Writer | undefined
   #source: Source | undefined
   #rowSettings: RowSettings | undefined
 
@@ -74,13 +74,13 @@ export class OpenContext implements CommandContext {
     const { choice } = this
     if (!choice.isTyped) return
     const { forgottenTenants, refuseForgotten } = await import('../engine/warehouse/state/tenants.js')
-    refuseForgotten(choice, await forgottenTenants(await this.readingWarehouse()))
+    refuseForgotten(choice, await forgottenTenants(await this.#toRead()))
   }
 
   async refuseUnknown(): Promise<void> {
     await this.refuseForgotten()
     const { choice } = this
-    const warehouse = await this.readingWarehouse()
+    const warehouse = await this.#toRead()
     if (!choice.isTyped || !(await warehouse.has('tenants'))) return
     const { refuseUnknown, knownTenants } = await import('../engine/warehouse/state/tenants.js')
     const { exceptTenants } = this.config.sync
@@ -101,23 +101,40 @@ export class OpenContext implements CommandContext {
     return this.#rowSettings
   }
 
-  async warehouse(how: { readonly makesFolder?: boolean } = {}): Promise<Warehouse> {
-    this.#warehouse ??= await this.#open(how)
-    return this.#warehouse
+  open(how: 'read'): Promise<Warehouse>
+  open(how: 'there'): Promise<Writer | undefined>
+  open(how: 'write' | 'create', opening?: ToWrite): Promise<Writer>
+  async open(
+    how: 'read' | 'there' | 'write' | 'create',
+    opening: ToWrite = {},
+  ): Promise<Warehouse | Writer | undefined> {
+    if (how === 'read') return this.#toRead()
+    const { absenceStop, isNew } = await import('../engine/warehouse/layout/migrate.js')
+    if (how === 'there') {
+      if (!this.#warehouse && (await isNew(await this.#toRead()))) return undefined
+      return this.#toWrite({})
+    }
+    if (how === 'write') {
+      const there = await this.#toRead()
+      if (await isNew(there)) throw await absenceStop(there, 2)
+      this.#warehouse ??= there
+    }
+    const isBare = opening.tables === 'as they are'
+    const warehouse = await this.#toWrite({ makesFolder: isBare })
+    return isBare ? warehouse : this.#broughtUpToDate(warehouse, opening)
   }
 
-  async warehouseThere(): Promise<Warehouse | undefined> {
-    if (this.#warehouse) return this.#warehouse
-    const { isNew } = await import('../engine/warehouse/layout/migrate.js')
-    return (await isNew(await this.readingWarehouse())) ? undefined : this.warehouse()
-  }
-
-  async readingWarehouse(): Promise<Warehouse> {
-    this.#reading ??= this.#warehouse ?? (await this.#open({ existing: true }))
+  async #toRead(): Promise<Writer> {
+    this.#reading ??= this.#warehouse ?? (await this.#openPlace({ existing: true }))
     return this.#reading
   }
 
-  async #open(how: Pick<OpenOptions, 'existing' | 'makesFolder'>): Promise<Warehouse> {
+  async #toWrite(how: Pick<OpenOptions, 'makesFolder'>): Promise<Writer> {
+    this.#warehouse ??= await this.#openPlace(how)
+    return this.#warehouse
+  }
+
+  async #openPlace(how: Pick<OpenOptions, 'existing' | 'makesFolder'>): Promise<Writer> {
     const { openWarehouse, refuseNarrow } = await import('../engine/warehouse/openwarehouse.js')
     const { url, schema, pooler } = this.config.warehouse
     const { shard } = this
@@ -142,16 +159,7 @@ export class OpenContext implements CommandContext {
     return used?.command?.readsAnyEncoding ? warehouse : refuseNarrow(warehouse)
   }
 
-  async existingWarehouse(how: { readonly takesOver?: boolean } = {}): Promise<Warehouse> {
-    const { absenceStop, isNew } = await import('../engine/warehouse/layout/migrate.js')
-    const there = await this.readingWarehouse()
-    if (await isNew(there)) throw await absenceStop(there, 2)
-    this.#warehouse ??= there
-    return this.readyWarehouse(how)
-  }
-
-  async readyWarehouse({ takesOver = false } = {}): Promise<Warehouse> {
-    const warehouse = await this.warehouse()
+  async #broughtUpToDate(warehouse: Writer, { takesOver }: ToWrite): Promise<Writer> {
     const [{ foreignRefusal }, { migrate, plannedChanges }] = await Promise.all([
       import('../engine/warehouse/state/sourceidentity.js'),
       import('../engine/warehouse/layout/migrate.js'),
@@ -162,7 +170,7 @@ export class OpenContext implements CommandContext {
       const changes = await bring(warehouse)
       if (changes.length > 0 && warehouse.madeAs !== undefined) tellMade(this, warehouse.madeAs)
       else if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
-      await this.#afterMigration(warehouse)
+      await this.#afterMigration()
       return warehouse
     }
     const [first, ...more] = await plannedChanges(warehouse)
@@ -174,14 +182,15 @@ export class OpenContext implements CommandContext {
     )
   }
 
-  async #afterMigration(warehouse: Warehouse): Promise<void> {
+  async #afterMigration(): Promise<void> {
+    const warehouse = await this.#toWrite({})
     for (const feature of this.invocation.features) await feature.afterMigration?.(this, warehouse)
   }
 
-  async dependencies(
-    warehouse: Warehouse,
+  async dependencies<W extends Warehouse>(
+    warehouse: W,
     { stamps, observer, siblings }: Parameters<CommandContext['dependencies']>[1] = {},
-  ): Promise<Dependencies> {
+  ): Promise<Dependencies<W>> {
     const { config, clock, log, invocation, shard } = this
     const { newestStamp } = await import('../engine/warehouse/state/runs.js')
     const given = stamps ?? new Stamps(clock, await newestStamp(warehouse))
@@ -213,7 +222,7 @@ export class OpenContext implements CommandContext {
       besideRows: async (run) => {
         for (const feature of invocation.features) await feature.besideRows?.(run)
       },
-      afterRecompute: config.warehouse.autoMigrate ? () => this.#afterMigration(warehouse) : undefined,
+      afterRecompute: config.warehouse.autoMigrate ? () => this.#afterMigration() : undefined,
     }
   }
 

@@ -46,7 +46,7 @@ export function runOnce(
 export async function execute(context: CommandContext, request: StepRequest): Promise<RunReport> {
   // A wrong limit is reported before anything is created.
   const limit = timeLimitOf(context.invocation.options)
-  const deps = await context.dependencies(await context.readyWarehouse())
+  const deps = await context.dependencies(await context.open('create'))
   using limited = timeLimit(limit, deps)
   const { signal, timeLimited, endsAt } = limited
   using watch = new RunWatch(context, deps)

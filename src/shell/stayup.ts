@@ -10,7 +10,7 @@ import { fromMicros } from '../engine/base/timestamp.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
 import { OtherSettings } from '../engine/warehouse/lease/oneconfiguration.js'
 import { checkSourceIdentity } from '../engine/warehouse/state/sourceidentity.js'
-import type { Warehouse } from '../engine/warehouse/warehouse.js'
+import type { Writer } from '../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from './command.js'
 import { withContext } from './commandcontext.js'
 
@@ -45,9 +45,9 @@ export class Opening {
    * The warehouse, ready to be written. Only the first opening creates one: an empty file or database in the place of a
    * warehouse is more likely a mistake, or a restore that has only begun. Throws Stop if it belongs to another source.
    */
-  async warehouse(): Promise<Warehouse> {
+  async warehouse(): Promise<Writer> {
     const { context } = this
-    const warehouse = await (this.isFirst ? context.readyWarehouse() : context.existingWarehouse())
+    const warehouse = await (this.isFirst ? context.open('create') : context.open('write'))
     this.#made = warehouse.madeAs
     await checkSourceIdentity(warehouse, sourceAddress(context.config.api))
     return warehouse

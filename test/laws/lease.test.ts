@@ -7,9 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { Skip, Stop } from '../../src/engine/base/errors.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
-import { template } from '../../src/sandbox/index.js'
 import { Leases, shardOf } from '../support/harness/leases.js'
-import { known, readHolders } from '../support/harness/runs.js'
+import { readHolders } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { statusOf } from '../support/harness/status.js'
 import {
@@ -19,7 +18,6 @@ import {
   kept,
   listenCommand,
   openLease,
-  rowsOf,
   takeLease,
   type Warehouse,
   wantLease,
@@ -105,19 +103,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(lease.lost.aborted).toBe(false)
     isSlow = false
     await lease.release()
-  })
-
-  it('work that only reads cannot write', async () => {
-    const reading = warehouse.reading()
-    const mark = warehouse.db.insertInto('sync_meta').values({ name: 'mark', value: 'x' }).compile()
-    await expect(reading.write([mark])).rejects.toThrow('only reads')
-    const ofNotes = { tenantId: 7, resource: 'notes' }
-    const page = [template('notes', 1, '2026-01-01T00:00:00Z')]
-    const flat = warehouse.encode(known.byName.get('notes')!.flatten(1, page, false), ofNotes)
-    const batch = { ...ofNotes, page: flat, syncedAt: '2026-01-02T00:00:00.000000Z', statements: [] }
-    await expect(reading.apply(batch)).rejects.toThrow('only reads')
-    expect(await rowsOf(warehouse, 'notes')).toEqual([])
-    expect((await rowsOf(warehouse, 'sync_meta')).some(({ name }) => name === 'mark')).toBe(false)
   })
 })
 

@@ -8,6 +8,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 import type { CursorState } from '../warehouse/state/cursors.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import type { CursorRun, Run, TenantAccess } from './tenant.js'
 import { type CursorTask, stateOf } from './tenant.js'
 
@@ -37,7 +38,7 @@ export function notGranted(tenantId: Int64, access: Exclude<TenantAccess, 'grant
 
 /** What a 404 response means for the cursor. */
 export async function explainAbsence(
-  { tenant, resource, state }: Pick<CursorRun, 'tenant' | 'resource' | 'state'>,
+  { tenant, resource, state }: Pick<CursorRun<Warehouse>, 'tenant' | 'resource' | 'state'>,
   error: Skip,
 ): Promise<Explained> {
   const text = describeError(error)

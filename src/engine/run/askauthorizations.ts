@@ -14,6 +14,7 @@ import type { FlatAuthorization } from '../model/flatten/authorization.js'
 import { writeDrift } from '../warehouse/state/drift.js'
 import { forgetUnseen, quarantineStatements } from '../warehouse/state/quarantine.js'
 import { grantTenants, type KnownTenant, knownTenants, revokeTenant } from '../warehouse/state/tenants.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import {
   type AuthorizationList,
   isShort,
@@ -49,7 +50,7 @@ export type Granted = Pick<Authorizations, 'granted' | 'revoked' | 'missing' | '
  * tenant is missing that was granted before.
  */
 export async function askAuthorizations(
-  run: Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse' | 'config'>,
+  run: Pick<Dependencies<Warehouse>, 'source' | 'signal' | 'observer' | 'warehouse' | 'config'>,
   {
     isNew = false,
     forgotten,

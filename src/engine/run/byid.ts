@@ -11,7 +11,7 @@ import { mapLimited } from '../base/eachlimited.js'
 import { addMicros, fromMicros } from '../base/timestamp.js'
 import { epoch } from '../list/cutpoint.js'
 import { type CursorKey, moveCursor } from '../warehouse/state/cursors.js'
-import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../warehouse/warehouse.js'
 import type { AnswerById } from './answerbyid.js'
 import type { CursorList } from './cursorlist.js'
 import { type CursorRun, now } from './tenant.js'
@@ -162,11 +162,11 @@ export class ById {
 export const byIdNow = ({ stamps, clock }: { stamps: Stamps; clock: Clock }, list: CursorList): ById =>
   new ById({ list, stamps, now: () => now({ clock }), refusedAt: null })
 
-async function remember(warehouse: Warehouse, key: CursorKey, at: string | null): Promise<void> {
+async function remember(warehouse: Writer, key: CursorKey, at: string | null): Promise<void> {
   await warehouse.write([moveCursor(warehouse.db, key, { by_id_refused_at: at })])
 }
 
-const partsOf = (cursor: CursorRun, list: CursorList): ByIdParts => ({
+const partsOf = (cursor: CursorRun<Warehouse>, list: CursorList): ByIdParts => ({
   list,
   stamps: cursor.run.stamps,
   now: () => cursor.now(),
@@ -174,7 +174,8 @@ const partsOf = (cursor: CursorRun, list: CursorList): ByIdParts => ({
 })
 
 /** For a cursor's work that only reads. */
-export const readingById = (cursor: CursorRun, list: CursorList): ById => new ById(partsOf(cursor, list))
+export const readingById = (cursor: CursorRun<Warehouse>, list: CursorList): ById =>
+  new ById(partsOf(cursor, list))
 
 export const byIdOf = (cursor: CursorRun, list: CursorList): ById => {
   const { key, warehouse } = cursor

@@ -28,7 +28,7 @@ import { checkPrivacy } from '../warehouse/lease/oneconfiguration.js'
 import { openLease } from '../warehouse/lease/openlease.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/store/recompute.js'
 import type { Transact } from '../warehouse/transaction.js'
-import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../warehouse/warehouse.js'
 import type { Dependencies, Writing } from './runcontext.js'
 import { now } from './tenant.js'
 
@@ -103,7 +103,7 @@ export async function migrateWhole(deps: Dependencies, command: string): Promise
  * is tried first, and the whole warehouse is only claimed for what goes through: otherwise each shard of each round would
  * have all others end, in vain.
  */
-export async function migrateBeforeShard(warehouse: Warehouse): Promise<readonly Change[]> {
+export async function migrateBeforeShard(warehouse: Writer): Promise<readonly Change[]> {
   const changes = await plannedChanges(warehouse)
   if (isNewWarehouse(changes)) return migrate(warehouse)
   if (!changes.some(({ table }) => isEverybodys(table)) && (await isKeptBack(warehouse)))
@@ -130,7 +130,7 @@ const isKeptBack = async (warehouse: Warehouse): Promise<boolean> => {
  * Tries what a run would have to change first, and undoes it: the structure of each table, and one row of what would be
  * rewritten. Returns which tables can't be changed, and why. A run at work would wait for it.
  */
-export async function tryChanges(warehouse: Warehouse): Promise<readonly Skip[]> {
+export async function tryChanges(warehouse: Writer): Promise<readonly Skip[]> {
   const { dialect, interfered, model, clock } = warehouse
   const changes = (await plannedChanges(warehouse)).filter(({ kind }) => kind !== 'index')
   if (isNewWarehouse(changes)) return []

@@ -11,6 +11,7 @@ import { type Claim, movesWatermark, verdict } from '../list/verdict.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { tablesBehind } from '../warehouse/layout/layout.js'
 import { cursorColumns, cursorName } from '../warehouse/state/cursors.js'
+import type { Warehouse, Writer } from '../warehouse/warehouse.js'
 import { type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
 import type { CursorResult, CursorWork } from './cursorwork.js'
 import { type Ending, endingOf, isCut } from './ending.js'
@@ -31,10 +32,10 @@ import {
  * Starts the work on a cursor. Each feature that works on cursors passes one to the run. `isNews`: fetch only what is
  * new, although the list has to be read whole, because another part of the run does that.
  */
-export interface Begin {
-  (cursor: CursorRun, isNews: boolean): CursorWork
+export interface Begin<W extends Warehouse = Writer> {
+  (cursor: CursorRun<W>, isNews: boolean): CursorWork
   /** Called under the run's lease when every cursor has had its turn, or was left out. */
-  readonly ended?: (run: Run, ends: readonly CursorEnd[]) => Promise<void>
+  readonly ended?: (run: Run<W>, ends: readonly CursorEnd[]) => Promise<void>
 }
 
 /** The cursors of a run, in the order in which they start, and those that are left out. */
@@ -91,7 +92,7 @@ const undone = (ending: Ending): Explained => ({
 })
 
 /** What a failure means for this cursor. Throws on a failure that concerns the whole run. */
-async function explain(cursor: CursorRun, error: unknown): Promise<Explained> {
+async function explain(cursor: CursorRun<Warehouse>, error: unknown): Promise<Explained> {
   const { signal } = cursor
   const ending = endingOf(signal)
   // What the signal itself threw isn't a failure. A warehouse that was lost meanwhile is a failure of the whole run.
@@ -115,7 +116,7 @@ function booksOf({ outcome, reconciled }: CursorResult): unknown {
 
 /** The result of a cursor: what its work returned, and the failure that ended it. */
 function endOf(
-  cursor: CursorRun,
+  cursor: CursorRun<Warehouse>,
   { startedAt, quarantined }: Pick<CursorEnd, 'startedAt' | 'quarantined'>,
   result: CursorResult,
   failure?: Explained,
@@ -152,7 +153,7 @@ function endOf(
 }
 
 /** Does the work on a cursor. Throws only failures that concern the whole run. */
-async function carryOut(cursor: CursorRun, work: CursorWork): Promise<CursorEnd> {
+async function carryOut(cursor: CursorRun<Warehouse>, work: CursorWork): Promise<CursorEnd> {
   const startedAt = cursor.now()
   const { tenant, stats } = cursor
   const before = stats.quarantined
@@ -174,10 +175,10 @@ async function carryOut(cursor: CursorRun, work: CursorWork): Promise<CursorEnd>
  * Works on one cursor of a tenant to its end, unless the run is ending or another cursor has shown that the tenant is
  * revoked. The caller only needs to know that the cursor is due.
  */
-export async function workOnCursor(
-  tenant: TenantRun,
+export async function workOnCursor<W extends Warehouse>(
+  tenant: TenantRun<W>,
   resource: ResourceModel,
-  begin: Begin,
+  begin: Begin<W>,
 ): Promise<CursorEnd> {
   const { run } = tenant
   const task = { tenantId: tenant.id, resource }
@@ -234,7 +235,7 @@ function notBegun(
 }
 
 /** A 404 means "not offered" only if the tenant is granted and answers otherwise. */
-async function judgeAbsent(run: Run, ends: readonly CursorEnd[]): Promise<CursorEnd[]> {
+async function judgeAbsent(run: Run<Warehouse>, ends: readonly CursorEnd[]): Promise<CursorEnd[]> {
   const absent = ends.filter((end) => end.absent)
   if (absent.length === 0) return [...ends]
   const ungranted = await ungrantedOf(
@@ -265,10 +266,10 @@ function judgedReport(
  * Works on every cursor, at most `sync.concurrency` at a time. After a failure of the whole run, no further cursor
  * starts.
  */
-export async function workOnCursors(
-  run: Run,
+export async function workOnCursors<W extends Warehouse>(
+  run: Run<W>,
   { tasks, left }: ChosenCursors,
-  begin: Begin,
+  begin: Begin<W>,
 ): Promise<CursorEnd[]> {
   const ends = left.map(({ access, ...task }) => notBegun(run, task, notGranted(task.tenantId, access)))
   const tenants = new TenantRuns(run)

@@ -9,6 +9,7 @@ import type { WalkOutcome } from '../list/types.js'
 import { moveCursor } from '../warehouse/state/cursors.js'
 import { addLateness } from '../warehouse/state/latenessrows.js'
 import type { Applied } from '../warehouse/store/versionbatch.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import {
   completeThrough,
   isBeyondOverlap,
@@ -28,7 +29,7 @@ const firstAnsweredAt = ({ source, own }: Clocks): string => {
 }
 
 /** When the last finished walk of any kind began, by the source's clock. By ours if the source has none. */
-export function lastWalkedAt({ run, source, state }: CursorRun): string {
+export function lastWalkedAt({ run, source, state }: CursorRun<Warehouse>): string {
   const now = run.clock.nowMicros()
   const { serverTime } = source.stats()
   const ahead = serverTime === undefined ? 0n : BigInt(Math.floor(serverTime)) * 1000n - now

@@ -11,6 +11,7 @@ import { notMarked } from '../warehouse/layout/interference.js'
 import { moveCursor } from '../warehouse/state/cursors.js'
 import type { Fetched } from '../warehouse/store/versionbatch.js'
 import { stampsEnd } from '../warehouse/store/voidstamps.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import { clocksOf } from './cursorlist.js'
 import {
   type CursorProgress,
@@ -26,7 +27,7 @@ import { type CursorRun, rootOf } from './tenant.js'
 
 /** The list of names at the source. */
 export async function readNames(
-  { tenantId, resource, source, signal }: CursorRun,
+  { tenantId, resource, source, signal }: CursorRun<Warehouse>,
   options: { readonly priority: Priority },
 ): Promise<
   Fetched & {
@@ -53,7 +54,11 @@ export async function readNames(
 }
 
 /** The names of the live rows. */
-export async function liveNames({ tenantId, root, warehouse }: CursorRun): Promise<ReadonlySet<Value>> {
+export async function liveNames({
+  tenantId,
+  root,
+  warehouse,
+}: CursorRun<Warehouse>): Promise<ReadonlySet<Value>> {
   const rows = await warehouse.read((db) =>
     db
       .selectFrom(rootTable(root))

@@ -5,6 +5,7 @@ import { type CursorState, readCursors } from '../warehouse/state/cursors.js'
 import { readLateness } from '../warehouse/state/latenessrows.js'
 import { checkSourceIdentity, readListsFrom } from '../warehouse/state/sourceidentity.js'
 import { forgottenTenants } from '../warehouse/state/tenants.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import {
   type Authorizations,
   AuthorizationWatch,
@@ -32,9 +33,9 @@ export interface ReadOnlyHow {
 
 /** Works on every chosen cursor and writes nothing: no lease, no run, no rows. */
 export async function readOnlyRun(
-  deps: Dependencies,
+  deps: Dependencies<Warehouse>,
   choice: CursorChoice,
-  begin: Begin,
+  begin: Begin<Warehouse>,
   { isNew = false, pick }: ReadOnlyHow = {},
 ): Promise<{
   readonly ends: readonly CursorEnd[]
@@ -50,9 +51,8 @@ export async function readOnlyRun(
   const ask = (): Promise<Authorizations> => askAuthorizations(deps, { isNew, forgotten })
   const authorizations = await firstAuthorizations(ask)
   const beginning = new Beginning(await readListsFrom(deps.warehouse), async () => {})
-  const run: Dependencies & Run = {
+  const run: Dependencies<Warehouse> & Run<Warehouse> = {
     ...deps,
-    warehouse: deps.warehouse.reading(),
     source: wholeLists(deps.source, beginning),
     cursors: isNew ? new Map() : await readCursors(deps.warehouse, deps.shard),
     lateness: latenessOf(

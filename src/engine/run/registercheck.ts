@@ -16,7 +16,7 @@ import {
   vanished,
 } from '../warehouse/store/register.js'
 import type { SetDifference } from '../warehouse/store/sketch.js'
-import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../warehouse/warehouse.js'
 import { type CursorRun, type CursorTask, keyOf } from './tenant.js'
 
 /** How many bytes of recorded requests a row may cost on average, and the bytes of one recorded request. */
@@ -29,7 +29,7 @@ const least = 16
  * Deletes a cursor's recorded requests that fetched few rows, oldest first. This keeps the records for `why` small,
  * however often single records change. For rows from a deleted request, `why` can only show the run.
  */
-export async function trimRequests(warehouse: Warehouse, task: CursorTask, rows: number): Promise<void> {
+export async function trimRequests(warehouse: Writer, task: CursorTask, rows: number): Promise<void> {
   const kept = Math.max(least, Math.floor((rows * bytesARow) / bytesARequest))
   const { db } = warehouse
   const own = db.selectFrom('sync_requests').where((eb) => eb.and(cursorColumns(keyOf(task))))
@@ -62,8 +62,8 @@ export class RegisterCheck {
 
   /** Without a writer, the check only reads: it locks and writes nothing. */
   constructor(
-    { key, root, run, warehouse }: CursorRun,
-    private readonly writer?: Warehouse,
+    { key, root, run, warehouse }: CursorRun<Warehouse>,
+    private readonly writer?: Writer,
   ) {
     this.#warehouse = warehouse
     this.#key = key

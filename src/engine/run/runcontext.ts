@@ -2,14 +2,15 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Shard } from '../base/shard.js'
 import type { Config } from '../config/config.js'
+import type { Warehouse, Writer } from '../warehouse/warehouse.js'
 import type { CursorHands } from './cursorhands.js'
 import type { Mode } from './runreport.js'
 import type { AfterWalk, CursorRun, Run } from './tenant.js'
 
 /** What a run is given: not what it finds out by itself. */
-export interface Dependencies
+export interface Dependencies<W extends Warehouse = Writer>
   extends Omit<
-    Run,
+    Run<W>,
     'cursors' | 'lateness' | 'stats' | 'authorizations' | 'learnZones' | 'hands' | 'beforeWalk' | 'config'
   > {
   readonly config: Pick<Config, 'sync'> & Run['config']

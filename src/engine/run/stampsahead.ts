@@ -6,6 +6,7 @@ import { type Clocks, possibleUntil } from '../list/clocks.js'
 import { isWholeFrom } from '../list/cutpoint.js'
 import type { WalkOutcome } from '../list/types.js'
 import { recordedWatermarks } from '../warehouse/state/runs.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import type { CursorRun } from './tenant.js'
 
 /**
@@ -13,7 +14,7 @@ import type { CursorRun } from './tenant.js'
  * version that believed the records' stamps, or by a wrong clock. `ask`: returns the clocks at a request.
  */
 export async function believedWatermark(
-  cursor: CursorRun,
+  cursor: CursorRun<Warehouse>,
   stored: string | null,
   ask: () => Promise<Clocks | undefined>,
 ): Promise<string | null> {
@@ -37,7 +38,7 @@ export async function believedWatermark(
  * rings expect. `believed`: the cursor's watermark, if it can be trusted.
  */
 export async function plannedWatermark(
-  { state, warehouse, key }: CursorRun,
+  { state, warehouse, key }: CursorRun<Warehouse>,
   believed: string | null,
 ): Promise<string | null> {
   if (believed === null) return null

@@ -8,7 +8,7 @@ import { inSpan } from '../base/trace.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { type CursorKey, cursorColumns, demandLook } from '../warehouse/state/cursors.js'
 import type { Applied, EncodedPage, Fetched, Origin } from '../warehouse/store/versionbatch.js'
-import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Writer } from '../warehouse/warehouse.js'
 import { addCounts, type Counts, noCounts } from './cursorwork.js'
 import type { Note, Observer } from './runreport.js'
 import type { TenantStats } from './runstats.js'
@@ -35,7 +35,7 @@ export class PageStore {
     private readonly cursor: {
       readonly key: CursorKey
       readonly resource: Pick<ResourceModel, 'tables'>
-      readonly warehouse: Warehouse
+      readonly warehouse: Writer
       readonly observer: Pick<Observer, 'notice' | 'page'>
       readonly stats: TenantStats
     },

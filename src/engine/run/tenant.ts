@@ -14,7 +14,7 @@ import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Source } from '../source/source.js'
 import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../warehouse/state/cursors.js'
-import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../warehouse/warehouse.js'
 import type { CursorHands } from './cursorhands.js'
 import type { ResourceLateness } from './lateness.js'
 import type { Arrivals } from './polls.js'
@@ -25,8 +25,8 @@ import { isFirstLoad, saysZones, Zones } from './zonesfirst.js'
 /** `missing`: the list of authorizations doesn't show the tenant, and is shorter than its total. */
 export type TenantAccess = 'granted' | 'revoked' | 'missing'
 
-/** What the work on cursors needs from the run. */
-export interface Run {
+/** What the work on cursors needs from the run. `Run<Warehouse>`: a run that only reads. */
+export interface Run<W extends Warehouse = Writer> {
   readonly config: {
     readonly sync: {
       /** In milliseconds. */
@@ -40,7 +40,7 @@ export interface Run {
     readonly history?: { readonly keep: number }
   }
   readonly model: Model
-  readonly warehouse: Warehouse
+  readonly warehouse: W
   readonly source: Source
   readonly clock: Clock
   readonly stamps: Stamps
@@ -85,13 +85,13 @@ export interface Arrived {
 /** See `Run.beforeWalk`. `floor`: where the walk began. */
 export type AfterWalk = (floor: string) => Promise<void>
 
-export class TenantRuns {
-  readonly #open = new Map<Int64, TenantRun>()
+export class TenantRuns<W extends Warehouse = Writer> {
+  readonly #open = new Map<Int64, TenantRun<W>>()
 
-  constructor(private readonly run: Run) {}
+  constructor(private readonly run: Run<W>) {}
 
   /** Opened by the first of its cursors. */
-  of(tenantId: Int64): TenantRun {
+  of(tenantId: Int64): TenantRun<W> {
     const tenant = this.#open.get(tenantId) ?? new TenantRun(this.run, tenantId)
     this.#open.set(tenantId, tenant)
     return tenant
@@ -99,14 +99,14 @@ export class TenantRuns {
 }
 
 /** The work on one tenant: what its cursors share. */
-export class TenantRun {
+export class TenantRun<W extends Warehouse = Writer> {
   readonly stats: TenantStats
   /** The tenant was found to be revoked during the run; none of its cursors is requested any more. */
   isRevoked = false
   readonly #zones: Zones
 
   constructor(
-    readonly run: Run,
+    readonly run: Run<W>,
     readonly id: Int64,
   ) {
     this.stats = run.stats.ofTenant()
@@ -114,7 +114,7 @@ export class TenantRun {
   }
 
   /** One of its cursors. The source counts only this cursor's requests. */
-  cursor(resource: ResourceModel): CursorRun {
+  cursor(resource: ResourceModel): CursorRun<W> {
     return new CursorRun(this, resource, this.run.source.tagged())
   }
 
@@ -122,7 +122,7 @@ export class TenantRun {
    * Whether rows follow from a cursor's records, and would get wrong days while the time zones of the tenant's shops are
    * unknown.
    */
-  waitsForZones({ resource, state }: CursorRun): boolean {
+  waitsForZones({ resource, state }: CursorRun<Warehouse>): boolean {
     return this.run.learnZones !== undefined && !saysZones(resource) && isFirstLoad(resource, state)
   }
 
@@ -132,19 +132,19 @@ export class TenantRun {
   }
 
   /** Registers the started work on a cursor: others wait for the work on the list of shops. */
-  begun<T>({ resource }: CursorRun, work: Promise<T>): Promise<T> {
+  begun<T>({ resource }: CursorRun<Warehouse>, work: Promise<T>): Promise<T> {
     return saysZones(resource) ? this.#zones.read(work) : work
   }
 }
 
 /** The work on one cursor: a list of one tenant. */
-export class CursorRun {
+export class CursorRun<W extends Warehouse = Writer> {
   readonly key: CursorKey
   /** Its state when the run began. undefined if no run has worked on it. */
   readonly state: CursorState | undefined
 
   constructor(
-    readonly tenant: TenantRun,
+    readonly tenant: TenantRun<W>,
     readonly resource: ResourceModel,
     readonly source: Source,
     state?: CursorState,
@@ -154,7 +154,7 @@ export class CursorRun {
   }
 
   /** The same cursor with its current state. */
-  from(state: CursorState): CursorRun {
+  from(state: CursorState): CursorRun<W> {
     return new CursorRun(this.tenant, this.resource, this.source, state)
   }
 
@@ -162,11 +162,11 @@ export class CursorRun {
     return this.tenant.id
   }
 
-  get run(): Run {
+  get run(): Run<W> {
     return this.tenant.run
   }
 
-  get warehouse(): Warehouse {
+  get warehouse(): W {
     return this.run.warehouse
   }
 

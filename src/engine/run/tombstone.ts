@@ -7,7 +7,7 @@ import { enterRows, lockRegister } from '../warehouse/store/register.js'
 import { keepDeleted, versionTables } from '../warehouse/store/versions.js'
 import { lowerVoidStamps } from '../warehouse/store/voidstamps.js'
 import type { Session } from '../warehouse/transaction.js'
-import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../warehouse/warehouse.js'
 import { type CursorTask, keyOf, rootOf } from './tenant.js'
 
 /** A row whose record the source no longer has, and when it was requested. */
@@ -26,7 +26,7 @@ const rowsAtOnce = 200
  * the marked rows.
  */
 export async function markDeleted(
-  warehouse: Warehouse,
+  warehouse: Writer,
   task: CursorTask,
   gone: readonly GoneRow[],
 ): Promise<GoneRow[]> {

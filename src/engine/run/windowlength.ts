@@ -5,7 +5,7 @@
 
 import type { Rate } from '../source/rate/knownrate.js'
 import { readMeta, storeMeta } from '../warehouse/state/meta.js'
-import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../warehouse/warehouse.js'
 
 /** In sync_meta. */
 const markName = 'rate window'
@@ -46,7 +46,7 @@ function corrected(seen: SeenWindow | undefined, resetsAt: number): SeenWindow |
 }
 
 /** The same; and stores the length for later runs if this one knows better. `resetsAt`: in ms since the epoch. */
-export async function keepSeenLength(warehouse: Warehouse, rate: Rate, resetsAt: number): Promise<Rate> {
+export async function keepSeenLength(warehouse: Writer, rate: Rate, resetsAt: number): Promise<Rate> {
   const seen = await readSeen(warehouse)
   const now = lengthened(rate, corrected(seen, resetsAt))
   const isSame = seen?.limit === now.limit && Math.abs(resetsAt - seen.resetsAt) < sameWindowMs

@@ -5,7 +5,7 @@ import type { Dialect } from './dialect.js'
 import type { RowSettings } from './lease/oneconfiguration.js'
 import { provideTemporaryFolder } from './sqlite/temporaryfolder.js'
 import type { BiTools, ToolPlace } from './views/bitools.js'
-import { type RulesReader, Warehouse } from './warehouse.js'
+import { type RulesReader, type Warehouse, Writer } from './warehouse.js'
 
 export interface OpenOptions {
   /** `sqlite:PATH` or `postgres://…`. */
@@ -61,8 +61,8 @@ export async function openDialect({
 }
 
 /** Opens a warehouse; `migrate` creates its tables. Throws Stop if the warehouse can't be reached or used. */
-export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
-  return new Warehouse({ ...options, dialect: await openDialect(options) })
+export async function openWarehouse(options: OpenOptions): Promise<Writer> {
+  return new Writer({ ...options, dialect: await openDialect(options) })
 }
 
 /** What is wrong with a database that can't hold every character. `copy`, `status`, `check` and `report` still read it. */

@@ -93,61 +93,25 @@ class Opened {
   }
 }
 
+/** What work has that only reads. */
 export class Warehouse implements Reader {
-  readonly #opened: Opened
-  readonly #holder: Holder | 'reader' | undefined
+  protected readonly opened: Opened
 
-  constructor(opened: WarehouseOptions | Opened, holder?: Holder | 'reader') {
-    this.#opened = opened instanceof Opened ? opened : new Opened(opened)
-    this.#holder = holder
-  }
-
-  /** The same warehouse for work that only reads: a write is a bug. */
-  reading(): Warehouse {
-    return new Warehouse(this.#opened, 'reader')
-  }
-
-  /** The same warehouse for the run that holds the lease: each of its commits checks that it still does. */
-  under(lease: Holder['lease'], runId: string): Warehouse {
-    return new Warehouse(this.#opened, { lease, runId })
-  }
-
-  /** The same, for recording under the name of another run. */
-  as(runId: string): Warehouse {
-    return this.under(this.#held.lease, runId)
-  }
-
-  get #held(): Holder {
-    if (typeof this.#holder !== 'object') throw new Bug('Only a run that holds the lease has a name')
-    return this.#holder
-  }
-
-  get #fence(): Fence | undefined {
-    if (this.#holder === 'reader') throw new Bug('Work that only reads has written')
-    return this.#holder?.lease.fence
-  }
-
-  /** The run that holds the lease. Throws Bug without one. */
-  get runId(): string {
-    return this.#held.runId
+  constructor(opened: WarehouseOptions | Opened) {
+    this.opened = opened instanceof Opened ? opened : new Opened(opened)
   }
 
   /** The row of the lease under which it is written; that of the whole warehouse without a lease. */
   get leaseName(): string {
-    return typeof this.#holder === 'object' ? this.#holder.lease.fence.name : wholeName
-  }
-
-  /** The token of the lease. Throws Bug without one. */
-  get token(): Int64 {
-    return this.#held.lease.fence.token
+    return wholeName
   }
 
   get dialect(): Dialect {
-    return this.#opened.options.dialect
+    return this.opened.options.dialect
   }
 
   get model(): Model {
-    return this.#opened.model
+    return this.opened.model
   }
 
   /** migrate.ts finds it before anything is read or written. */
@@ -155,15 +119,15 @@ export class Warehouse implements Reader {
     const { left, privacy } = this.model
     const isSame =
       JSON.stringify([left, ...(privacy.held ?? [])]) === JSON.stringify([found.left, ...found.held])
-    if (!isSame) this.#opened.model = this.model.withFound(found)
+    if (!isSame) this.opened.model = this.model.withFound(found)
   }
 
   get clock(): Clock {
-    return this.#opened.clock
+    return this.opened.clock
   }
 
   get rowSettings(): RowSettings | undefined {
-    return this.#opened.options.rowSettings
+    return this.opened.options.rowSettings
   }
 
   /** For statements and for reading; only `apply` writes rows. */
@@ -178,25 +142,20 @@ export class Warehouse implements Reader {
 
   /** Its full name, if this process has made it. */
   get madeAs(): string | undefined {
-    return this.#opened.isMade ? this.where : undefined
-  }
-
-  /** Remembers that this process has made it. */
-  isMade(): void {
-    this.#opened.isMade = true
+    return this.opened.isMade ? this.where : undefined
   }
 
   get tables(): readonly Table[] {
-    return this.#opened.tables
+    return this.opened.tables
   }
 
   /** What others made or set on its tables. */
   get interfered(): InterferedTables {
-    return this.#opened.interfered
+    return this.opened.interfered
   }
 
   get retryPolicy(): RetryPolicy {
-    return this.#opened.retryPolicy
+    return this.opened.retryPolicy
   }
 
   /**
@@ -204,12 +163,12 @@ export class Warehouse implements Reader {
    * versions.
    */
   async has(name: string): Promise<boolean> {
-    return this.#opened.found.has(name) || this.trying(() => this.isThere(name))
+    return this.opened.found.has(name) || this.trying(() => this.isThere(name))
   }
 
   /** The same, for work that goes on without a database that is away. */
   async isThere(name: string): Promise<boolean> {
-    const { found } = this.#opened
+    const { found } = this.opened
     if (!found.has(name)) await this.columns()
     return found.has(name)
   }
@@ -217,17 +176,17 @@ export class Warehouse implements Reader {
   /** The columns that exist. What is among them is known to `has`. */
   async columns(): Promise<readonly LiveColumn[]> {
     const live = await this.dialect.catalog.liveColumns()
-    for (const { table, name } of live) this.#opened.found.add(table).add(`${table}.${name}`)
+    for (const { table, name } of live) this.opened.found.add(table).add(`${table}.${name}`)
     return live
   }
 
   /** The settings of derived tables. */
   get rules(): Rules {
-    return this.#opened.rules
+    return this.opened.rules
   }
 
   set rules(rules: Rules) {
-    this.#opened.rules = rules
+    this.opened.rules = rules
   }
 
   /**
@@ -235,7 +194,7 @@ export class Warehouse implements Reader {
    * With a tenant, the settings of all others stay the same.
    */
   async learnRules(tenantId?: Int64): Promise<void> {
-    const { readRules } = this.#opened.options
+    const { readRules } = this.opened.options
     if (!readRules) return
     const rules = await readRules(this, tenantId).catch(unreadableRules)
     this.rules = tenantId === undefined ? rules : withTenant(this.rules, tenantId, rules)
@@ -243,7 +202,7 @@ export class Warehouse implements Reader {
 
   /** The pages that aren't stored yet. */
   get unstored(): Pick<Backlog, 'pages' | 'enough' | 'next' | 'free'> {
-    return this.#opened.backlog
+    return this.opened.backlog
   }
 
   /**
@@ -254,17 +213,90 @@ export class Warehouse implements Reader {
   encode(page: FlatPage, { tenantId, resource }: CursorKey): EncodedPage {
     const { dialect, rules } = this
     const { rows, ...rest } = page
-    const from = this.#resource(resource)
+    const from = this.resourceNamed(resource)
     const context = () => ({ tenantId, settings: rules.of(tenantId), form: dialect.sql.numbers })
     const derived = from.derived.length > 0 ? derivePage(from, page, context()) : new Map()
     const all = derived.size === 0 ? rows : new Map([...rows, ...derived])
     return { ...rest, rows: dialect.bulk.encode(all, this.model.tableByName) }
   }
 
-  #resource(name: string): ResourceModel {
+  protected resourceNamed(name: string): ResourceModel {
     const resource = this.model.byName.get(name)
     if (!resource) throw new Bug(`No resource ${name}`)
     return resource
+  }
+
+  /** Reads, and repeats the read if the warehouse was away. */
+  read<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.trying(() => work(this.db))
+  }
+
+  /** Live rows of a root table, or all rows of a child table. */
+  countRows(table: Table, tenantId?: Int64): Promise<number> {
+    return this.read((db) => countRowsOf(db, table, tenantId))
+  }
+
+  close(): Promise<void> {
+    return this.dialect.close()
+  }
+
+  /**
+   * Repeats work that is safe to repeat while the database is away. `written`: the tables that it writes, for an error
+   * that names none.
+   */
+  trying<T>(work: () => Promise<T>, written: readonly Table[] = []): Promise<T> {
+    return this.retryPolicy.trying(work).catch((error) => this.interfered.explain(error, written))
+  }
+}
+
+/**
+ * The same for work that writes. Under a lease (`under`), each commit checks that it is still held; without one, it is
+ * for work that any process may do, such as the inbox and the claim itself.
+ */
+export class Writer extends Warehouse {
+  readonly #holder: Holder | undefined
+
+  constructor(opened: WarehouseOptions | Opened, holder?: Holder) {
+    super(opened)
+    this.#holder = holder
+  }
+
+  /** The same warehouse for the run that holds the lease. */
+  under(lease: Holder['lease'], runId: string): Writer {
+    return new Writer(this.opened, { lease, runId })
+  }
+
+  /** The same, for recording under the name of another run. */
+  as(runId: string): Writer {
+    return this.under(this.#held.lease, runId)
+  }
+
+  get #held(): Holder {
+    if (!this.#holder) throw new Bug('Only a run that holds the lease has a name')
+    return this.#holder
+  }
+
+  get #fence(): Fence | undefined {
+    return this.#holder?.lease.fence
+  }
+
+  /** The run that holds the lease. Throws Bug without one. */
+  get runId(): string {
+    return this.#held.runId
+  }
+
+  override get leaseName(): string {
+    return this.#fence?.name ?? wholeName
+  }
+
+  /** The token of the lease. Throws Bug without one. */
+  get token(): Int64 {
+    return this.#held.lease.fence.token
+  }
+
+  /** Remembers that this process has made it. */
+  isMade(): void {
+    this.opened.isMade = true
   }
 
   /** Stores one page atomically: rows, children, quarantine and progress. Safe to repeat. */
@@ -275,20 +307,20 @@ export class Warehouse implements Reader {
   }
 
   async #apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
-    this.interfered.refuseUnchanged(tablesBehind(this.#resource(batch.resource), this.model.embedded))
-    const to = batchTables(this.#resource(batch.resource), this.model.embedded)
-    const drift = batch.page.drift.filter((entry) => !this.#opened.reported.has(driftName(entry)))
+    this.interfered.refuseUnchanged(tablesBehind(this.resourceNamed(batch.resource), this.model.embedded))
+    const to = batchTables(this.resourceNamed(batch.resource), this.model.embedded)
+    const drift = batch.page.drift.filter((entry) => !this.opened.reported.has(driftName(entry)))
     const readBack = await this.interfered.ask()
     const page = { ...batch.page, drift }
     const fresh = { ...batch, fence: this.#fence, page, readBack: readBack.size > 0 ? readBack : undefined }
     const applied = await this.#store(to, fresh)
-    for (const entry of drift) this.#opened.reported.add(driftName(entry))
+    for (const entry of drift) this.opened.reported.add(driftName(entry))
     return applied
   }
 
   #store(to: BatchTables, batch: Batch): Promise<Applied> {
     const { dialect } = this
-    const { backlog } = this.#opened
+    const { backlog } = this.opened
     const storeHere = (isCautious: boolean): Promise<Applied> =>
       dialect.transaction((session) =>
         backlog.asking((sent) => applyBatch(dialect, session, to, batch, { sent, isCautious })),
@@ -323,27 +355,5 @@ export class Warehouse implements Reader {
         return result
       })
     })
-  }
-
-  /** Reads, and repeats the read if the warehouse was away. */
-  read<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.trying(() => work(this.db))
-  }
-
-  /** Live rows of a root table, or all rows of a child table. */
-  countRows(table: Table, tenantId?: Int64): Promise<number> {
-    return this.read((db) => countRowsOf(db, table, tenantId))
-  }
-
-  close(): Promise<void> {
-    return this.dialect.close()
-  }
-
-  /**
-   * Repeats work that is safe to repeat while the database is away. `written`: the tables that it writes, for an error
-   * that names none.
-   */
-  trying<T>(work: () => Promise<T>, written: readonly Table[] = []): Promise<T> {
-    return this.retryPolicy.trying(work).catch((error) => this.interfered.explain(error, written))
   }
 }

@@ -39,7 +39,7 @@ The next sync then walks everything, and reconcile --full finds the rows that th
       const { options, out, io } = invocation
       const sameData = options.sameData === true
       const to = sourceAddress(context.config.api)
-      const warehouse = await context.existingWarehouse({ takesOver: true })
+      const warehouse = await context.open('write', { takesOver: true })
       const plan = await planAdoption(warehouse, to, sameData)
       if (plan.changed && options.yes !== true) {
         const name = nameOf(context.config.warehouse.label)

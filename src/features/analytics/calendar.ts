@@ -6,7 +6,7 @@
 import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { readMeta, storeMeta } from '../../engine/warehouse/state/meta.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { daysOf, dayText, endDay, evenClocks, firstDay } from './shopday.js'
 import { withAnalytics } from './tables.js'
 
@@ -98,7 +98,7 @@ export async function isOutdatedCalendar(warehouse: Warehouse): Promise<boolean>
  * zones that had to be filled.
  */
 export async function refreshCalendar(
-  warehouse: Warehouse,
+  warehouse: Writer,
   zones: Iterable<string>,
   usual: string,
   now: bigint,

@@ -16,7 +16,7 @@ import {
   viewEdition,
   type WantedView,
 } from '../../engine/warehouse/views/viewstore.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { isOutdatedCalendar } from './calendar.js'
 import type { ViewSettings } from './viewwords.js'
 
@@ -181,7 +181,7 @@ const troubleOfTable = (error: unknown): ViewTrouble | undefined =>
 
 /** The views are what they would be if they were made now: the next run doesn't compare their texts. */
 async function allAsMade(
-  warehouse: Warehouse,
+  warehouse: Writer,
   store: ViewStore,
   { known }: ViewsFound,
   { inputs, belongsHere = async () => true }: ViewsWanted,
@@ -203,7 +203,7 @@ async function waitingTables(warehouse: Warehouse, { model }: ViewsWanted): Prom
 }
 
 /** Takes two short queries if nothing has changed. Never throws for problems that only affect the views. */
-export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
+export async function makeViews(warehouse: Writer, settings: ViewsWanted): Promise<ViewsMade> {
   const { dialect } = warehouse
   const store = dialect.views(settings.schema)
   const ask: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))

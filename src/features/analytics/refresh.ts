@@ -7,13 +7,13 @@ import { exact } from '../../engine/base/int64.js'
 import { type ReportConfig, reportSettings } from '../../engine/config/reportsection.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Writing } from '../../engine/run/runcontext.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Writer } from '../../engine/warehouse/warehouse.js'
 import { refreshCalendar } from './calendar.js'
 import { withAnalytics } from './tables.js'
 import { refreshZones, type ZonesNow } from './zones.js'
 
 interface Refreshing {
-  readonly warehouse: Warehouse
+  readonly warehouse: Writer
   readonly model: Model
   readonly report: Pick<ReportConfig, 'timeZone' | 'shopTimeZones' | 'tenantNames'>
   readonly nowMicros: () => bigint
@@ -59,7 +59,7 @@ export async function refreshBesideRows({
 
 /** Writes only differences. */
 async function refreshTenantNames(
-  warehouse: Warehouse,
+  warehouse: Writer,
   tenantNames: Readonly<Record<string, string>>,
 ): Promise<void> {
   const rows = await warehouse.read((db) =>

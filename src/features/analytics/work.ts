@@ -5,7 +5,7 @@ import { reportSettings } from '../../engine/config/reportsection.js'
 import { sourceAddress } from '../../engine/config/sourceaddress.js'
 import { isSame, readSourceIdentity } from '../../engine/warehouse/state/sourceidentity.js'
 import type { Rules } from '../../engine/warehouse/store/derived.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { programDigest } from '../../shell/package.js'
 import type { ViewsMade, ViewsWanted } from './makeviews.js'
@@ -24,7 +24,7 @@ export function viewsWanted({ model, config }: Pick<CommandContext, 'model' | 'c
 /** Updates the views. Problems are logged and don't affect the command. */
 export async function makeViewsOf(
   context: CommandContext,
-  warehouse: Warehouse,
+  warehouse: Writer,
   wanted = viewsWanted(context),
 ): Promise<ViewsMade> {
   const { makeViews } = await import('./makeviews.js')
@@ -38,7 +38,7 @@ export async function makeViewsOf(
 }
 
 /** The views of a copy of some tenants, which has zones and names of theirs and as yet no calendar. */
-export async function makeViewsOfPart(context: CommandContext, warehouse: Warehouse): Promise<void> {
+export async function makeViewsOfPart(context: CommandContext, warehouse: Writer): Promise<void> {
   const [{ refreshCalendar }, { withAnalytics }] = await Promise.all([
     import('./calendar.js'),
     import('./tables.js'),
@@ -56,7 +56,7 @@ export async function makeViewsOfPart(context: CommandContext, warehouse: Wareho
 /** Updates zones, calendar and tenant names; runs do this by themselves. */
 export async function refreshNow(
   { model, clock, config }: Pick<CommandContext, 'model' | 'clock' | 'config'>,
-  warehouse: Warehouse,
+  warehouse: Writer,
 ): Promise<ZonesNow> {
   const { refreshAnalytics } = await import('./refresh.js')
   const nowMicros = (): bigint => clock.nowMicros()

@@ -13,7 +13,7 @@ import type { Model } from '../../engine/model/resourcemodel.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { Rules } from '../../engine/warehouse/store/derived.js'
 import { minutesBetween } from '../../engine/warehouse/store/learnedrules.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { railsZones } from './railstimezones.js'
 import { endDay, shopTime } from './shopday.js'
 import { withAnalytics } from './tables.js'
@@ -177,7 +177,7 @@ const readZones = async (
 
 /** Updates `report_zones`. */
 export async function refreshZones(
-  warehouse: Warehouse,
+  warehouse: Writer,
   model: Model,
   settings: ZoneSettings,
 ): Promise<ZonesNow> {

@@ -48,25 +48,12 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
 
 /** Opening the warehouse asks the database nothing; what is wrong with it has a trial of its own. */
 async function sourceBeside(context: CommandContext, stamps: Stamps): Promise<Source> {
-  const warehouse = await context.readingWarehouse().catch(instead(undefined))
+  const warehouse = await context.open('read').catch(instead(undefined))
   return context.source(stamps, { most: attempts, siblings: 'perhaps', warehouse })
 }
 
 async function examineParts(context: CommandContext, config: Config, observer: Observer): Promise<Trial[]> {
-  const [
-    {
-      checkApi,
-      checkChanges,
-      checkOwner,
-      checkRevoked,
-      checkInterference,
-      checkViews,
-      checkWarehouse,
-      checkWays,
-    },
-    { Stamps },
-    { viewsWanted },
-  ] = await Promise.all([
+  const [trying, { Stamps }, { viewsWanted }] = await Promise.all([
     import('./work.js'),
     import('../../engine/base/clock.js'),
     import('../analytics/work.js'),
@@ -77,7 +64,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const tenants = config.sync.tenants === 'all' ? null : config.sync.tenants
   const nowMicros = (): bigint => clock.nowMicros()
   const except = [...config.sync.exceptTenants, ...(await forgottenIn(context))]
-  const { trials, largest, granted } = await checkApi({
+  const { trials, largest, granted } = await trying.checkApi({
     source,
     model,
     tenants,
@@ -86,22 +73,26 @@ async function examineParts(context: CommandContext, config: Config, observer: O
     signal,
     observer,
   })
-  const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
-  const warehouse = stored.some(({ of }) => of === 'warehouse') ? await context.readingWarehouse() : undefined
+  const stored = await trying.checkWarehouse(() => context.open('read'), config.warehouse.autoMigrate)
+  const warehouse = stored.some(({ of }) => of === 'warehouse') ? await context.open('read') : undefined
+  const there = warehouse && (await context.open('there'))
   // If the warehouse can't be opened, or not be written at all, its own trial says so, and not each table.
-  const found = await context.readingWarehouse().then(checkInterference).catch(instead([]))
+  const found = await context.open('read').then(trying.checkInterference).catch(instead([]))
   const tables = warehouse || found.every(({ exitCode }) => exitCode !== 3) ? found : []
   const names = new Set(stored.map((trial) => (trial.of === 'failure' ? trial.what : '')))
-  const refused = (warehouse ? await checkChanges(warehouse) : []).filter(
+  const refused = (there ? await trying.checkChanges(there) : []).filter(
     (trial) => trial.of !== 'failure' || !names.has(trial.what),
   )
   const views = warehouse
-    ? await checkViews(warehouse, viewsWanted(context), config.warehouse.autoMigrate)
+    ? await trying.checkViews(warehouse, viewsWanted(context), config.warehouse.autoMigrate)
     : []
-  const owner = warehouse ? await checkOwner(warehouse, source.address) : []
-  const keepIn = owner.length === 0 ? warehouse : undefined
-  const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
-  const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
+  const owner = warehouse ? await trying.checkOwner(warehouse, source.address) : []
+  const isOurs = owner.length === 0
+  const ways = largest
+    ? await trying.checkWays({ source, ...largest, nowMicros, signal }, isOurs ? there : undefined)
+    : []
+  const revoked =
+    warehouse && isOurs && granted ? await trying.checkRevoked(warehouse, { tenants, except, granted }) : []
   const inVain = granted ? await examineTargetTenants(config, granted) : []
   const kept = warehouse ? await examineKept(context, warehouse, nowMicros()) : []
   return [
@@ -168,7 +159,7 @@ async function examineReaders({ config }: CommandContext, warehouse: Warehouse):
 async function forgottenIn(context: CommandContext): Promise<Iterable<Int64>> {
   const { forgottenTenants } = await import('../../engine/warehouse/state/tenants.js')
   try {
-    return await forgottenTenants(await context.readingWarehouse())
+    return await forgottenTenants(await context.open('read'))
   } catch (error) {
     context.log.debug(
       { error: describeError(error) },

@@ -29,7 +29,7 @@ import { failedWorks } from '../../engine/warehouse/state/failedworks.js'
 import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/state/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/state/tenants.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { compareForgotten, forgottenTroubles } from '../../shell/forgottenfile.js'
 import { plannedViews, type ViewsWanted } from '../analytics/makeviews.js'
 import { readEventTotals } from '../events/eventview.js'
@@ -177,7 +177,7 @@ export async function checkInterference(warehouse: Warehouse): Promise<Trial[]> 
 }
 
 /** The tables that can't be changed as the next run has to. While a run is at work nothing is tried: it would wait. */
-export const checkChanges = (warehouse: Warehouse): Promise<Trial[]> =>
+export const checkChanges = (warehouse: Writer): Promise<Trial[]> =>
   warehouse
     .trying(async () => {
       const isBusy = (await warehouse.has('sync_lease')) && (await isHeld(warehouse, warehouse.clock))
@@ -245,7 +245,7 @@ const notProbed: Trial = {
  * Probes how the source behaves, compares that with the last probe, and stores the result in a warehouse that has the
  * table for it (`keepIn`).
  */
-export async function checkWays(target: ProbeTarget, keepIn: Warehouse | undefined): Promise<Trial[]> {
+export async function checkWays(target: ProbeTarget, keepIn: Writer | undefined): Promise<Trial[]> {
   const probe = await probeSource(target)
   if (!probe) return [notProbed]
   const has = keepIn !== undefined && (await keepIn.has('sync_source'))

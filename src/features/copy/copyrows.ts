@@ -12,7 +12,7 @@ import type { Column, Table } from '../../engine/model/table.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { type CopiedPart, isNotCopied } from './copiedtables.js'
 import { carrierOf, jsonValueText, numberText, type Passage, Unfit } from './copyvalues.js'
 import { changesOf, mapRows, type RowChange, type Rowlists } from './stream.js'
@@ -99,7 +99,7 @@ async function remove({ db }: Dialect, session: Session, table: Table, tuple: Tu
 
 interface TableCopy extends Copied {
   readonly source: Held
-  readonly target: Warehouse
+  readonly target: Writer
   /** A connection to the target that sees what it held before. */
   readonly before: Warehouse
   /** Called with the number of finished rows of the table. */

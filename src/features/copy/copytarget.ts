@@ -22,7 +22,7 @@ import {
 } from '../../engine/warehouse/layout/migrate.js'
 import { refuseNarrow } from '../../engine/warehouse/openwarehouse.js'
 import { storeMeta } from '../../engine/warehouse/state/meta.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 
 /** Tables that the program fills without any source: `migrate` fills them in an empty warehouse. */
 const madeOfNothing = /^(sync_(meta|lease|columns)|report_.*)$/
@@ -116,7 +116,7 @@ const bare = ({ indexes: _, unique: __, ...table }: Table): Table => ({ ...table
  * meanwhile, and the lease has to be extended between two of them.
  */
 export async function makeIndexes(
-  target: Warehouse,
+  target: Writer,
   tables: readonly Table[],
   { signal }: { readonly signal: AbortSignal },
 ): Promise<void> {
@@ -134,10 +134,10 @@ export async function makeIndexes(
 }
 
 /** Makes missing tables without indexes: rows in key order load faster that way. */
-export const makeTables = (target: Warehouse, tables: readonly Table[]): Promise<void> =>
+export const makeTables = (target: Writer, tables: readonly Table[]): Promise<void> =>
   make(target, tables.map(bare))
 
-const make = (target: Warehouse, tables: readonly Table[]): Promise<void> =>
+const make = (target: Writer, tables: readonly Table[]): Promise<void> =>
   target.transaction((session) => makeMissing(target.dialect, session, tables))
 
 /** The tables needed for the lease and the mark. */

@@ -5,7 +5,7 @@
 import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Column, Table } from '../../engine/model/table.js'
 import { quarantineStatements } from '../../engine/warehouse/state/quarantine.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { type ConversionError, ConversionErrors } from './conversionerrors.js'
 import type { CopiedTables } from './copiedtables.js'
 import { type Copied, compareTable, copyTable, type Held, type Sum } from './copyrows.js'
@@ -33,7 +33,7 @@ export interface ComparedTable extends Sum {
 /** A copy in progress. */
 export interface Copying extends Copied, Pick<CopiedTables, 'tables'> {
   readonly model: Model
-  readonly target: Warehouse
+  readonly target: Writer
   readonly source: Held
   readonly counts: ReadonlyMap<string, number>
   readonly onProgress?: (progress: CopyProgress) => void

@@ -10,7 +10,7 @@ import { now } from '../../engine/run/tenant.js'
 import { isNewWarehouse } from '../../engine/warehouse/layout/ddl.js'
 import { absenceStop, plannedChanges } from '../../engine/warehouse/layout/migrate.js'
 import { openLease } from '../../engine/warehouse/lease/openlease.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import type { Besides, BesideWarehouse } from '../../shell/command.js'
 import { eachBeside } from '../../shell/features.js'
 import { type CopiedPart, copiedTables, impersonalColumns, tablesOfPart } from './copiedtables.js'
@@ -37,15 +37,15 @@ export interface CopyDependencies {
   readonly model: Model
   readonly clock: Clock
   /** Opens the original, and opens it again for its rows: a lease and a long read each need a connection. */
-  readonly openSource: () => Promise<Warehouse>
+  readonly openSource: () => Promise<Writer>
   /** The same for the copy. `existing`: if it is missing, it isn't created. */
-  readonly openTarget: (how: { readonly existing: boolean }) => Promise<Warehouse>
+  readonly openTarget: (how: { readonly existing: boolean }) => Promise<Writer>
   /** Warehouses that features keep beside the original. */
   readonly besides?: readonly Besides[]
   /** Only these tenants, for people who query them: the copy is marked, and no command writes to it. */
   readonly part?: CopiedPart | undefined
   /** Makes what the copy's views need. */
-  readonly makeViews?: (target: Warehouse) => Promise<void>
+  readonly makeViews?: (target: Writer) => Promise<void>
   readonly onProgress?: (progress: CopyProgress) => void
   readonly signal: AbortSignal
   readonly leaseMs?: number
@@ -123,8 +123,8 @@ function refuseNewerTables(found: TargetState, changes: number, from: string, to
 
 async function copyHeld(
   held: CopyDependencies & {
-    readonly source: Warehouse
-    readonly target: Warehouse
+    readonly source: Writer
+    readonly target: Writer
     readonly state: TargetState
     readonly closing: Closing
   },

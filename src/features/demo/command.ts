@@ -58,7 +58,7 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     const all = { job: null, tenants: null, resources: null } as const
     const request = { ...all, mode: 'sync', begin: beginSync({ mode: 'sync' }) } as const
     out.print(text.opening(sandbox.url, sandbox.tenantIds))
-    await context.warehouse({ makesFolder: true })
+    await context.open('create', { tables: 'as they are' })
     const first = await execute(context, request)
     if (signals.signal.aborted) return 1
     out.print(text.afterSync(first))

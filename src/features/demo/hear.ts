@@ -22,7 +22,7 @@ const betweenLooks = 20
 export async function hearChange(context: CommandContext, sandbox: Sandbox): Promise<HeardChange> {
   const { clock, config, invocation } = context
   const { signal } = invocation.signals
-  const warehouse = await context.readyWarehouse()
+  const warehouse = await context.open('create')
   const settings = { ...eventSettings(config), port: 0 }
   const hearing = await Hearing.open(context, warehouse, { settings, rings: true })
   try {

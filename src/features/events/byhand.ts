@@ -31,7 +31,7 @@ interface RungByHand {
 export async function ringByHand(context: CommandContext): Promise<RungByHand> {
   const { config, model, clock, invocation, choice } = context
   const { signal } = invocation.signals
-  const warehouse = await context.existingWarehouse()
+  const warehouse = await context.open('write')
   // Before anything is stored: its own listener would take it for a ring of its own.
   await checkSourceIdentity(warehouse, sourceAddress(config.api))
   const there = await Inbox.there(warehouse, { clock, signal })
@@ -79,7 +79,7 @@ export async function ringByHand(context: CommandContext): Promise<RungByHand> {
 async function settle(context: CommandContext, inbox: Inbox, eventId: string): Promise<void> {
   const { clock, invocation } = context
   const { signal } = invocation.signals
-  const deps = await context.dependencies(await context.existingWarehouse())
+  const deps = await context.dependencies(await context.open('write'))
   const settings = { ...eventSettings(context.config), settle: 0 }
   const until = clock.nowMicros() + BigInt(patience) * 1000n
   for (;;) {

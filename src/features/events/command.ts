@@ -72,7 +72,7 @@ async function list(context: CommandContext): Promise<number> {
   const last = wholeNumber('--last', options.last, { from: 1, to: mostEvents, example: usualNumber })
   await context.refuseUnknown()
   const since = sinceFlag(context)
-  const absent = await absenceText(await context.readingWarehouse())
+  const absent = await absenceText(await context.open('read'))
   if (absent !== undefined) {
     await out.answer({ events: [], warehouse_absent: absent }, absent)
     return 0

@@ -29,7 +29,7 @@ interface ListedEvent {
 
 /** The inbox of a warehouse; undefined if nobody has listened. */
 async function inboxOf(context: CommandContext): Promise<Inbox | undefined> {
-  const warehouse = await context.readingWarehouse()
+  const warehouse = await context.open('read')
   const { clock, invocation } = context
   const inbox = await Inbox.there(warehouse, { clock, signal: invocation.signals.signal })
   if (inbox) context.onClose(() => inbox.close())

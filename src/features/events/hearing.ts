@@ -10,7 +10,7 @@ import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import type { Config } from '../../engine/config/config.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import { checkSourceIdentity } from '../../engine/warehouse/state/sourceidentity.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Feature } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 import { ReplacementWatch } from '../../shell/replaced.js'
@@ -89,7 +89,7 @@ export class Hearing {
   /** Starts listening; throws Stop if it can't. */
   static async open(
     context: CommandContext,
-    warehouse: Warehouse,
+    warehouse: Writer,
     {
       settings,
       rings,

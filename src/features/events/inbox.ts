@@ -16,7 +16,7 @@ import { asTables } from '../../engine/model/state.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { growKey, makeMissing } from '../../engine/warehouse/layout/ddl.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
-import { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { type Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import type { BesideWarehouse } from '../../shell/command.js'
 import { judgedMetrics } from './counts.js'
 import { type EventDb, type EventRow, eventTables, withEvents } from './tables.js'
@@ -53,7 +53,7 @@ const model: Model = {
   withFound: () => model,
 }
 
-export class Inbox extends Warehouse implements BesideWarehouse {
+export class Inbox extends Writer implements BesideWarehouse {
   /** The one that is open now. */
   #dialect: Dialect
   /** What failed here and not in the warehouse. */

@@ -75,7 +75,7 @@ async function onTenant(invocation: Invocation, context: CommandContext): Promis
       exitCode: 2,
       hint: 'Type shopsync forget --tenant ID',
     })
-  const warehouse = await context.existingWarehouse()
+  const warehouse = await context.open('write')
   if (options.lift === true) {
     const lifted = await liftTenant({ warehouse, clock: context.clock }, tenantId)
     await out.answer(lifted, liftText(lifted))

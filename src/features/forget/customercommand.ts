@@ -72,14 +72,14 @@ export async function onCustomers(invocation: Invocation, context: CommandContex
   const persons = personsOf(invocation, context)
   const { clock } = context
   if (options.dryRun === true) {
-    const there = await context.readingWarehouse()
+    const there = await context.open('read')
     await checkTables(there)
     await checkPersons({ warehouse: there, model: there.model }, persons)
     const counts = await countForgotten({ warehouse: there, model: there.model, clock }, persons)
     await out.answer(counts, countsText(counts, persons.map(personName)))
     return counts.not_looked_at.length === 0 ? 0 : 1
   }
-  const warehouse = await context.existingWarehouse()
+  const warehouse = await context.open('write')
   const file = forgottenFile(invocation)
   const { signal } = signals
   const needs = {

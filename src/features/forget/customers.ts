@@ -21,7 +21,7 @@ import {
 import { notRemoved } from '../../engine/warehouse/layout/interference.js'
 import { openLease } from '../../engine/warehouse/lease/openlease.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import type { ForgottenLine } from '../../shell/forgottenfile.js'
 import { notLookedAt } from './notlookedat.js'
 
@@ -31,7 +31,10 @@ export interface Person {
   readonly id: Int64
 }
 
-type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
+type Needs<W extends Warehouse = Writer> = Pick<
+  Dependencies<W>,
+  'warehouse' | 'model' | 'clock' | 'leaseMs'
+> & {
   readonly signal?: AbortSignal
   /** Puts a line on disk. */
   readonly record?: (line: ForgottenLine) => void
@@ -48,7 +51,7 @@ const plansOf = ({ list }: Model): readonly ForgetPlan[] => list.flatMap(({ forg
 
 /** Stops unless all of them are in the warehouse: a mistyped id would erase nothing, and nobody would notice. */
 export async function checkPersons(
-  { warehouse, model }: Pick<Needs, 'warehouse' | 'model'>,
+  { warehouse, model }: Pick<Needs<Warehouse>, 'warehouse' | 'model'>,
   persons: readonly Person[],
 ): Promise<void> {
   const plans = plansOf(model)
@@ -104,7 +107,7 @@ interface Way {
 
 /** What would be forgotten, and what couldn't be looked at: it is done in a transaction, and undone. */
 export async function countForgotten(
-  deps: Needs,
+  deps: Needs<Warehouse>,
   persons: readonly Person[],
 ): Promise<Pick<Receipt, 'tables' | 'kept' | 'not_looked_at'>> {
   const { warehouse, model } = deps
@@ -154,7 +157,7 @@ const counted = (counts: ReadonlyMap<string, number>): Receipt['tables'] =>
   [...counts].map(([table, rows]) => ({ table, rows }))
 
 /** One for each tenant. */
-const closures = ({ warehouse, model }: Needs, persons: readonly Person[]): ForgottenClosure[] =>
+const closures = ({ warehouse, model }: Needs<Warehouse>, persons: readonly Person[]): ForgottenClosure[] =>
   [...new Set(persons.map(({ tenantId }) => tenantId))].map(
     (tenantId) => new ForgottenClosure(warehouse.db, model, tenantId),
   )
@@ -215,7 +218,7 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
 
 /** Empties everything of one customer, dependents first. What is done is in the receipt, should it be cut short. */
 async function empty(
-  { warehouse, signal }: Needs,
+  { warehouse, signal }: Needs<Warehouse>,
   entries: ForgottenEntries,
   receipt: Receipt,
   { step, isThere }: Way,

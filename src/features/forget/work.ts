@@ -16,7 +16,7 @@ import {
   rememberTraces,
   tenantsWithTraces,
 } from '../../engine/warehouse/state/tenants.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Writer } from '../../engine/warehouse/warehouse.js'
 import type { Besides } from '../../shell/command.js'
 import { eachBeside } from '../../shell/features.js'
 
@@ -36,7 +36,7 @@ type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
   /** Warehouses that features keep beside this one. */
   readonly besides?: readonly Besides[]
   /** Takes the tenant from those who may see its rows. Returns why some views still name it; null if none do. */
-  readonly takeFromReaders?: (warehouse: Warehouse, tenantId: Int64) => Promise<string | null>
+  readonly takeFromReaders?: (warehouse: Writer, tenantId: Int64) => Promise<string | null>
 }
 
 const isOfTenants = ({ name: table, columns }: Table): boolean =>
@@ -112,7 +112,7 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
 
 /** Erases a tenant's rows of these tables, and their traces. */
 async function erase(
-  warehouse: Warehouse,
+  warehouse: Writer,
   order: readonly string[],
   {
     tenantId,
@@ -138,7 +138,7 @@ async function erase(
 }
 
 /** Erases a tenant's rows of a table. A trigger may keep some without an error, and then the tenant isn't forgotten. */
-async function emptied(warehouse: Warehouse, name: string, tenantId: Int64): Promise<number> {
+async function emptied(warehouse: Writer, name: string, tenantId: Int64): Promise<number> {
   const { db, where } = warehouse
   const table = name as 'tenants'
   return warehouse.transaction(async (session) => {

@@ -28,7 +28,7 @@ async function storeOf({ config }: CommandContext, warehouse: Warehouse) {
 }
 
 async function needsOf({ signals: { signal } }: Invocation, context: CommandContext) {
-  const warehouse = await context.existingWarehouse()
+  const warehouse = await context.open('write')
   return { warehouse, clock: context.clock, signal, store: await storeOf(context, warehouse) }
 }
 
@@ -114,7 +114,7 @@ Lists the roles that shopsync grant let in, and since when. What else a role may
     ])
     return withContext(invocation, async (context) => {
       const { out } = invocation
-      const warehouse = await context.readingWarehouse()
+      const warehouse = await context.open('read')
       const absent = await absenceText(warehouse)
       const grants = absent === undefined ? await readGrants(warehouse) : []
       await out.answer({ grants, warehouse_absent: absent }, absent ?? grantsText(grants, out.terminal))

@@ -20,7 +20,7 @@ import type {
   ViewStore,
   ViewTrouble,
 } from '../../engine/warehouse/views/viewstore.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table, unbroken } from '../../shell/texttable.js'
 import { withGrants } from './tables.js'
@@ -40,7 +40,7 @@ type Granted = Grant & { readonly views: number }
 type Left = Pick<Grant, 'role' | 'tenants'>
 
 interface Needs {
-  readonly warehouse: Warehouse
+  readonly warehouse: Writer
   readonly clock: Clock
   readonly signal?: AbortSignal
   /** The views of all tenants. */
@@ -140,7 +140,7 @@ interface Changed {
  * waits for nobody: its views can't be changed while it has a transaction open, for as long as it likes. A role that is
  * gone is left no tenant.
  */
-async function change(warehouse: Warehouse, store: ViewStore, before: Grant, to: Grant): Promise<Changed> {
+async function change(warehouse: Writer, store: ViewStore, before: Grant, to: Grant): Promise<Changed> {
   const readers = readerStoreOf(store, to.tenants)
   const left = new Set(to.tenants.map(String))
   const isLess =
@@ -234,7 +234,7 @@ export async function revokeGrant(needs: Needs, role: string, tenants: readonly 
  * views together are more than a server's default locks.
  */
 export async function remakeReaders(
-  warehouse: Warehouse,
+  warehouse: Writer,
   store: ViewStore,
 ): Promise<{ readonly role: string; readonly trouble: string | null }[]> {
   const { readers } = store
@@ -257,7 +257,7 @@ export async function remakeReaders(
 
 /** Takes a forgotten tenant from everyone who sees it. Returns why somebody's views still name it; null if none do. */
 export async function takeFromReaders(
-  warehouse: Warehouse,
+  warehouse: Writer,
   store: ViewStore,
   tenantId: Int64,
 ): Promise<string | null> {

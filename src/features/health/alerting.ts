@@ -52,7 +52,7 @@ async function optionsOf(context: CommandContext): Promise<Omit<AlertOptions, 'n
     label: config.warehouse.label,
     tenantNames: reportSettings(config).tenantNames,
     isAwaited: invocation.out.isRead,
-    warehouse: () => context.warehouseThere(),
+    warehouse: () => context.open('there'),
     secrets: secretsOf(config),
     programs: programsOf(context),
     signal: invocation.signals.signal,

@@ -14,7 +14,7 @@ import {
 } from '../../engine/run/lastrun.js'
 import { askFailedWorks, failedWorksOf } from '../../engine/warehouse/state/failedworks.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { type EventTroubles, type OddEvents, readEventTroubles } from '../events/eventtroubles.js'
 import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type BehindTarget, behindTargets } from '../targets/missedtargets.js'
@@ -96,7 +96,7 @@ const everything = '0001-01-01T00:00:00.000000Z'
  * transaction.
  */
 export async function updateIncidents<T>(
-  warehouse: Warehouse,
+  warehouse: Writer,
   configured: AlertStateSettings,
   after: After,
   /** Which incidents to store in addition, and what to return to the caller. */

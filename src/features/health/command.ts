@@ -46,7 +46,7 @@ tenant and resource.`,
       const { config } = context
       const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
       const { tenants, resources } = context.choice
-      const warehouse = await context.readingWarehouse()
+      const warehouse = await context.open('read')
       await context.refuseUnknown()
       const nowMicros = context.clock.nowMicros()
       const enabled = context.model.list.filter((entry) => entry.enabled).map((entry) => entry.name)

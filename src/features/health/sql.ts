@@ -9,7 +9,7 @@ import type { RowsOf } from '../../engine/model/statetable.js'
 import { type Db, readJson } from '../../engine/warehouse/database.js'
 import { bySeq, ofRuns } from '../../engine/warehouse/state/runs.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import type { KeptIncident } from './incident.js'
 import { type alertTables, withAlerts } from './tables.js'
 
@@ -30,7 +30,7 @@ const rowsAtOnce = 50
 
 /** Runs work on incidents while no other process can. */
 export const onIncidents = <T>(
-  warehouse: Warehouse,
+  warehouse: Writer,
   work: (session: Session, mark: AlertMark | null) => Promise<T>,
 ): Promise<T> =>
   warehouse.transaction(async (session) => {

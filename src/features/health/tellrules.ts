@@ -18,7 +18,7 @@ import { allSettled } from '../../engine/base/allsettled.js'
 import { describeError, isExpected } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { readLastRun } from '../../engine/run/lastrun.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import type { Programs } from '../../shell/callcommand.js'
 import type { AlertSettings } from './alertsettings.js'
 import { type AlertStateSettings, keptFrom, updateIncidents } from './alertstate.js'
@@ -95,7 +95,7 @@ export interface AlertOptions extends AlertStateSettings {
   /** The warehouse's address without its password. */
   readonly label: string
   /** Opens the warehouse; undefined if there is none yet. Throws if opening it is what failed. */
-  readonly warehouse: () => Promise<Warehouse | undefined>
+  readonly warehouse: () => Promise<Writer | undefined>
   /** Values that must not reach a program or appear in output. */
   readonly secrets: readonly string[]
   readonly programs: Programs
@@ -171,7 +171,7 @@ async function tellUnkept(options: AlertOptions, run: EndedRun): Promise<void> {
 }
 
 /** Updates the incidents, and claims what to report to each rule. */
-const findTasks = (options: AlertOptions, warehouse: Warehouse, run: EndedRun): Promise<Task[]> => {
+const findTasks = (options: AlertOptions, warehouse: Writer, run: EndedRun): Promise<Task[]> => {
   const rules = namedRules(options.alerts.rules)
   return updateIncidents(warehouse, options, { run, rules }, (rows, nowMicros) => {
     const claimed = fromMicros(nowMicros)
@@ -208,7 +208,7 @@ const isBegun = (row: KeptIncident, { id }: NamedRule, accepted: ReadonlySet<str
 /** Notifies a rule of what opened, then of what is over, and records what was accepted. */
 async function carryOut(
   options: AlertOptions,
-  warehouse: Warehouse,
+  warehouse: Writer,
   { task, teller }: { readonly task: Task; readonly teller: Teller },
 ): Promise<void> {
   const { rule } = task

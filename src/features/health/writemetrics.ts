@@ -30,7 +30,7 @@ export async function writeMetrics(context: CommandContext): Promise<void> {
   const { textfile } = metricsSettings(context.config)
   if (textfile === undefined) return
   try {
-    const warehouse = await context.warehouseThere()
+    const warehouse = await context.open('there')
     if (warehouse === undefined) return
     const { writeTextfile } = await import('./textfile.js')
     await writeTextfile(textfile, await metricsOf(context, warehouse), context.config.folder)

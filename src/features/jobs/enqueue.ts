@@ -11,7 +11,7 @@ import type { Job } from './jobfile.js'
 export async function enqueue(context: CommandContext, job: Job, given: unknown): Promise<number> {
   const { invocation, clock, log } = context
   const shards = wholeNumber('--enqueue', given, { from: 1, to: 64, example: 8 }) ?? 1
-  const warehouse = await context.readingWarehouse()
+  const warehouse = await context.open('read')
   const trouble = (error: Error): void => log.debug({ error: error.message }, 'The queue')
   const queue = await warehouse.trying(() => deliveriesOf(warehouse).open({ works: false, trouble }))
   context.onClose(() => queue.close())

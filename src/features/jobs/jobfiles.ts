@@ -169,7 +169,7 @@ async function knownOf(invocation: Invocation, names: readonly string[]): Promis
       const { timeZone } = scheduleSettings(context.config)
       const hasTargets = freshnessSettings(context.config) !== undefined
       known = { ...nothing, hasTargets, timeZone, allowInsecure: api.allowInsecure }
-      known = { ...known, last: await lastOfJobs(await context.readingWarehouse(), names) }
+      known = { ...known, last: await lastOfJobs(await context.open('read'), names) }
     })
   } catch (error) {
     if (!(error instanceof Stop || error instanceof Skip || error instanceof Retry)) throw error

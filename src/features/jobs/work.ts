@@ -14,7 +14,7 @@ import { type JobPlan, type JobWork, runJob } from '../../engine/run/steps.js'
 import { checkTables, isNew } from '../../engine/warehouse/layout/migrate.js'
 import { machineName } from '../../engine/warehouse/lease/holderprocess.js'
 import { lockHolder } from '../../engine/warehouse/lease/lease.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Writer } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, JobStep, StepKind, TellStep } from '../../shell/command.js'
 import { exitCodeOfRun, timeLimitOf, withFollowing } from '../../shell/execute.js'
 import { stepsOf } from '../../shell/features.js'
@@ -46,7 +46,7 @@ export function carryOutJob(
     ended?.(report)
     const exitCode = exitCodeOfRun(report)
     if (!isWhole) return exitCode
-    shards = await shardsEnded(context, await context.readyWarehouse(), job)
+    shards = await shardsEnded(context, await context.open('create'), job)
     for (const problem of shards.problems) invocation.out.trouble(problem)
     return shards.problems.length > 0 ? 1 : exitCode
   })
@@ -105,12 +105,12 @@ function nextInstants({ config }: CommandContext, { schedule }: Job): (after: nu
 }
 
 /** Like `verify`, a job that only compares makes no warehouse. */
-async function warehouseOf(context: CommandContext, onlyCompares: boolean): Promise<Warehouse> {
+async function warehouseOf(context: CommandContext, onlyCompares: boolean): Promise<Writer> {
   if (onlyCompares) {
-    const there = await context.readingWarehouse()
+    const there = await context.open('read')
     if (await isNew(there)) await checkTables(there)
   }
-  return context.readyWarehouse()
+  return context.open('create')
 }
 
 const isLocked = (error: unknown): boolean => error instanceof Stop && error.exitCode === 4
@@ -118,7 +118,7 @@ const isLocked = (error: unknown): boolean => error instanceof Stop && error.exi
 /** A job waiting for its turn needs no attention; one whose turn never comes does. */
 async function lockTroubles(context: CommandContext, { name, schedule }: Job): Promise<string[]> {
   if (schedule === undefined) return []
-  const holder = await lockHolder(await context.readingWarehouse())
+  const holder = await lockHolder(await context.open('read'))
   if (!holder?.claimed_at) return []
   const since = Number(toMicros(holder.claimed_at) / 1000n)
   const zone = scheduleSettings(context.config).timeZone

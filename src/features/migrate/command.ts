@@ -38,7 +38,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
       import('../analytics/work.js'),
     ])
     return withContext(invocation, async (context) => {
-      const warehouse = await context.warehouse({ makesFolder: true })
+      const warehouse = await context.open('create', { tables: 'as they are' })
       const made = await shown(context, { what: 'looking at the tables' }, async ({ step }) => {
         const changes = await migrate(warehouse, ({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
         return changes.map(({ table, what }) => ({ table, what }))

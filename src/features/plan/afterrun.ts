@@ -12,7 +12,7 @@ export async function keepAfterRun(
   if (!onRecord || exitCode > 1 || !stats?.window) return
   const told = rateOf(stats, 0, Number(context.clock.nowMicros() / 1000n))
   try {
-    const warehouse = await context.warehouseThere()
+    const warehouse = await context.open('there')
     if (told && warehouse) await keepSeenLength(warehouse, told, stats.window.resetsAt)
   } catch (error) {
     // A run is as good without it.

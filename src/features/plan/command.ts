@@ -104,7 +104,7 @@ async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): P
       ranges: mode === 'backfill' ? rangesByFlags(context) : [],
     }
     // A plan stores nothing, so its stamps don't have to follow those of the warehouse, which may have no tables yet.
-    const deps = await context.dependencies(await context.readingWarehouse(), {
+    const deps = await context.dependencies(await context.open('read'), {
       stamps: new Stamps(clock),
       siblings: 'perhaps',
     })
@@ -137,7 +137,7 @@ async function freshnessOf(context: CommandContext, { rate, table_changes }: Run
     import('../../engine/run/choosecursors.js'),
   ])
   const { choice, config, model, clock } = context
-  const plan = await planFreshness(await context.readingWarehouse(), settings, {
+  const plan = await planFreshness(await context.open('read'), settings, {
     resources: chooseResources({ config, model }, choice),
     isWanted: (id) => (choice.tenants?.includes(id) ?? true) && !config.sync.exceptTenants.includes(id),
     nowMicros: clock.nowMicros(),

@@ -22,6 +22,7 @@ import { floorOf, remaining } from '../../engine/run/resumecursor.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
 import { plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { beginningOf, endOf, manyRecords } from '../backfill/work.js'
 
 /** The cost of work on a cursor. */
@@ -63,7 +64,7 @@ export class Forecast implements CursorWork {
   cost: Cost = nothing
 
   constructor(
-    private readonly cursor: CursorRun,
+    private readonly cursor: CursorRun<Warehouse>,
     private readonly how: {
       readonly request: RunRequest
       readonly hasTable: boolean

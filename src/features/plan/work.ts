@@ -13,6 +13,7 @@ import { plannedChanges } from '../../engine/warehouse/layout/migrate.js'
 import { type PendingRewrite, pendingRewrites } from '../../engine/warehouse/layout/rewrites.js'
 import { cursorName } from '../../engine/warehouse/state/cursors.js'
 import { countRecords, readOutdated } from '../../engine/warehouse/store/recompute.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { TableChange } from '../../shell/tablechanges.js'
 import { type Cost, Forecast, nothing, type PlannedCursor, readsAhead } from './cursorcost.js'
 import { mostAsked, Sample } from './sample.js'
@@ -83,7 +84,7 @@ const creates = (changes: readonly Change[], table: string): boolean =>
   changes.some((change) => change.table === table && change.what === 'create table')
 
 /** The derived tables that the run would recompute from the stored records, before any other work. */
-async function recomputedTables({ warehouse, model }: Dependencies, changes: readonly Change[]) {
+async function recomputedTables({ warehouse, model }: Dependencies<Warehouse>, changes: readonly Change[]) {
   const isOld = creates(changes, 'sync_derived')
   if (!isOld) await warehouse.learnRules()
   const outdated = isOld ? undefined : await readOutdated(warehouse, model)
@@ -113,7 +114,11 @@ function rewriteText({ column, to, refills }: PendingRewrite): string {
 }
 
 /** Shows what a run would cost. Sends at most one request per cursor, for a minute at most, and writes nothing. */
-export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
+export async function makePlan(
+  deps: Dependencies<Warehouse>,
+  request: RunRequest,
+  reserve: number,
+): Promise<RunPlan> {
   const plannedAt = now(deps)
   const before = deps.clock.nowMicros()
   const changes = await plannedChanges(deps.warehouse)

@@ -38,7 +38,7 @@ async function list({ out }: Invocation, context: CommandContext): Promise<numbe
     parts(),
     import('../../engine/warehouse/layout/migrate.js'),
   ])
-  const warehouse = await context.readingWarehouse()
+  const warehouse = await context.open('read')
   const absent = await absenceText(warehouse)
   const values = absent === undefined ? await listQuarantine(warehouse, context.choice) : []
   await out.answer({ values, warehouse_absent: absent }, absent ?? quarantineText(values, out.terminal))
@@ -48,7 +48,7 @@ async function list({ out }: Invocation, context: CommandContext): Promise<numbe
 async function replay({ out }: Invocation, context: CommandContext): Promise<number> {
   const [{ listQuarantine, recordsIn, replayQuarantine, replayText, leftText }, { shown }] =
     await Promise.all([parts(), import('../../shell/progress.js')])
-  const deps = await context.dependencies(await context.existingWarehouse())
+  const deps = await context.dependencies(await context.open('write'))
   const outcomes = await shown(context, { what: 'looking at the quarantine' }, (shows) =>
     replayQuarantine({ ...deps, observer: { ...deps.observer, ...shows } }, context.choice),
   )

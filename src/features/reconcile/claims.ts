@@ -8,6 +8,7 @@ import type { CursorRun, Run } from '../../engine/run/tenant.js'
 import { now } from '../../engine/run/tenant.js'
 import type { CursorState } from '../../engine/warehouse/state/cursors.js'
 import { firstLoadedAt } from '../../engine/warehouse/state/runs.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** Whether no walk of the cursor has completed yet. */
 export const isNeverWalked = (state: CursorState | undefined): boolean =>
@@ -31,7 +32,12 @@ export function isRecent(run: Pick<Run, 'config' | 'clock'>, moment: string | nu
  * Whether the cursor's deletions were checked recently. A first load is such a check: what it fetched existed. If the
  * history doesn't reach back far enough, a first load can't be told from a later one.
  */
-export async function areDeletesChecked({ key, run, state, warehouse }: CursorRun): Promise<boolean> {
+export async function areDeletesChecked({
+  key,
+  run,
+  state,
+  warehouse,
+}: CursorRun<Warehouse>): Promise<boolean> {
   const checked = state?.deletesCheckedAt ?? null
   if (checked !== null) return isRecent(run, checked)
   if ((run.config.history?.keep ?? usualKeep) <= uncheckedAfter(run)) return false

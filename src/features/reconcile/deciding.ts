@@ -21,6 +21,7 @@ import type { GoneRow } from '../../engine/run/tombstone.js'
 import { digest, type SetDifference } from '../../engine/warehouse/store/sketch.js'
 import { listedVersion } from '../../engine/warehouse/store/unlisted.js'
 import type { Fetched, Version } from '../../engine/warehouse/store/versionbatch.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { LeftRecords } from './leftthelist.js'
 
 /** What follows from the differences that a comparison finds. `reconcile` writes it, `verify` only counts it. */
@@ -45,7 +46,7 @@ export interface Repair {
 
 /** How one cursor's comparison reaches the source and the warehouse. */
 export interface Sides {
-  readonly cursor: CursorRun
+  readonly cursor: CursorRun<Warehouse>
   readonly list: CursorList
   readonly byId: ById
   readonly live: LiveRows

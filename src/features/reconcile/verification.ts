@@ -24,6 +24,7 @@ import { differingText } from '../../engine/run/sourceregression.js'
 import { believedWatermark, plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { countQuarantined } from '../../engine/warehouse/state/quarantine.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { areDeletesChecked, isNeverWalked } from './claims.js'
 import { beforeAllText, type ComparedCursor, Comparing, unclearOf, unclearText } from './comparing.js'
 import { type ContentDifference, compareContent } from './content.js'
@@ -96,7 +97,7 @@ export class Verification implements VerifyWork {
   found: Verified | undefined
 
   constructor(
-    private readonly cursor: CursorRun,
+    private readonly cursor: CursorRun<Warehouse>,
     private readonly options: VerifyOptions,
   ) {
     this.#from = this.#watermark

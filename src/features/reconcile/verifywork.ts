@@ -1,4 +1,5 @@
 /* The command `verify`: compares every selected cursor with the source, and writes nothing. */
+
 import type { Int64 } from '../../../schema/resource.js'
 import { count, plural } from '../../engine/base/format.js'
 import { type Reason, reasons } from '../../engine/base/reasons.js'
@@ -21,6 +22,7 @@ import type { StepGiven } from '../../engine/run/steps.js'
 import { type CursorRun, type CursorTask, keyOf, now } from '../../engine/run/tenant.js'
 import { checkTables } from '../../engine/warehouse/layout/migrate.js'
 import { cursorName } from '../../engine/warehouse/state/cursors.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { timeLimitOf } from '../../shell/execute.js'
 import { shown } from '../../shell/progress.js'
@@ -90,7 +92,7 @@ function cursorOf({ report, interrupted }: CursorEnd, work: VerifyWork | undefin
 
 /** Compares every selected cursor with the source. Writes nothing. */
 export async function runVerify(
-  deps: Dependencies,
+  deps: Dependencies<Warehouse>,
   choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
@@ -98,7 +100,7 @@ export async function runVerify(
 }
 
 /** The document of a comparison, and how its cursors ended, in the same order. */
-async function compareAll(deps: Dependencies, choice: CursorChoice, options: VerifyOptions) {
+async function compareAll(deps: Dependencies<Warehouse>, choice: CursorChoice, options: VerifyOptions) {
   await checkTables(deps.warehouse)
   const startedAt = now(deps)
   const works = new Map<string, VerifyWork>()
@@ -197,7 +199,7 @@ export async function compareWithSource(
   choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
-  const warehouse = await context.readingWarehouse()
+  const warehouse = await context.open('read')
   await checkTables(warehouse)
   const deps = await context.dependencies(warehouse, { siblings: 'perhaps' })
   using limited = timeLimit(timeLimitOf(context.invocation.options), deps)
@@ -212,7 +214,7 @@ export async function compareWithSource(
 class NamesVerification implements VerifyWork {
   found: Verified | undefined
 
-  constructor(private readonly cursor: CursorRun) {}
+  constructor(private readonly cursor: CursorRun<Warehouse>) {}
 
   get progress(): CursorProgress {
     return { ...noCounts, records: this.found?.source ?? 0, watermark: null }

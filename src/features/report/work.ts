@@ -177,7 +177,7 @@ async function optionsOf(context: CommandContext, tenants: readonly Int64[] | nu
   const { config, clock } = context
   const { schema, timeZone, contacts, waitingForParts } = reportSettings(config)
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
-  const warehouse = await context.readingWarehouse()
+  const warehouse = await context.open('read')
   const targets = freshnessSettings(config)
   const { resources, exceptTenants } = config.sync
   const enabled = context.model.list.flatMap((entry) => (entry.enabled ? entry.name : []))

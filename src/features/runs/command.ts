@@ -39,7 +39,7 @@ Reads only the warehouse. Runs are kept for history.keep; idle ones older than a
     const { options, out } = invocation
     const last = wholeNumber('--last', options.last, { from: 1, to: mostRuns, example: usualNumber })
     return withContext(invocation, async (context) => {
-      const warehouse = await context.readingWarehouse()
+      const warehouse = await context.open('read')
       const absent = await absenceText(warehouse)
       if (absent !== undefined) {
         await out.answer({ runs: [], warehouse_absent: absent }, absent)

@@ -5,7 +5,7 @@
 import { instead, isExpected, Stop } from '../../engine/base/errors.js'
 import { HeldTurn } from '../../engine/warehouse/lease/heldturn.js'
 import { machineName } from '../../engine/warehouse/lease/holderprocess.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Writer } from '../../engine/warehouse/warehouse.js'
 
 /** One scheduler's mark in the warehouse. */
 export class SchedulerMark {
@@ -15,7 +15,7 @@ export class SchedulerMark {
     readonly other: string | undefined,
   ) {}
 
-  static async set(warehouse: Warehouse): Promise<SchedulerMark> {
+  static async set(warehouse: Writer): Promise<SchedulerMark> {
     const turn = new HeldTurn(warehouse, 'scheduler')
     // A warehouse that can't be written now keeps no scheduler from coming up.
     const holder = await turn.take().catch(instead(undefined))

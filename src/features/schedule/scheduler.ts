@@ -7,7 +7,7 @@ import type { Clock } from '../../engine/base/clock.js'
 import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import { Instants } from '../../engine/config/instants.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Writer } from '../../engine/warehouse/warehouse.js'
 import type { JobBook, ScheduledJob } from './jobbook.js'
 import { type JobRow, readJobRows, storeJobRow } from './sql.js'
 
@@ -66,7 +66,7 @@ export class Schedule {
 
   constructor(
     private readonly parts: {
-      readonly warehouse: Warehouse
+      readonly warehouse: Writer
       readonly clock: Clock
       /** Fires when the program is shutting down: a running job is told to end, too. */
       readonly signal: AbortSignal

@@ -2,7 +2,7 @@
 import { nextInstants } from '../../engine/config/cron.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import { isSuperseded } from '../../engine/warehouse/lease/oneconfiguration.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Writer } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { lastKnown } from '../../shell/intime.js'
 import { ReplacementWatch } from '../../shell/replaced.js'
@@ -152,7 +152,7 @@ function served(
   }: {
     readonly schedule: Schedule
     readonly pages: Pages
-    readonly warehouse: Warehouse
+    readonly warehouse: Writer
     readonly watch: ReplacementWatch
   },
 ): Served {

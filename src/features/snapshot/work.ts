@@ -8,7 +8,7 @@ import type { CursorChoice } from '../../engine/run/runreport.js'
 import { now } from '../../engine/run/tenant.js'
 import { openLease, type WriterLease } from '../../engine/warehouse/lease/openlease.js'
 import { remembered } from '../../engine/warehouse/state/failedworks.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Writer } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { type ViewSettings, viewWords, withTables } from '../analytics/viewwords.js'
 import { refreshNow } from '../analytics/work.js'
@@ -59,7 +59,7 @@ export async function snapshotOf(
   choice: Pick<CursorChoice, 'tenants'>,
 ): Promise<Snapshot> {
   const { clock, invocation } = context
-  const warehouse = await context.readyWarehouse()
+  const warehouse = await context.open('create')
   await refreshNow(context, warehouse)
   const settings = snapshotSettings(context)
   return takeSnapshot({ warehouse, clock, settings, signal: invocation.signals.signal }, choice)
@@ -73,7 +73,7 @@ const key: readonly string[] = ['tenant_id', 'shop_id', 'day']
  * be charted. A second snapshot on the same day replaces the first. Returns for how many shops a row was written.
  */
 async function writeSnapshot(
-  warehouse: Warehouse,
+  warehouse: Writer,
   options: ViewSettings & {
     /** null: all. */
     readonly tenants: readonly Int64[] | null

@@ -45,7 +45,7 @@ export function syncRound(
     const wanted = wantedLists(run, choice, granted)
     const round = await roundOf(run, place, { now: nowOf(run), used: 0, reserve, share: wanted.share })
     const now = fromMicros(BigInt(round.now) * 1000n)
-    const announcements = await Announcements.there(context, await context.readyWarehouse())
+    const announcements = await Announcements.there(context, await context.open('create'))
     const heard = await heardOf(announcements, now)
     warnInVain(run, granted)
     const rules = rulesOf(settings, round, { wanted, totals: await totalsOf(run.warehouse, heard) })

@@ -7,7 +7,7 @@
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { Reader } from '../../engine/warehouse/state/cursors.js'
 import { readMeta, removeMeta, storeMeta } from '../../engine/warehouse/state/meta.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { boundOf } from './pollranking.js'
 
 const hourMs = 3_600_000
@@ -54,7 +54,7 @@ async function readRoom(warehouse: Reader): Promise<Room | undefined> {
 
 /** Stores what a round over all lists saw, if that stretches the bound; otherwise removes what earlier ones stored. */
 export async function keepRoom(
-  warehouse: Warehouse,
+  warehouse: Writer,
   settings: FreshnessSettings,
   room: { readonly lists: number; readonly windowAnHour: number | undefined },
 ): Promise<void> {

@@ -24,7 +24,7 @@ export async function followWork(context: CommandContext, ended: FinishedWork): 
   const writes = isWhole || reports.length === 0 || reports.some(({ mode }) => !writesNoRows.has(mode))
   const entries = following ?? (writes ? thenSettings(context.config) : [])
   try {
-    const warehouse = await context.warehouseThere()
+    const warehouse = await context.open('there')
     if (!warehouse) return 0
     const occasion: Occasion = {
       entries,

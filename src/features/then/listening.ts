@@ -25,7 +25,7 @@ export async function followRings(context: CommandContext): Promise<void> {
   const { config, clock } = context
   const entries = thenSettings(config)
   if (entries.length === 0 || isNested(context)) return
-  const warehouse = await context.warehouseThere()
+  const warehouse = await context.open('there')
   if (!warehouse) return
   const rung = await lastRung(warehouse)
   const own = listening.get(context) ?? { toldAt: 0, underWay: undefined }

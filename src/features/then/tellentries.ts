@@ -8,7 +8,7 @@ import { fromMicros } from '../../engine/base/timestamp.js'
 import type { ThenEntry } from '../../engine/config/thensection.js'
 import type { RunReport } from '../../engine/run/runreport.js'
 import { changesThrough } from '../../engine/warehouse/state/changesthrough.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { programsOf } from '../../shell/callcommand.js'
 import type { CommandContext } from '../../shell/command.js'
 import { deliverTo, messageId, receiverIds } from '../../shell/deliverto.js'
@@ -64,7 +64,7 @@ interface News {
 /** Resolves to 1 if an entry failed, else to 0. Entries that need not be told cost a few queries. */
 export async function tellEntries(
   context: CommandContext,
-  warehouse: Warehouse,
+  warehouse: Writer,
   occasion: Occasion,
 ): Promise<0 | 1> {
   const { entries, scope } = occasion
@@ -91,7 +91,7 @@ export async function tellEntries(
 
 async function tellAll(
   context: CommandContext,
-  warehouse: Warehouse,
+  warehouse: Writer,
   { named, ...occasion }: Occasion & { readonly named: readonly Named[] },
 ): Promise<0 | 1> {
   let exitCode: 0 | 1 = 0
@@ -121,7 +121,7 @@ async function newsFor(
 /** false: it failed. */
 async function tell(
   context: CommandContext,
-  warehouse: Warehouse,
+  warehouse: Writer,
   {
     occasion: { run, scope },
     named,

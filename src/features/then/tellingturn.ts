@@ -3,7 +3,7 @@
  * dbt would build beside another dbt.
  */
 import { HeldTurn } from '../../engine/warehouse/lease/heldturn.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Writer } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 
 /** Milliseconds between two attempts. */
@@ -15,7 +15,7 @@ const betweenAttempts = 500
  */
 export async function inTurn<T>(
   { clock, invocation }: Pick<CommandContext, 'clock' | 'invocation'>,
-  warehouse: Warehouse,
+  warehouse: Writer,
   patience: number,
   work: () => Promise<T>,
 ): Promise<T | undefined> {

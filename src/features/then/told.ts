@@ -4,7 +4,7 @@
  */
 import { type FailedWork, failedThen } from '../../engine/warehouse/state/failedworks.js'
 import { lockMeta, readMeta, removeMeta, storeMeta } from '../../engine/warehouse/state/meta.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 
 /** The row of sync_runs to which rings of an hour are added, and how many rows they had changed. */
 export interface Rung {
@@ -37,7 +37,7 @@ export const readTold = async (warehouse: Warehouse): Promise<Memory> =>
   memoryOf(await readMeta(warehouse, name))
 
 /** Two runs may end at once, so it changes what is stored by then. No lease is needed: nobody else writes this. */
-const change = (warehouse: Warehouse, work: (memory: Memory) => Memory): Promise<void> =>
+const change = (warehouse: Writer, work: (memory: Memory) => Memory): Promise<void> =>
   warehouse.transaction(async (session) => {
     const { db } = warehouse
     const memory = work(memoryOf(await lockMeta(session, db, name)))
@@ -59,7 +59,7 @@ function failedWork(memory: Memory): FailedWork | undefined {
 
 /** Ranges never go back, whatever the order in which two runs store theirs. */
 export const storeAccepted = (
-  warehouse: Warehouse,
+  warehouse: Writer,
   id: string,
   { through, rung }: { readonly through: string; readonly rung: Rung | undefined },
 ): Promise<void> =>
@@ -70,7 +70,7 @@ export const storeAccepted = (
   })
 
 export const storeFailed = (
-  warehouse: Warehouse,
+  warehouse: Writer,
   id: string,
   failed: NonNullable<KnownEntry['failed']>,
 ): Promise<void> =>
@@ -84,7 +84,7 @@ export const storeFailed = (
 
 /** Entries that the configuration, or the job, no longer has can't succeed any more. */
 export async function dropFailures(
-  warehouse: Warehouse,
+  warehouse: Writer,
   memory: Memory,
   job: string | null,
   ids: readonly string[],

@@ -30,7 +30,7 @@ Costs one request per row; writes nothing. Exits with 1 if there is no such row.
       ])
     return withContext(invocation, async (context) => {
       const { out, argument = '', second = '' } = invocation
-      const warehouse = await context.readingWarehouse()
+      const warehouse = await context.open('read')
       await checkTables(warehouse)
       await context.refuseForgotten()
       const question = { table: argument, id: second, tenants: context.choice.tenants }

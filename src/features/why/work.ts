@@ -83,7 +83,7 @@ export interface Why {
   readonly known_since: string | null
 }
 
-type Reading = Pick<Dependencies, 'warehouse' | 'source' | 'signal' | 'stamps' | 'clock'>
+type Reading = Pick<Dependencies<Warehouse>, 'warehouse' | 'source' | 'signal' | 'stamps' | 'clock'>
 type Row = Readonly<Record<string, unknown>>
 /** How many rows one question covers at most: each costs a request. */
 export const mostRows = 100

@@ -3,7 +3,7 @@ import { describeError, Stop } from '../../engine/base/errors.js'
 import { workerSettings } from '../../engine/config/schedulesection.js'
 import { plannedChanges } from '../../engine/warehouse/layout/migrate.js'
 import { deliveriesOf } from '../../engine/warehouse/queue/deliveries.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { Writer } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 import { ReplacementWatch } from '../../shell/replaced.js'
@@ -22,7 +22,7 @@ export async function workUntilEnd(context: CommandContext, opening: Opening): P
   const parallel = wholeNumber('--parallel', options.parallel, { from: 1, to: 64, example: 4 }) ?? 1
   const trouble = (error: Error): void => log.debug({ error: describeError(error) }, 'The queue')
   // A warehouse that can have no queue is refused before anything is created.
-  const there = await context.readingWarehouse()
+  const there = await context.open('read')
   const queue = await there.trying(() => deliveriesOf(there).open({ works: true, trouble }))
   context.onClose(() => queue.close())
   signals.expected = true
@@ -61,11 +61,11 @@ export async function workUntilEnd(context: CommandContext, opening: Opening): P
  * The warehouse with its tables up to date; undefined if a signal came first. Where only `shopsync migrate` may change
  * them, it waits until somebody has typed that.
  */
-async function upToDate(context: CommandContext, opening: Opening): Promise<Warehouse | undefined> {
+async function upToDate(context: CommandContext, opening: Opening): Promise<Writer | undefined> {
   const { config, clock, invocation, log } = context
   const { signal } = invocation.signals
   if (config.warehouse.autoMigrate) return opening.warehouse()
-  const there = await context.readingWarehouse()
+  const there = await context.open('read')
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     const [first, ...more] = await plannedChanges(there)
     if (!first) return opening.warehouse()

@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs'
 import { sql } from 'kysely'
 import type { Dialect } from '../../../src/engine/warehouse/dialect.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 
 const ask = async <Row>(dialect: Dialect, text: string): Promise<readonly Row[]> =>
   (await sql.raw<Row>(text).execute(dialect.db)).rows
@@ -47,7 +47,7 @@ export class Emptied {
     private readonly meta: Meta,
   ) {}
 
-  static async of({ dialect, tables }: Warehouse): Promise<Emptied> {
+  static async of({ dialect, tables }: Writer): Promise<Emptied> {
     const others = tables.map(({ name }) => name).filter((name) => name !== 'sync_meta')
     const meta = await dialect.db.selectFrom('sync_meta').selectAll().execute()
     return new Emptied(dialect, others, await layoutOf(dialect), meta)

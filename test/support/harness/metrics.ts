@@ -1,6 +1,6 @@
 /** Parses the text of metrics, and reads the metrics of a warehouse in this process. */
 
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import { type MetricsOptions, metricsText } from '../../../src/features/health/metrics.js'
 
 export interface Series {
@@ -48,10 +48,7 @@ export class Metrics {
   }
 }
 
-export async function metricsOf(
-  warehouse: Warehouse,
-  options: Partial<MetricsOptions> = {},
-): Promise<Metrics> {
+export async function metricsOf(warehouse: Writer, options: Partial<MetricsOptions> = {}): Promise<Metrics> {
   const text = await metricsText({
     warehouse,
     resources: ['notes', 'payments'],

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { Pool } from 'undici'
 import { Secret } from '../../../src/engine/config/secret.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { type RunningReceiver, receiverCall, startReceiver } from '../../../src/features/events/receiver.js'
 import { eventSettings } from '../../../src/features/events/settings.js'
@@ -62,7 +62,7 @@ export class TestReceiver {
 
   static async open(
     address: Address,
-    warehouse: Warehouse,
+    warehouse: Writer,
     more: Partial<ReceiverCall> = {},
   ): Promise<TestReceiver> {
     const config = {

@@ -14,7 +14,7 @@ import type { Note, Observer, RunReport, RunRequest } from '../../../src/engine/
 import { createSource } from '../../../src/engine/source/client.js'
 import type { Source } from '../../../src/engine/source/source.js'
 import { newestStamp } from '../../../src/engine/warehouse/state/runs.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import { beginBackfill } from '../../../src/features/backfill/work.js'
 import { beginReconcile } from '../../../src/features/reconcile/work.js'
 import { beginSync } from '../../../src/features/sync/work.js'
@@ -135,7 +135,7 @@ function connect(
 /** The dependencies of a run on the sandbox and a warehouse. */
 export async function depsOf(
   sandbox: Target,
-  warehouse: Warehouse,
+  warehouse: Writer,
   options: RunOptions = {},
 ): Promise<{ deps: Dependencies; close: () => Promise<void> }> {
   const {
@@ -171,11 +171,7 @@ export async function depsOf(
   return { deps, close: () => source.close() }
 }
 
-export async function sync(
-  sandbox: Target,
-  warehouse: Warehouse,
-  options: RunOptions = {},
-): Promise<RunReport> {
+export async function sync(sandbox: Target, warehouse: Writer, options: RunOptions = {}): Promise<RunReport> {
   const { mode = 'sync', tenants = null, resources = null, ranges } = options
   const { full = false, acceptDeletes = false } = options
   const { deps, close } = await depsOf(sandbox, warehouse, options)
@@ -186,6 +182,6 @@ export async function sync(
 /** A run that reads one cursor after the other, so that its requests and statements come in the same order each time. */
 export const syncInOrder = (
   sandbox: Target,
-  warehouse: Warehouse,
+  warehouse: Writer,
   options: RunOptions = {},
 ): Promise<RunReport> => sync(sandbox, warehouse, { concurrency: 1, ...options })

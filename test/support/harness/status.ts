@@ -1,4 +1,4 @@
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import {
   readStatus,
   type StatusOptions,
@@ -14,7 +14,7 @@ const day = 86_400_000
 /** The status of the notes in a sandbox's warehouse, with the usual limits. */
 export const statusOf = (
   sandbox: Pick<Sandbox, 'url' | 'partnerId'>,
-  warehouse: Warehouse,
+  warehouse: Writer,
   options: Pick<StatusOptions, 'nowMicros'> & Partial<StatusOptions>,
 ): Promise<StatusReport> =>
   readStatus({

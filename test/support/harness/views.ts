@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { views } from '../../../schema/views/index.js'
 import type { ReportConfig } from '../../../src/engine/config/reportsection.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import { makeViews, type ViewsMade, type ViewsWanted } from '../../../src/features/analytics/makeviews.js'
 import { refreshAnalytics } from '../../../src/features/analytics/refresh.js'
 import type { ZonesNow } from '../../../src/features/analytics/zones.js'
@@ -36,7 +36,7 @@ export const reportConfig = (settings: Partial<ReportConfig> = {}): ReportConfig
 })
 
 export const refresh = (
-  warehouse: Warehouse,
+  warehouse: Writer,
   settings: Partial<ReportConfig> = {},
   { model = known, now = '2026-11-22T00:00:00Z' }: { model?: Model; now?: string } = {},
 ): Promise<ZonesNow> =>
@@ -48,7 +48,7 @@ export const refresh = (
   })
 
 export const make = (
-  warehouse: Warehouse,
+  warehouse: Writer,
   { inputs, ...settings }: Partial<ReportConfig> & Pick<ViewsWanted, 'inputs'> = {},
   model: Model = known,
 ): Promise<ViewsMade> => {
@@ -57,10 +57,7 @@ export const make = (
 }
 
 /** Everything that the views need, once: views, zones, calendar. */
-export async function prepareViews(
-  warehouse: Warehouse,
-  settings: Partial<ReportConfig> = {},
-): Promise<void> {
+export async function prepareViews(warehouse: Writer, settings: Partial<ReportConfig> = {}): Promise<void> {
   const { troubles } = await make(warehouse, settings)
   if (troubles.length > 0) throw new Error(JSON.stringify(troubles))
   await refresh(warehouse, settings)
@@ -81,7 +78,7 @@ function plain(value: unknown, kind: string | undefined): unknown {
 }
 
 /** The rows of a query, as the driver returns them. Views are in braces. */
-export async function query(warehouse: Warehouse, text: string): Promise<Record<string, unknown>[]> {
+export async function query(warehouse: Writer, text: string): Promise<Record<string, unknown>[]> {
   const store = warehouse.dialect.views()
   const named = text.replaceAll(/\{(\w+)\}/g, (_, view: string) => store.relation(view))
   const { rows } = await sql.raw<Record<string, unknown>>(named).execute(warehouse.db)
@@ -89,7 +86,7 @@ export async function query(warehouse: Warehouse, text: string): Promise<Record<
 }
 
 /** The rows of a query as people type it, with the views' plain names. */
-export const answer = (warehouse: Warehouse, text: string): Promise<Record<string, unknown>[]> =>
+export const answer = (warehouse: Writer, text: string): Promise<Record<string, unknown>[]> =>
   query(
     warehouse,
     views.reduce(
@@ -124,7 +121,7 @@ export const linesOf = (rows: readonly Record<string, unknown>[]): string[] =>
 
 /** The rows of a query on a view, written as `{view}` in its text. The view's columns have the same form everywhere. */
 export async function ask(
-  warehouse: Warehouse,
+  warehouse: Writer,
   view: string,
   text = 'select * from {view}',
 ): Promise<Record<string, unknown>[]> {
@@ -136,7 +133,7 @@ export async function ask(
 }
 
 /** All rows of a view, in an order that is the same for every dialect. */
-export async function viewRows(warehouse: Warehouse, view: string): Promise<Record<string, unknown>[]> {
+export async function viewRows(warehouse: Writer, view: string): Promise<Record<string, unknown>[]> {
   const rows = await ask(warehouse, view)
   const texts = rows.map((row) => JSON.stringify(row)).sort()
   return texts.map((text) => JSON.parse(text) as Record<string, unknown>)

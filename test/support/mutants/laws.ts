@@ -66,7 +66,7 @@ export const laws: readonly LawMutant[] = [
   }),
   ...ofLaw('3 Crash', 'crash commits', /Law 3/, {
     'progress-before-rows': () =>
-      breaking('engine/warehouse/warehouse').Warehouse.apply(async function (sound, batch) {
+      breaking('engine/warehouse/warehouse').Writer.apply(async function (sound, batch) {
         await this.write(batch.statements)
         return sound({ ...batch, statements: [] })
       }),

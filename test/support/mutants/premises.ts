@@ -60,9 +60,9 @@ export const premises: Mutants = {
   'prints nothing with --quiet, not even what needs attention': () =>
     breaking('shell/output').Output.complain(() => {}),
   'opens a warehouse for reading as if for writing': () =>
-    breaking('shell/commandcontext').OpenContext.readingWarehouse(function () {
-      return this.warehouse()
-    }),
+    breaking('engine/warehouse/openwarehouse').openDialect((sound, options) =>
+      sound({ ...options, existing: false }),
+    ),
   'counts what goes to quarantine again for every request': () =>
     breaking('engine/run/runend', 'daily').withQuarantine(async (_sound, _context, end) => end),
   'continues although the warehouse belongs to another source': () =>

@@ -161,7 +161,7 @@ export const service: Mutants = {
   'tells runs that it started itself': () => breaking('features/then/tellentries').isNested(() => false),
   'runs under the lease': () =>
     breaking('features/then/following').followWork(async (sound, context, ended) => {
-      const warehouse = await context.existingWarehouse()
+      const warehouse = await context.open('write')
       await using _ = await openLease({ warehouse, clock: systemClock, shapesRows: false }, 'then')
       return await sound(context, ended)
     }),

@@ -1,11 +1,11 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import type { Int64 } from '../../../schema/resource.js'
 import { digest, Sketch } from '../../../src/engine/warehouse/store/sketch.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import { rowsOf } from './rows.js'
 
 /** Every register that is kept matches the live rows; `least`: how many have to be kept. */
-export async function registersAgree(warehouse: Warehouse, least = 0): Promise<void> {
+export async function registersAgree(warehouse: Writer, least = 0): Promise<void> {
   const kept = (await rowsOf(warehouse, 'sync_registers')).filter((row) => row.live_rows !== null)
   ok(kept.length >= least, `${kept.length} registers are kept, expected ${least}`)
   for (const { tenant_id, resource, live_rows, sketch } of kept) {

@@ -2,11 +2,11 @@
 import { sql } from 'kysely'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import type { Table } from '../../../src/engine/model/table.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import { known } from '../harness/runs.js'
 
 /** All rows of a table, in key order. */
-export async function rowsOf(warehouse: Warehouse, table: string): Promise<Record<string, unknown>[]> {
+export async function rowsOf(warehouse: Writer, table: string): Promise<Record<string, unknown>[]> {
   const definition = warehouse.tables.find((candidate) => candidate.name === table)
   if (!definition) throw new Error(`no table ${table}`)
   const rows = (await warehouse.db
@@ -30,7 +30,7 @@ function plain(value: unknown, kind: string | undefined): unknown {
 
 /** Every row of every resource table and derived table, without the stamps that depend on when it was fetched. */
 export async function contents(
-  warehouse: Warehouse,
+  warehouse: Writer,
   model: Model = known,
   tables: readonly Table[] = model.tables,
 ): Promise<Record<string, unknown>> {

@@ -6,7 +6,7 @@
 import { tmpdir } from 'node:os'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { Secret } from '../../../src/engine/config/secret.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import { type AlertKind, type AlertRule, alertKinds } from '../../../src/features/health/alertsettings.js'
 import type { AlertMessage } from '../../../src/features/health/alerttext.js'
 import type { EndedRun } from '../../../src/features/health/incidentchanges.js'
@@ -95,14 +95,14 @@ export class AlertingWorld {
 
   constructor(
     readonly sandbox: Sandbox,
-    readonly warehouse: Warehouse,
+    readonly warehouse: Writer,
     public rules: readonly AlertRule[],
   ) {}
 
   /** Tenants with a note and a payment each, and a receiver of everything. */
   static async of(
     sandbox: Sandbox,
-    warehouse: Warehouse,
+    warehouse: Writer,
     tenants: readonly number[] = [101, 102],
   ): Promise<AlertingWorld & { hook: Receiver }> {
     sandbox.reset()

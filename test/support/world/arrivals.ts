@@ -3,7 +3,7 @@
  * nothing of what the product counts. And how long each list waited between two polls, by the requests that the source got.
  */
 import { canonical, toMicros } from '../../../src/engine/base/timestamp.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import type { Sandbox, Store, StoreChange } from '../../../src/sandbox/index.js'
 
 /** The `updated_at` that a change gave its record; null where it was deleted. */
@@ -54,7 +54,7 @@ export class ArrivalWatch {
   }
 
   /** Looks at the rows that were written since the last look. */
-  async look(warehouse: Warehouse): Promise<void> {
+  async look(warehouse: Writer): Promise<void> {
     const awaited = this.#changes.filter(({ delay }) => delay === undefined)
     let newest = this.#seenTo
     for (const name of new Set(awaited.map(({ resource }) => resource))) {

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { RowsOf } from '../../../src/engine/model/statetable.js'
 import type { BesideWork } from '../../../src/engine/run/runcontext.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import { besideRuns } from '../../../src/features/events/beside.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { Listener } from '../../../src/features/events/listener.js'
@@ -43,11 +43,11 @@ export class EventBench {
   private constructor(
     readonly inbox: Inbox,
     private readonly sandbox: Target,
-    private readonly warehouse: Warehouse,
+    private readonly warehouse: Writer,
     private readonly clock: Clock,
   ) {}
 
-  static async open(sandbox: Target, warehouse: Warehouse, clock: Clock = systemClock): Promise<EventBench> {
+  static async open(sandbox: Target, warehouse: Writer, clock: Clock = systemClock): Promise<EventBench> {
     return new EventBench(closedAfterwards(await Inbox.open(warehouse, { clock })), sandbox, warehouse, clock)
   }
 
@@ -161,7 +161,7 @@ export class EventBench {
       survived,
       ...options
     }: RunOptions & {
-      readonly warehouse?: Warehouse
+      readonly warehouse?: Writer
       readonly fails?: (isFailing: boolean) => void
       readonly survived?: (error: unknown) => void
     } = {},

@@ -2,7 +2,7 @@
 import { resources } from '../../../schema/index.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { Secret } from '../../../src/engine/config/secret.js'
-import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { Writer } from '../../../src/engine/warehouse/warehouse.js'
 import type { Inbox } from '../../../src/features/events/inbox.js'
 import { judge } from '../../../src/features/events/judge.js'
 import { receiverCall, syncedNow } from '../../../src/features/events/receiver.js'
@@ -39,7 +39,7 @@ export class LossyPost {
   }
 
   /** Puts what has arrived by now, in ms since the epoch, into the inbox. */
-  async deliver(inbox: Inbox, warehouse: Warehouse, now: number): Promise<void> {
+  async deliver(inbox: Inbox, warehouse: Writer, now: number): Promise<void> {
     const here = this.#post.filter(({ at }) => at <= now)
     this.#post = this.#post.filter(({ at }) => at > now)
     if (here.length === 0) return

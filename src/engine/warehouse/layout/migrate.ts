@@ -10,7 +10,7 @@ import type { Dialect, LiveColumn, Obstacle } from '../dialect.js'
 import { heldColumns, mayHold, storedPrivacy } from '../hiding/privacystate.js'
 import { rowSettingsName } from '../lease/oneconfiguration.js'
 import type { Session } from '../transaction.js'
-import type { Warehouse } from '../warehouse.js'
+import type { Warehouse, Writer } from '../warehouse.js'
 import type { Change } from './change.js'
 import { isNewWarehouse, missing } from './ddl.js'
 import { refusalOf } from './interference.js'
@@ -300,13 +300,11 @@ const except = (unchanged: ReadonlySet<string>, changes: readonly Change[]): Cha
  * before. Concurrent migrations wait for each other. What the database refuses to do to one table is left for the next
  * migration: it must not keep the other tables from being changed.
  */
-export const migrate = (
-  warehouse: Warehouse,
-  onChange?: (change: Change) => void,
-): Promise<readonly Change[]> => warehouse.trying(() => migrateTables(warehouse, onChange))
+export const migrate = (warehouse: Writer, onChange?: (change: Change) => void): Promise<readonly Change[]> =>
+  warehouse.trying(() => migrateTables(warehouse, onChange))
 
 async function migrateTables(
-  warehouse: Warehouse,
+  warehouse: Writer,
   onChange?: (change: Change) => void,
 ): Promise<readonly Change[]> {
   const { interfered, dialect } = warehouse
@@ -349,7 +347,7 @@ async function comment({ dialect }: Warehouse, session: Session, tables: readonl
 }
 
 async function migrateOthers(
-  warehouse: Warehouse,
+  warehouse: Writer,
   { unchanged, uncommented }: Readonly<Record<'unchanged' | 'uncommented', ReadonlySet<string>>>,
   onChange?: (change: Change) => void,
 ): Promise<readonly Change[]> {

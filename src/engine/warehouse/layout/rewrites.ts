@@ -12,7 +12,7 @@ import type { Dialect } from '../dialect.js'
 import { pendingPrivacy } from '../hiding/pendingprivacy.js'
 import { demandRebuild } from '../state/tenants.js'
 import { briefly, type Transact } from '../transaction.js'
-import type { Warehouse } from '../warehouse.js'
+import type { Warehouse, Writer } from '../warehouse.js'
 import { seenFrom } from './layout.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
 
@@ -84,7 +84,7 @@ export const pendingRewrites = (warehouse: Warehouse): Promise<PendingRewrite[]>
   })
 
 /** Rewrites all rows that don't match the model, under the lease. Ends with the signal. */
-export function rewriteRows(warehouse: Warehouse, signal: AbortSignal): Promise<RewrittenRows[]> {
+export function rewriteRows(warehouse: Writer, signal: AbortSignal): Promise<RewrittenRows[]> {
   const transact = briefly(warehouse, signal)
   return warehouse.trying(async () => {
     const done: RewrittenRows[] = []

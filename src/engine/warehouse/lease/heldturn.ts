@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { lockMeta, storeMeta } from '../state/meta.js'
-import type { Warehouse } from '../warehouse.js'
+import type { Writer } from '../warehouse.js'
 import { thisMachine } from './holderprocess.js'
 import { isLive, type LeaseHolder, later, usualLeaseMs } from './leaserows.js'
 
@@ -17,7 +17,7 @@ export class HeldTurn {
 
   /** `name`: in sync_meta. */
   constructor(
-    private readonly warehouse: Warehouse,
+    private readonly warehouse: Writer,
     private readonly name: string,
   ) {}
 

@@ -6,7 +6,7 @@ import { fromMicros } from '../../base/timestamp.js'
 import { eraseTraces, type Hidden, hideStored } from '../hiding/hiding.js'
 import { mustHide } from '../hiding/pendingprivacy.js'
 import { briefly } from '../transaction.js'
-import type { Warehouse } from '../warehouse.js'
+import type { Warehouse, Writer } from '../warehouse.js'
 import type { LeaseRequest } from './claim.js'
 import { claimLease, type Lease, wantLease } from './lease.js'
 import { LeaseHeld, leaseName, listenCommand, usualLeaseMs } from './leaserows.js'
@@ -15,7 +15,7 @@ import { LeaseHeld, leaseName, listenCommand, usualLeaseMs } from './leaserows.j
 export interface WriterLease extends AsyncDisposable {
   readonly runId: string
   /** The warehouse under the lease. */
-  readonly warehouse: Warehouse
+  readonly warehouse: Writer
   /** Fires when the run should end or has lost the lease. */
   readonly signal: AbortSignal
   /** Fires when the run should end: it was told to, or another command needs the whole warehouse. */
@@ -80,7 +80,7 @@ async function giveBack({ retryPolicy }: Warehouse, { release }: Lease): Promise
 }
 
 /** Before anything else is done under a lease: what was stored under less privacy. */
-const hideNow = (warehouse: Warehouse, clock: Clock, command: string): Promise<Hidden> =>
+const hideNow = (warehouse: Writer, clock: Clock, command: string): Promise<Hidden> =>
   warehouse.trying(async () => {
     const work: Parameters<typeof hideStored>[0] = {
       dialect: warehouse.dialect,
@@ -97,7 +97,7 @@ const hideNow = (warehouse: Warehouse, clock: Clock, command: string): Promise<H
 
 /** What a lease is claimed with. */
 interface LeaseNeeds {
-  readonly warehouse: Warehouse
+  readonly warehouse: Writer
   readonly clock: Clock
   /** How long the lease lasts without being renewed, in milliseconds; default 60,000. */
   readonly leaseMs?: number

@@ -6,7 +6,7 @@
 import type { CompiledQuery } from 'kysely'
 import { Bug, isExpected, Stop, wordsOf } from '../../base/errors.js'
 import type { Db } from '../database.js'
-import type { Warehouse } from '../warehouse.js'
+import type { Warehouse, Writer } from '../warehouse.js'
 import { storeMeta } from './meta.js'
 
 export interface FailedWork {
@@ -45,7 +45,7 @@ export async function failedWorks(warehouse: Warehouse): Promise<FailedWork[]> {
 
 interface Trying {
   readonly what: WorkName
-  readonly warehouse: Warehouse
+  readonly warehouse: Writer
   readonly now: string
   readonly signal?: AbortSignal | undefined
 }
