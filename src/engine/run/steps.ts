@@ -4,8 +4,8 @@
  */
 import { isExpected, Stop } from '../base/errors.js'
 import { shardName } from '../base/shard.js'
+import { LeaseHeld } from '../warehouse/lease/holder.js'
 import { wantLease } from '../warehouse/lease/lease.js'
-import { LeaseHeld } from '../warehouse/lease/leaserows.js'
 import { openLease, type WriterLease } from '../warehouse/lease/openlease.js'
 import { quarantinedSince } from '../warehouse/state/quarantine.js'
 import { hasRunSince } from '../warehouse/state/rounds.js'

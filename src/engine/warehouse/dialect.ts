@@ -12,7 +12,6 @@ import type { Db } from './database.js'
 import type { DeliveryPlace } from './queue/deliveries.js'
 import type { AnyRows, Rows } from './store/rows.js'
 import type { Applied, Batch, BatchTables } from './store/versionbatch.js'
-import type { VersionWords } from './store/versiontext.js'
 import type { Session } from './transaction.js'
 import type { ViewStore } from './views/viewstore.js'
 
@@ -225,4 +224,16 @@ export interface Traces {
   readonly left: string | null
   /** Where else they may be, for people. */
   readonly elsewhere: string
+}
+
+/** The words in which the statements that keep versions differ (store/versions.ts). */
+export interface VersionWords {
+  /** A table's name. */
+  from(table: string): string
+  /** The condition that an id is in a parameter's list. */
+  within(parameter: string): string
+  /** A parameter that is an instant. */
+  instant(parameter: string): string
+  /** The nested rows of the record in `root`, as JSON without losing a digit: an object with a list for each table. */
+  nested(children: readonly Table[], root: string): string
 }

@@ -3,7 +3,6 @@ import { Stop } from '../base/errors.js'
 import type { Model } from '../model/resourcemodel.js'
 import type { Dialect } from './dialect.js'
 import type { RowSettings } from './lease/oneconfiguration.js'
-import { provideTemporaryFolder } from './sqlite/temporaryfolder.js'
 import type { BiTools, ToolPlace } from './views/bitools.js'
 import { type RulesReader, type Warehouse, Writer } from './warehouse.js'
 
@@ -44,7 +43,6 @@ export async function openDialect({
   sharedBy,
 }: Omit<OpenOptions, 'model'>): Promise<Dialect> {
   if (url.startsWith('sqlite:')) {
-    provideTemporaryFolder(url)
     return (await import('./sqlite/dialect.js')).sqliteDialect(url, {
       threadFrom,
       existing,

@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import { readHolders, type StatusHolder } from '../../engine/run/lastrun.js'
-import { listenCommand } from '../../engine/warehouse/lease/leaserows.js'
+import { listenCommand } from '../../engine/warehouse/lease/holder.js'
 import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
 import { ofRuns } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'

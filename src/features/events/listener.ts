@@ -4,7 +4,7 @@
  */
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
-import { LeaseHeld } from '../../engine/warehouse/lease/leaserows.js'
+import { LeaseHeld } from '../../engine/warehouse/lease/holder.js'
 import { isSuperseded } from '../../engine/warehouse/lease/oneconfiguration.js'
 import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
 import type { Inbox } from './inbox.js'

@@ -4,7 +4,7 @@
  */
 import { instead, isExpected, Stop } from '../../engine/base/errors.js'
 import { HeldTurn } from '../../engine/warehouse/lease/heldturn.js'
-import { machineName } from '../../engine/warehouse/lease/holderprocess.js'
+import { machineName } from '../../engine/warehouse/lease/holder.js'
 import type { Writer } from '../../engine/warehouse/warehouse.js'
 
 /** One scheduler's mark in the warehouse. */

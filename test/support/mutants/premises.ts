@@ -24,8 +24,7 @@ export const premises: Mutants = {
       Object.defineProperty(this, 'isFirst', { value: true })
       return sound()
     }),
-  "doesn't look at the file": () =>
-    breaking('engine/warehouse/sqlite/namedfile').NamedFile.isGone(() => false),
+  "doesn't look at the file": () => breaking('engine/warehouse/sqlite/file').NamedFile.isGone(() => false),
   'lets programs that stay up go on without their file': () =>
     breaking('shell/replaced').ReplacementWatch.isReplaced(async () => false),
   'follows a clock that jumps': () => breaking('engine/base/clock').Stamps.hold(() => {}),
@@ -82,7 +81,7 @@ export const premises: Mutants = {
   'fails where two make the same at the same moment, without a lock that others can take': () =>
     breaking('engine/warehouse/postgres/drivererrors').isMadeMeanwhile(() => false),
   'believes every expiry, however far away': () =>
-    breaking('engine/warehouse/lease/leaserows').isOver(
+    breaking('engine/warehouse/lease/holder').isOver(
       (_sound, expiresAt, now) => expiresAt === null || expiresAt <= now,
     ),
   'treats anything in the future as fresh': () =>

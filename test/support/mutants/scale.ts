@@ -7,11 +7,11 @@ import { breaking, type Mutants } from './breakage.js'
 export const scale: Mutants = {
   // Leases by shard; their tests run on Postgres, which alone has shards.
   'lets a shard begin beside a run of all tenants': () =>
-    breaking('engine/warehouse/lease/leaserows').overlaps(
+    breaking('engine/warehouse/lease/holder').overlaps(
       (sound, one, other) => one === other || (one !== 'run' && other !== 'run' && sound(one, other)),
     ),
   'lets shards of another number begin beside those at work': () =>
-    breaking('engine/warehouse/lease/leaserows', 'postgres').overlaps(
+    breaking('engine/warehouse/lease/holder', 'postgres').overlaps(
       (_sound, one, other) => one === other || one === 'run' || other === 'run',
     ),
   'fences off nobody but who held the same name': () =>
@@ -23,7 +23,7 @@ export const scale: Mutants = {
       fromMicros(clock.nowMicros()),
     ),
   'begins another shard while a command waits for all of them': () =>
-    breaking('engine/warehouse/lease/leaserows').isWanted(() => false),
+    breaking('engine/warehouse/lease/holder').isWanted(() => false),
   'takes every run without an end for one that was killed': () =>
     breaking('engine/warehouse/state/runs').isOrphan(() => sql`${sql.ref('status')} = 'running'`),
   'lets each of them ask': () =>
@@ -33,7 +33,7 @@ export const scale: Mutants = {
   'says nothing of settings that differ': () =>
     breaking('engine/warehouse/lease/oneconfiguration').RowSettings.differing(() => []),
   'waits until all shards have ended': () =>
-    breaking('engine/warehouse/lease/leaserows').heldBy((sound, ...given) =>
+    breaking('engine/warehouse/lease/holder').heldBy((sound, ...given) =>
       Object.assign(sound(...given), { shards: undefined }),
     ),
   'rings whatever is due': () =>

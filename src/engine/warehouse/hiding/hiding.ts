@@ -19,7 +19,7 @@ import type { InterferedTables } from '../layout/interference.js'
 import { demandRefill } from '../layout/layout.js'
 import { remakeNames, withOtherNames } from '../layout/recordnames.js'
 import { demandRebuild } from '../state/tenants.js'
-import { updateListed } from '../store/derivedlines.js'
+import { updateListed } from '../store/derived.js'
 import type { Session, Transact } from '../transaction.js'
 import {
   type Hides,

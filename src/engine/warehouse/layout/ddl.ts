@@ -9,7 +9,20 @@ import { isEverybodys } from '../classify.js'
 import { rootTable } from '../database.js'
 import type { Dialect, LiveColumn, LiveIndex } from '../dialect.js'
 import type { Session } from '../transaction.js'
-import type { Change } from './change.js'
+
+/** One change that a migration would make, or has made. */
+export interface Change {
+  readonly table: string
+  /** For people, such as `create table` or `add column vin text`. */
+  readonly what: string
+  /** `field`: nothing of the table changes, but what its columns get from then on (trackedcolumns.ts). */
+  readonly kind: 'table' | 'column' | 'index' | 'field'
+  /** The column that is added. */
+  readonly column?: Column | undefined
+  /** Why it can't be made. */
+  readonly refusal?: Skip | undefined
+  readonly statements: readonly CompiledQuery[]
+}
 
 /** Whether no version of shopsync has ever created its tables here. */
 export const isNewWarehouse = (changes: readonly Change[]): boolean =>

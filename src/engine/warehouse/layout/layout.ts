@@ -9,7 +9,7 @@ import { historyName } from '../../model/historytable.js'
 import type { Model, ResourceModel } from '../../model/resourcemodel.js'
 import type { Db } from '../database.js'
 import { batchTables } from '../store/versionbatch.js'
-import type { Change } from './change.js'
+import type { Change } from './ddl.js'
 
 /*
  * Switches the history of a resource on and off (rewrites.ts keeps the state in `sync_columns`). A run does so

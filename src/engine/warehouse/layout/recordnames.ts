@@ -13,9 +13,9 @@ import type { Column, Table } from '../../model/table.js'
 import { type Db, rootTable } from '../database.js'
 import type { Dialect } from '../dialect.js'
 import { storeMeta } from '../state/meta.js'
-import { ChangedLines } from '../store/derivedlines.js'
+import { ChangedLines } from '../store/derived.js'
 import type { Transact } from '../transaction.js'
-import type { Change } from './change.js'
+import type { Change } from './ddl.js'
 
 /** Records per transaction. */
 const recordsAtOnce = 500

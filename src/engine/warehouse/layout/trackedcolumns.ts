@@ -15,7 +15,7 @@ import { historyName } from '../../model/historytable.js'
 import type { LeftColumns, Model, ResourceModel } from '../../model/resourcemodel.js'
 import type { Db } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
-import type { Change } from './change.js'
+import type { Change } from './ddl.js'
 import { seenFrom } from './layout.js'
 
 interface TrackedColumn {

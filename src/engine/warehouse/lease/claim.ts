@@ -14,7 +14,6 @@ import { storeMeta } from '../state/meta.js'
 import { highestOfRuns } from '../state/runs.js'
 import { wholeName } from '../store/versionbatch.js'
 import type { Session } from '../transaction.js'
-import { thisMachine } from './holderprocess.js'
 import {
   heldBy,
   isLive,
@@ -25,8 +24,9 @@ import {
   listenCommand,
   nobody,
   overlaps,
+  thisMachine,
   waitedFor,
-} from './leaserows.js'
+} from './holder.js'
 import { checkPrivacy, type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
 
 export interface LeaseRequest {

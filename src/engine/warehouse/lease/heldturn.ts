@@ -5,8 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { lockMeta, storeMeta } from '../state/meta.js'
 import type { Writer } from '../warehouse.js'
-import { thisMachine } from './holderprocess.js'
-import { isLive, type LeaseHolder, later, usualLeaseMs } from './leaserows.js'
+import { isLive, type LeaseHolder, later, thisMachine, usualLeaseMs } from './holder.js'
 
 type Holder = Pick<LeaseHolder, 'owner' | 'host' | 'pid' | 'expires_at'>
 

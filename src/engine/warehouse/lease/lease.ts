@@ -22,7 +22,7 @@ import {
   listenCommand,
   nobody,
   overlaps,
-} from './leaserows.js'
+} from './holder.js'
 
 /**
  * A run's claim on the warehouse, or on a shard of it.

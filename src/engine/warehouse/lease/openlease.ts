@@ -8,8 +8,8 @@ import { mustHide } from '../hiding/pendingprivacy.js'
 import { briefly } from '../transaction.js'
 import type { Warehouse, Writer } from '../warehouse.js'
 import type { LeaseRequest } from './claim.js'
+import { LeaseHeld, leaseName, listenCommand, usualLeaseMs } from './holder.js'
 import { claimLease, type Lease, wantLease } from './lease.js'
-import { LeaseHeld, leaseName, listenCommand, usualLeaseMs } from './leaserows.js'
 
 /** Released at the end of the block that holds it: `await using lease = await openLease(…)`. */
 export interface WriterLease extends AsyncDisposable {

@@ -3,8 +3,8 @@
 import { sql } from 'kysely'
 import { columnTypes } from '../../model/columntypes.js'
 import type { Column, Table } from '../../model/table.js'
-import type { CalendarSql, DialectSql, ExtraSql } from '../dialect.js'
-import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../store/versiontext.js'
+import type { CalendarSql, DialectSql, ExtraSql, VersionWords } from '../dialect.js'
+import { nestedColumns, nestedOrder, quoted } from '../store/versions.js'
 
 const column = sql.ref('_extra')
 

@@ -17,8 +17,15 @@ import { Sqlite } from './driver.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
-import { makeFile, makeFolder, NamedFile, refuseShards } from './namedfile.js'
-import { mayWrite, openReadOnly } from './readonlyfile.js'
+import {
+  makeFile,
+  makeFolder,
+  mayWrite,
+  NamedFile,
+  openReadOnly,
+  provideTemporaryFolder,
+  refuseShards,
+} from './file.js'
 import { encode, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
 import { narrowIntegers, SqliteSession } from './session.js'
@@ -314,6 +321,7 @@ export function sqliteDialect(
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
   if (sharedBy !== undefined) refuseShards(where, sharedBy)
+  provideTemporaryFolder(url)
   const opened = openNamed(path, where, how)
   const { raw, named } = opened
   const db = new Kysely<Database>({

@@ -1,14 +1,14 @@
 /**
  * The rows of `sync_lease`, and which of them exclude each other. Row `run` is the whole warehouse, as every command takes
- * it that isn't told otherwise; row `3/8` the tenants of that shard. Shards of one number work beside each other. Used by
- * claim.ts and lease.ts.
+ * it that isn't told otherwise; row `3/8` the tenants of that shard. Shards of one number work beside each other.
  */
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
 import type { Int64 } from '../../../../schema/resource.js'
 import { Stop } from '../../base/errors.js'
 import { type Shard, shardName } from '../../base/shard.js'
 import { fromMicros, toMicros } from '../../base/timestamp.js'
 import { wholeName } from '../store/versionbatch.js'
-import { isDead, machineName } from './holderprocess.js'
 
 /** A row of `sync_lease`. */
 export interface LeaseHolder {
@@ -116,3 +116,42 @@ export const waitedFor = (where: string, isListener: boolean): LeaseHeld =>
       : 'Type the same command again when that command has ended',
     'run',
   )
+
+/* The process that holds it: where it runs, and whether it has ended. */
+
+/** The text that `read` returns. Empty if this system has no such file. */
+function orEmpty(read: () => string): string {
+  try {
+    return read()
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * Host name, boot and pid namespace: within these three, a pid identifies one process. For a holder elsewhere, its pid
+ * can't show that it is dead; its lease has to expire.
+ */
+export function thisMachine(): string {
+  const boot = orEmpty(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8))
+  const namespace = orEmpty(() => readlinkSync('/proc/self/ns/pid').replace(/\D/g, ''))
+  return [hostname(), boot, namespace].filter(Boolean).join('/')
+}
+
+/** The name of a holder's machine, for people: without what tells its boots and containers apart. */
+export const machineName = (host: string | null): string => host?.split('/', 1)[0] ?? 'an unknown host'
+
+/** Whether a process has ended but its parent hasn't collected its exit code: such a process still accepts signals. */
+const isZombie = (pid: number): boolean =>
+  /\) [ZX] /.test(orEmpty(() => readFileSync(`/proc/${pid}/stat`, 'utf8')))
+
+/** Whether the holder's process is gone; this can only be known on the same machine. */
+export function isDead(holder: { readonly host: string | null; readonly pid: Int64 | null }): boolean {
+  if (holder.host !== thisMachine() || holder.pid === null) return false
+  try {
+    process.kill(Number(holder.pid), 0)
+    return isZombie(Number(holder.pid))
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ESRCH'
+  }
+}
