@@ -257,6 +257,12 @@ describe('shared code', () => {
     expect(giving).toEqual(['src/engine/list/verdict.ts'])
   })
 
+  it.each([['sync_cursors', 'cursors']])('reads and writes %s in one place', (table, place) => {
+    const statement = new RegExp(`\\b(?:\\w*(?:From|Into|Table|Join)|from|using)\\(\\s*['"\`]${table}\\b`)
+    const asking = outside.filter((file) => statement.test(textOf(file)))
+    expect(asking).toEqual([`src/engine/warehouse/state/${place}.ts`])
+  })
+
   it('silences neither the compiler nor the linter', () => {
     const silenced = /@ts-(ignore|expect-error|nocheck)|biome-ignore/
     expect(sources.filter((file) => silenced.test(textOf(file)))).toEqual([])

@@ -4,8 +4,7 @@
  * it has learned about each list (engine/run/polls.ts).
  */
 import { fromMicros } from '../../src/engine/base/timestamp.js'
-import { polled } from '../../src/engine/run/polls.js'
-import type { Polls } from '../../src/engine/warehouse/state/cursors.js'
+import { type Polls, polled } from '../../src/engine/run/polls.js'
 import { boundOf, chooseLists, type PolledList } from '../../src/features/targets/pollranking.js'
 import { forecastShare } from '../../src/features/targets/shareforecast.js'
 import { normal, poisson, randomFrom } from '../../test/support/world/random.js'
@@ -100,7 +99,14 @@ function listsOf(tenants: number, random: () => number): SimulatedList[] {
         hours: 0,
         events: 0,
         eventAges: 0,
-        polls: { polledAt: timeOf(polledAt), news: 0, unannounced: 0, hours: 0 },
+        polls: {
+          polled_at: timeOf(polledAt),
+          news: 0,
+          news_unannounced: 0,
+          news_hours: 0,
+          quiet_since: null,
+          quiet_polls: 0,
+        },
       }
     })
   }).flat()
@@ -207,12 +213,12 @@ function poll(
   begin(list, minute)
   list.news = after.news ?? list.news
   list.hours = after.news_hours ?? list.hours
-  list.polls = { ...list.polls, news: list.news, unannounced: list.news, hours: list.hours }
+  list.polls = { ...list.polls, news: list.news, news_unannounced: list.news, news_hours: list.hours }
 }
 
 /** A list that was read completely. */
 function begin(list: SimulatedList, minute: number): void {
   list.waiting = []
   list.polledAt = minute
-  list.polls = { ...list.polls, polledAt: timeOf(minute) }
+  list.polls = { ...list.polls, polled_at: timeOf(minute) }
 }

@@ -7,7 +7,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
-import type { CursorState } from '../warehouse/state/cursors.js'
+import type { Cursor } from '../warehouse/state/cursors.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { CursorRun, Run, TenantAccess } from './tenant.js'
 import { type CursorTask, stateOf } from './tenant.js'
@@ -20,8 +20,8 @@ export interface Explained {
   readonly absent: boolean
 }
 
-const wasThere = (state: CursorState | undefined): boolean =>
-  state !== undefined && (state.watermark !== null || state.lastSuccessAt !== null || state.status === 'ok')
+const wasThere = (state: Cursor | undefined): boolean =>
+  state !== undefined && (state.watermark !== null || state.last_success_at !== null || state.status === 'ok')
 
 export const revokedText = (tenantId: Int64): string =>
   `Tenant ${tenantId} is no longer granted; its rows are kept. Ask its owner to grant access again, add it to sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`

@@ -6,7 +6,7 @@
 
 import type { Int64 } from '../../../schema/resource.js'
 import { judged } from '../list/verdict.js'
-import type { CursorState } from '../warehouse/state/cursors.js'
+import type { Cursor } from '../warehouse/state/cursors.js'
 import {
   type FoundShared,
   type KnownShared,
@@ -57,9 +57,9 @@ export function withSharedLook(cursor: CursorRun, work: CursorWork, options: Sha
 }
 
 /** Whether the list was read to its end before, and no part of it has to be read again. */
-const wasWalkedWhole = (state: CursorState | undefined): boolean =>
+const wasWalkedWhole = (state: Cursor | undefined): boolean =>
   state !== undefined &&
-  (state.watermark ?? state.lastSuccessAt) !== null &&
+  (state.watermark ?? state.last_success_at) !== null &&
   state.walk === null &&
   state.refill === null
 
@@ -115,7 +115,7 @@ class SharedLook {
 
   async run(): Promise<void> {
     const { key, state, stats, warehouse } = this.cursor
-    const before = knownShared(state?.shared)
+    const before = knownShared(state?.shared_services)
     if (await this.isDue(before)) {
       const known = await this.#settle(before ?? { rows: 0, asked: [], tooMany: false })
       const isNews =

@@ -170,7 +170,7 @@ const partsOf = (cursor: CursorRun<Warehouse>, list: CursorList): ByIdParts => (
   list,
   stamps: cursor.run.stamps,
   now: () => cursor.now(),
-  refusedAt: cursor.state?.byIdRefusedAt,
+  refusedAt: cursor.state?.by_id_refused_at,
 })
 
 /** For a cursor's work that only reads. */

@@ -26,6 +26,7 @@ import {
 } from '../warehouse/layout/rewrites.js'
 import { checkPrivacy } from '../warehouse/lease/oneconfiguration.js'
 import { openLease } from '../warehouse/lease/openlease.js'
+import { isAnyCursor } from '../warehouse/state/cursors.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/store/recompute.js'
 import type { Transact } from '../warehouse/transaction.js'
 import type { Warehouse, Writer } from '../warehouse/warehouse.js'
@@ -114,17 +115,8 @@ export async function migrateBeforeShard(warehouse: Writer): Promise<readonly Ch
   return await migrate(warehouse)
 }
 
-const isKeptBack = async (warehouse: Warehouse): Promise<boolean> => {
-  const kept = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_cursors')
-      .select('resource')
-      .where('reason', '=', 'not_migrated' satisfies Reason)
-      .limit(1)
-      .execute(),
-  )
-  return kept.length > 0
-}
+const isKeptBack = (warehouse: Warehouse): Promise<boolean> =>
+  isAnyCursor(warehouse, { where: (eb) => eb('reason', '=', 'not_migrated' satisfies Reason) })
 
 /**
  * Tries what a run would have to change first, and undoes it: the structure of each table, and one row of what would be

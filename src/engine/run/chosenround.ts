@@ -3,7 +3,7 @@
  * what applies to every such round: it ends when its time is up, and whatever it leaves out isn't a failure.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { type CursorState, readCursorsOf } from '../warehouse/state/cursors.js'
+import { type Cursor, readCursors } from '../warehouse/state/cursors.js'
 import { readMeta, storeMeta } from '../warehouse/state/meta.js'
 import { lastAuthorizations, readGranted } from '../warehouse/state/tenants.js'
 import { limitedRequests } from './aroundsource.js'
@@ -76,11 +76,11 @@ export async function grantedOf(run: WritingRun, ask: () => Promise<Authorizatio
 export async function readStates(
   { warehouse }: Pick<Run, 'warehouse'>,
   tasks: readonly CursorTask[],
-  cursors: Map<string, CursorState>,
+  cursors: Map<string, Cursor>,
 ): Promise<void> {
   for (const resource of new Set(tasks.map((task) => task.resource))) {
     const tenants = tasks.filter((task) => task.resource === resource).map(({ tenantId }) => tenantId)
-    const states = await readCursorsOf(warehouse, resource.name, tenants)
+    const states = await readCursors(warehouse, { resources: [resource.name], tenants })
     for (const [name, state] of states) cursors.set(name, state)
   }
 }

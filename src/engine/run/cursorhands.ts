@@ -2,7 +2,7 @@
  * Which cursors of a run are in progress. Only one piece of work at a time may hold a cursor, whether it is due by the
  * run's plan or by work alongside the plan (`BesideWork` in runcontext.ts).
  */
-import { type CursorKey, type CursorState, cursorName } from '../warehouse/state/cursors.js'
+import { type Cursor, type CursorKey, cursorName } from '../warehouse/state/cursors.js'
 
 export class CursorHands {
   /** Cursors in progress, and what resolves when they are released. */
@@ -14,15 +14,15 @@ export class CursorHands {
   readonly #releasedAt = new Map<string, number>()
   #releases = 0
 
-  #cursors: Map<string, CursorState>
+  #cursors: Map<string, Cursor>
 
   /** `cursors`: their states, as the run reads them. */
-  constructor(cursors: Map<string, CursorState>) {
+  constructor(cursors: Map<string, Cursor>) {
     this.#cursors = cursors
   }
 
   /** The run has read the states of all cursors again. */
-  readAnew(cursors: Map<string, CursorState>): void {
+  readAnew(cursors: Map<string, Cursor>): void {
     this.#cursors = cursors
   }
 
@@ -64,7 +64,7 @@ export class CursorHands {
   }
 
   /** The state of a cursor has changed: later work starts from there. */
-  moved(key: CursorKey, state: CursorState): void {
+  moved(key: CursorKey, state: Cursor): void {
     this.#cursors.set(cursorName(key), state)
   }
 

@@ -33,7 +33,7 @@ import type { Note } from './runreport.js'
 export interface WalkStore {
   /** What the pages have added so far. */
   readonly counts: Counts
-  /** The watermark, and that of planned walks (`CursorState.plannedWatermark`). They move when a walk ends. */
+  /** The watermark, and that of planned walks (`Cursor.planned_watermark`). They move when a walk ends. */
   readonly watermark: string | null
   readonly planned: string | null
   /** When the last walk began. null if unknown. */

@@ -33,13 +33,13 @@ export function lastWalkedAt({ run, source, state }: CursorRun<Warehouse>): stri
   const now = run.clock.nowMicros()
   const { serverTime } = source.stats()
   const ahead = serverTime === undefined ? 0n : BigInt(Math.floor(serverTime)) * 1000n - now
-  return addMicros(state?.polls?.polledAt ?? fromMicros(now), ahead)
+  return addMicros(state?.polled_at ?? fromMicros(now), ahead)
 }
 
 /** undefined if no planned walk has ended. */
 function rungSince(cursor: CursorRun): RungSince | undefined {
   const { run, state, resource } = cursor
-  const watermark = state?.plannedWatermark ?? null
+  const watermark = state?.planned_watermark ?? null
   if (watermark === null) return undefined
   const lastAt = state?.watermark === watermark ? null : lastWalkedAt(cursor)
   const backMs = Math.min(quickOverlapMs, overlapOf(run.config.sync.overlap, run.lateness, resource.name))
@@ -82,7 +82,7 @@ export class Freshness {
     },
   ) {
     const { state, stats, resource } = cursor
-    const since = state?.status === 'ok' ? (state.walkedAt ?? null) : null
+    const since = state?.status === 'ok' ? state.walked_at : null
     const tell = (micros: number): void => stats.late(resource.name, micros)
     const rung = isQuick ? undefined : rungSince(cursor)
     this.#meter = new LatenessMeter(isMeasured ? since : null, { lateOnly: isQuick, rung, tell })
@@ -136,8 +136,8 @@ export class Freshness {
   #setBackFrom(through: string): string | null {
     const { run, resource, state } = this.cursor
     if (this.#isWhole) return null
-    const { completeThrough = null, completeThroughBefore: before = null } = state ?? {}
-    if (before === null) return completeThrough !== null && through < completeThrough ? completeThrough : null
+    const { complete_through: known = null, complete_through_before: before = null } = state ?? {}
+    if (before === null) return known !== null && through < known ? known : null
     const { overlap } = run.config.sync
     return through < before || isBeyondOverlap(overlap, run.lateness, resource.name) ? before : null
   }
@@ -145,7 +145,7 @@ export class Freshness {
   /** The columns of a poll that began at that time. `keep` adds what its last page contained. */
   polled(at: string, { verdict }: WalkOutcome) {
     const nothing = { news: 0, unannounced: 0, isWhole: verdict !== 'unproven' }
-    return polled(this.cursor.state?.polls, at, this.#arrivals && nothing)
+    return polled(this.cursor.state, at, this.#arrivals && nothing)
   }
 
   /** The column of a first load, which also checks for deletions. */
@@ -193,7 +193,7 @@ export class Freshness {
     const found = await run.arrived?.(this.cursor, arrivals)
     const news = arrivals.news
     const counted = { news, unannounced: found?.unannounced ?? news }
-    return { columns: polled(state?.polls, startedAt, counted), statements: found?.statements ?? [] }
+    return { columns: polled(state, startedAt, counted), statements: found?.statements ?? [] }
   }
 
   #lateness() {

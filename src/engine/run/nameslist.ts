@@ -97,11 +97,11 @@ export class NamesSync implements CursorWork {
     const outcome = wholeOutcome(records)
     const before = await liveNames(this.cursor)
     const news = countNotIn(names, before)
-    const { polls } = this.cursor.state ?? {}
-    const counted = polls?.polledAt == null ? undefined : { news, unannounced: news }
+    const { state } = this.cursor
+    const counted = state?.polled_at == null ? undefined : { news, unannounced: news }
     const cursor = moveCursor(warehouse.db, key, {
       ...freshness.columns(outcome),
-      ...polled(polls, began, counted),
+      ...polled(state, began, counted),
       // The whole list is read: what it no longer shows is deleted.
       deletes_checked_at: began,
       status: 'ok',

@@ -7,8 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { toMicros, toMillis } from '../base/timestamp.js'
 import type { Clocks } from '../list/clocks.js'
 import { unixEpoch } from '../list/cutpoint.js'
-import type { StateRows } from '../model/state.js'
-import type { Polls } from '../warehouse/state/cursors.js'
+import type { Cursor } from '../warehouse/state/cursors.js'
 import type { Version } from '../warehouse/store/versionbatch.js'
 
 /** After this many hours, a count has a third of its weight. */
@@ -22,6 +21,12 @@ const hoursBetween = (from: string, to: string): number => (toMillis(to) - toMil
 
 const rounded = (value: number): number => Math.round(value * 1e6) / 1e6
 
+/** What the polls of a cursor have found. */
+export type Polls = Pick<
+  Cursor,
+  'polled_at' | 'news' | 'news_unannounced' | 'news_hours' | 'quiet_since' | 'quiet_polls'
+>
+
 interface Found {
   readonly news: number
   readonly unannounced: number
@@ -33,24 +38,20 @@ interface Found {
  * The columns of a cursor after a poll that began at that time. Without `found`, the walk was a first load or a
  * rereading, which says nothing about how often the list changes.
  */
-export function polled(
-  before: Polls | undefined,
-  at: string,
-  found?: Found,
-): Partial<Omit<StateRows['sync_cursors'], 'tenant_id' | 'resource'>> {
+export function polled(before: Polls | undefined, at: string, found?: Found): Partial<Cursor> {
   const polled_at = { polled_at: at }
-  if (!found || !before || before.polledAt === null) return polled_at
-  const passed = hoursBetween(before.polledAt, at)
+  if (!found || !before || before.polled_at === null) return polled_at
+  const passed = hoursBetween(before.polled_at, at)
   // A wrong clock made the last poll; what this one found came in an unknown time, and would count as a rush for days.
   if (passed < 0) return { ...polled_at, ...quiet(before, at, found) }
   const kept = Math.exp(-Math.min(mostHours, passed) / memoryHours)
-  const news = rounded(before.news * kept + found.news)
-  const news_hours = rounded(before.hours * kept + Math.min(mostHours, passed))
+  const news = rounded((before.news ?? 0) * kept + found.news)
+  const news_hours = rounded((before.news_hours ?? 0) * kept + Math.min(mostHours, passed))
   return {
     ...polled_at,
     news,
     news_hours,
-    news_unannounced: rounded(before.unannounced * kept + found.unannounced),
+    news_unannounced: rounded((before.news_unannounced ?? 0) * kept + found.unannounced),
     ...quiet(before, at, found),
     // Of a list that has been polled for less than a week, an hour's rush would make a habit.
     ...(found.news > 0 && { usual_news: rounded((24 * news) / Math.max(memoryHours, news_hours)) }),
@@ -58,10 +59,10 @@ export function polled(
 }
 
 /** Since when, and for how many polls, a list has brought nothing. */
-function quiet({ quietSince = null, quietPolls = 0 }: Polls, at: string, { news, isWhole = true }: Found) {
+function quiet({ quiet_since, quiet_polls }: Polls, at: string, { news, isWhole = true }: Found) {
   // A wrong clock may have set a time ahead of this poll.
-  if (news > 0 || quietSince === null || quietSince > at) return { quiet_since: at, quiet_polls: 0 }
-  return isWhole ? { quiet_polls: quietPolls + 1 } : {}
+  if (news > 0 || quiet_since === null || quiet_since > at) return { quiet_since: at, quiet_polls: 0 }
+  return isWhole ? { quiet_polls: Number(quiet_polls ?? 0) + 1 } : {}
 }
 
 /** A new or changed record. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Reason } from '../base/reasons.js'
 import { readForgottenThere } from '../warehouse/hiding/forgottenrecords.js'
-import { type CursorState, readCursors } from '../warehouse/state/cursors.js'
+import { type Cursor, readCursors } from '../warehouse/state/cursors.js'
 import { readLateness } from '../warehouse/state/latenessrows.js'
 import { checkSourceIdentity, readListsFrom } from '../warehouse/state/sourceidentity.js'
 import { forgottenTenants } from '../warehouse/state/tenants.js'
@@ -27,7 +27,7 @@ export interface ReadOnlyHow {
   /** Which of the cursors to work on; called when the source has answered. Default: all. */
   readonly pick?: (
     tasks: readonly CursorTask[],
-    cursors: ReadonlyMap<string, CursorState>,
+    cursors: ReadonlyMap<string, Cursor>,
   ) => readonly CursorTask[]
 }
 
@@ -54,7 +54,7 @@ export async function readOnlyRun(
   const run: Dependencies<Warehouse> & Run<Warehouse> = {
     ...deps,
     source: wholeLists(deps.source, beginning),
-    cursors: isNew ? new Map() : await readCursors(deps.warehouse, deps.shard),
+    cursors: isNew ? new Map() : await readCursors(deps.warehouse, { shard: deps.shard }),
     lateness: latenessOf(
       (await deps.warehouse.has('sync_lateness')) ? await readLateness(deps.warehouse, now(deps)) : [],
     ),

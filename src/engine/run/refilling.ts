@@ -4,7 +4,7 @@
  * cursors, fetching only what is new for these, and then reads the lists. If it is cut short, nothing new is held up.
  */
 
-import { cursorName, readCursors } from '../warehouse/state/cursors.js'
+import { cursorName, readCursors, rowName } from '../warehouse/state/cursors.js'
 import { type Begin, type ChosenCursors, type CursorEnd, workOnCursors } from './cursor.js'
 import type { CursorResult } from './cursorwork.js'
 import { remaining } from './resumecursor.js'
@@ -24,8 +24,6 @@ export function isRefilled(
 }
 
 const nameOf = (task: CursorTask): string => cursorName(keyOf(task))
-
-const nameIn = ({ tenant_id: tenantId, resource }: CursorReport): string => cursorName({ tenantId, resource })
 
 /** Starts with what is new in these cursors, and notes those whose work finished. */
 function newsFirst(begin: Begin, refilled: ReadonlySet<string>, ended: Set<string>): Begin {
@@ -59,11 +57,11 @@ export async function workOnAll(
   const observer = {
     ...run.observer,
     cursor: (report: CursorReport): void => {
-      if (!isGoingOn(nameIn(report))) run.observer.cursor?.(report)
+      if (!isGoingOn(rowName(report))) run.observer.cursor?.(report)
     },
   }
   const ends = await workOnCursors({ ...run, observer }, chosen, newsFirst(begin, refilled, ended))
-  const cursors = await readCursors(run.warehouse, run.shard)
+  const cursors = await readCursors(run.warehouse, { shard: run.shard })
   run.hands?.readAnew(cursors)
   const now = { ...run, cursors }
   const left = (task: CursorTask): number => remaining(stateOf(now, task), 'refill_walk')

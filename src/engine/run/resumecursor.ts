@@ -1,20 +1,17 @@
 import { endOfSecond, fromMicros, toMicros } from '../base/timestamp.js'
 import { epoch } from '../list/cutpoint.js'
 import type { WalkPlan, WalkProgress } from '../list/types.js'
+import type { Cursor } from '../warehouse/state/cursors.js'
 
 /** The progress of an interrupted walk, and its mode: a sync doesn't continue the walk of a full sync. */
 interface StoredWalk extends WalkProgress {
   readonly mode: WalkMode
-  /** The refill that the walk carries out (CursorState.refill). */
+  /** The refill that the walk carries out (Cursor.refill). */
   readonly refill?: string | null | undefined
 }
 
-/** What earlier runs left of a cursor's walks: see CursorState. */
-export interface Interrupted {
-  readonly walk: unknown
-  readonly refill: string | null
-  readonly refillWalk?: unknown
-}
+/** What earlier runs left of a cursor's walks. */
+export type Interrupted = Pick<Cursor, 'walk' | 'refill' | 'refill_walk'>
 
 export type WalkMode = 'sync' | 'full'
 
@@ -56,8 +53,7 @@ export const isQuick = (state: Interrupted | undefined, asked: AskedWalk): boole
   asked === 'quick' && storedWalk(state, 'walk')?.mode !== 'sync'
 
 function storedWalk(state: Interrupted | undefined, slot: 'walk' | 'refill_walk'): StoredWalk | undefined {
-  const stored = slot === 'walk' ? state?.walk : state?.refillWalk
-  return (stored as StoredWalk | null | undefined) ?? undefined
+  return (state?.[slot] as StoredWalk | null | undefined) ?? undefined
 }
 
 /** The progress of the interrupted walk, if a walk that begins this way continues it. `isFirst`: without a watermark. */

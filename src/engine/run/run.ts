@@ -7,7 +7,7 @@ import { describeError, Skip, Stop } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { openLease } from '../warehouse/lease/openlease.js'
-import { type CursorState, readCursors } from '../warehouse/state/cursors.js'
+import { type Cursor, readCursors } from '../warehouse/state/cursors.js'
 import { readLateness } from '../warehouse/state/latenessrows.js'
 import { lastTurns } from '../warehouse/state/runs.js'
 import {
@@ -80,7 +80,7 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   setMaxListeners(0, signal)
   if (!shard) await rewriteStored(recorded)
   const { round } = request
-  const cursors = round ? new Map<string, CursorState>() : await readCursors(warehouse, shard)
+  const cursors = round ? new Map<string, Cursor>() : await readCursors(warehouse, { shard })
   const { run, ask } = await openRun(recorded, cursors)
   // A long walk is ahead: start preparing for it while the source is queried for the tenants.
   if (request.mode === 'full' || (request.mode === 'sync' && !round && cursors.size === 0))
@@ -104,7 +104,7 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
  */
 export async function openRun(
   writing: Writing & Pick<WritingRun, 'stats'>,
-  cursors: Map<string, CursorState>,
+  cursors: Map<string, Cursor>,
 ): Promise<{ readonly run: WritingRun; readonly ask: () => Promise<Authorizations> }> {
   const { warehouse, beside } = writing
   const forgotten = await readForgotten(warehouse)
@@ -171,7 +171,7 @@ interface DueWork {
   readonly round: ChooseRound
   readonly ask: () => Promise<Authorizations>
   /** The map in which the run looks up its cursors. */
-  readonly cursors: Map<string, CursorState>
+  readonly cursors: Map<string, Cursor>
   /** See `ChooseRound`. */
   readonly done: readonly RunReport[]
 }

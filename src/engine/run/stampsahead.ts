@@ -42,7 +42,7 @@ export async function plannedWatermark(
   believed: string | null,
 ): Promise<string | null> {
   if (believed === null) return null
-  const stored = state?.plannedWatermark ?? null
+  const stored = state?.planned_watermark ?? null
   if (stored !== null) return stored < believed ? stored : believed
   // No planned walk has ended since the column was added. Too early a start costs one longer walk.
   const { planned, isRung } = await recordedWatermarks(warehouse, key, believed)
@@ -51,7 +51,7 @@ export async function plannedWatermark(
 
 /** Warns once about records that are stamped ahead. While a cursor has such records, `status` shows them. */
 export function warnOfStamps({ state, warn }: CursorRun, { ahead }: WalkOutcome): void {
-  if (!ahead || state?.stampsAheadUntil) return
+  if (!ahead || state?.stamps_ahead_until) return
   warn(
     "Records are stamped ahead of the source's clock; every run reads them again until that time has passed",
     { ...ahead },

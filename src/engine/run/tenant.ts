@@ -13,7 +13,7 @@ import { fromMicros } from '../base/timestamp.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Source } from '../source/source.js'
-import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../warehouse/state/cursors.js'
+import { type Cursor, type CursorKey, cursorColumns, cursorName } from '../warehouse/state/cursors.js'
 import type { Warehouse, Writer } from '../warehouse/warehouse.js'
 import type { CursorHands } from './cursorhands.js'
 import type { ResourceLateness } from './lateness.js'
@@ -56,7 +56,7 @@ export interface Run<W extends Warehouse = Writer> {
   /** Where a comparison places its cut points; default: randomly. */
   readonly random?: () => number
   /** Every cursor's state at the start of the run, by `cursorName`. The run forgets it when its work has ended well. */
-  readonly cursors: Map<string, CursorState>
+  readonly cursors: Map<string, Cursor>
   /** How late records became visible in the last 30 days, by resource. */
   readonly lateness: ReadonlyMap<string, ResourceLateness>
   /** What the run has counted so far. */
@@ -141,20 +141,20 @@ export class TenantRun<W extends Warehouse = Writer> {
 export class CursorRun<W extends Warehouse = Writer> {
   readonly key: CursorKey
   /** Its state when the run began. undefined if no run has worked on it. */
-  readonly state: CursorState | undefined
+  readonly state: Cursor | undefined
 
   constructor(
     readonly tenant: TenantRun<W>,
     readonly resource: ResourceModel,
     readonly source: Source,
-    state?: CursorState,
+    state?: Cursor,
   ) {
     this.key = { tenantId: tenant.id, resource: resource.name }
     this.state = state ?? tenant.run.cursors.get(cursorName(this.key))
   }
 
   /** The same cursor with its current state. */
-  from(state: CursorState): CursorRun<W> {
+  from(state: Cursor): CursorRun<W> {
     return new CursorRun(this.tenant, this.resource, this.source, state)
   }
 
@@ -228,7 +228,7 @@ export const keyOf = ({ tenantId, resource }: CursorTask): CursorKey => ({
   resource: resource.name,
 })
 
-export const stateOf = ({ cursors }: Pick<Run, 'cursors'>, task: CursorTask): CursorState | undefined =>
+export const stateOf = ({ cursors }: Pick<Run, 'cursors'>, task: CursorTask): Cursor | undefined =>
   cursors.get(cursorName(keyOf(task)))
 
 export const now = ({ clock }: { readonly clock: Clock }): string => fromMicros(clock.nowMicros())

@@ -10,14 +10,9 @@ import { isWholeFrom } from '../list/cutpoint.js'
 import { decodeIds, encodeIds } from '../list/idset.js'
 import { type Memory, storedMemory } from '../list/memory.js'
 import type { Commit, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
-import {
-  endRefill,
-  forgetWalkParts,
-  moveCursor,
-  readWalkParts,
-  storeWalkPart,
-} from '../warehouse/state/cursors.js'
+import { endRefill, moveCursor } from '../warehouse/state/cursors.js'
 import { forgetNameless } from '../warehouse/state/quarantine.js'
+import { forgetWalkParts, readWalkParts, storeWalkPart } from '../warehouse/state/walkparts.js'
 import type { EncodedPage, Fetched } from '../warehouse/store/versionbatch.js'
 import type { WalkStore } from './cursorwalk.js'
 import type { Counts } from './cursorwork.js'
@@ -130,7 +125,7 @@ export class WarehouseStore implements WalkStore {
   constructor(private readonly cursor: CursorRun) {
     const { state } = cursor
     this.watermark = state?.watermark ?? null
-    this.planned = state?.plannedWatermark ?? null
+    this.planned = state?.planned_watermark ?? null
     this.#startedAt = cursor.now()
     this.#pages = new PageStore(cursor, 'walk')
   }
@@ -167,8 +162,7 @@ export class WarehouseStore implements WalkStore {
     const expected = isAll ? await this.countRows() : undefined
     const freshness = resume ? undefined : this.#measuring(walk)
     const { cursor } = this
-    const { walk: left, refillWalk } = cursor.state ?? {}
-    const hasParts = (slotOf(walk) === 'walk' ? left : refillWalk) != null
+    const hasParts = cursor.state?.[slotOf(walk)] != null
     const now = {
       cursor,
       isFirstLoad,

@@ -7,7 +7,7 @@ import { zoneField } from '../../../schema/naming.js'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../base/clock.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
-import type { CursorState } from '../warehouse/state/cursors.js'
+import type { Cursor } from '../warehouse/state/cursors.js'
 
 /** A source that answers late for the shops, or never, must not hold up orders: recomputing them is cheaper. */
 const longestWaitMs = 20_000
@@ -16,8 +16,8 @@ const longestWaitMs = 20_000
 export const saysZones = ({ name }: Pick<ResourceModel, 'name'>): boolean => name === zoneField.resource
 
 /** Whether rows follow from the cursor's records, and none of the records is stored yet. */
-export const isFirstLoad = ({ derived }: ResourceModel, state: CursorState | undefined): boolean =>
-  derived.length > 0 && (!state || (state.watermark === null && state.walk === null && !state.refillWalk))
+export const isFirstLoad = ({ derived }: ResourceModel, state: Cursor | undefined): boolean =>
+  derived.length > 0 && (!state || (state.watermark === null && state.walk === null && !state.refill_walk))
 
 interface Task {
   readonly tenantId: Int64

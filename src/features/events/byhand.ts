@@ -5,7 +5,7 @@ import { count, plural } from '../../engine/base/format.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { sourceAddress } from '../../engine/config/sourceaddress.js'
 import { LeaseHeld } from '../../engine/warehouse/lease/holder.js'
-import { type CursorKey, cursorName, readCursors } from '../../engine/warehouse/state/cursors.js'
+import { type CursorKey, cursorName, listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
 import { checkSourceIdentity } from '../../engine/warehouse/state/sourceidentity.js'
 import type { CommandContext } from '../../shell/command.js'
 import { Inbox } from './inbox.js'
@@ -46,7 +46,7 @@ export async function ringByHand(context: CommandContext): Promise<RungByHand> {
   context.onClose(() => inbox.close())
   const synced = await readSynced(config, model, warehouse)
   const { tenants, resources } = choice
-  const cursors = await readCursors(warehouse)
+  const cursors = new Set((await listCursors(warehouse, [])).map(rowName))
   const keys = [...synced.tenants].flatMap((tenantId) =>
     [...synced.resources.keys()].flatMap((resource): CursorKey[] => {
       const isChosen = (tenants?.includes(tenantId) ?? true) && (resources?.includes(resource) ?? true)

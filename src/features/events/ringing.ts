@@ -12,12 +12,7 @@ import type { WritingRun } from '../../engine/run/runcontext.js'
 import { RunStats } from '../../engine/run/runstats.js'
 import { type CursorTask, keyOf, TenantRuns } from '../../engine/run/tenant.js'
 import type { Source } from '../../engine/source/source.js'
-import {
-  type CursorState,
-  cursorColumns,
-  cursorName,
-  readCursor,
-} from '../../engine/warehouse/state/cursors.js'
+import { type Cursor, cursorColumns, cursorName, readCursor } from '../../engine/warehouse/state/cursors.js'
 import type { Inbox } from './inbox.js'
 import type { RingMemory, RingSettings } from './ringmemory.js'
 import { recordRing } from './ringrecord.js'
@@ -273,8 +268,8 @@ export class Ringing implements AsyncDisposable {
   }
 }
 
-const isLoaded = ({ watermark, lastSuccessAt }: CursorState): boolean =>
-  watermark !== null || lastSuccessAt !== null
+const isLoaded = ({ watermark, last_success_at }: Cursor): boolean =>
+  watermark !== null || last_success_at !== null
 
 /** `events-` and the hour in UTC, such as `events-2026-01-31T09`. */
 const eventsRunId = (nowMicros: bigint): string => `events-${fromMicros(nowMicros).slice(0, 13)}`

@@ -6,7 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Config } from '../../engine/config/config.js'
 import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
 import { chooseResources } from '../../engine/run/choosecursors.js'
-import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
+import { type CursorKey, cursorName, listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
 import { knownTenants } from '../../engine/warehouse/state/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
@@ -16,8 +16,6 @@ export interface SyncedCursors {
   /** See `readUnavailable`. */
   readonly unavailable: ReadonlySet<string>
 }
-
-const nameOf = ({ tenantId, resource }: CursorKey): string => `${tenantId} ${resource}`
 
 export async function readSynced(
   config: Pick<Config, 'sync'>,
@@ -39,14 +37,8 @@ export async function readSynced(
 
 /** The cursors that the source doesn't offer, by tenant and resource. */
 export async function readUnavailable(warehouse: Warehouse): Promise<ReadonlySet<string>> {
-  const rows = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_cursors')
-      .select(['tenant_id', 'resource'])
-      .where('status', '=', 'unavailable')
-      .execute(),
-  )
-  return new Set(rows.map(({ tenant_id, resource }) => nameOf({ tenantId: tenant_id, resource })))
+  const rows = await listCursors(warehouse, [], { where: (eb) => eb('status', '=', 'unavailable') })
+  return new Set(rows.map(rowName))
 }
 
 /** The resource of a cursor that may be rung, or else why it may not. */
@@ -57,6 +49,6 @@ export function isSynced(
   const resource = resources.get(key.resource)
   if (!tenants.has(key.tenantId)) return { reason: 'tenant_not_synced' }
   if (!resource) return { reason: 'resource_not_synced' }
-  if (unavailable.has(nameOf(key))) return { reason: 'unavailable' }
+  if (unavailable.has(cursorName(key))) return { reason: 'unavailable' }
   return { resource }
 }

@@ -15,7 +15,7 @@ import type { Config } from '../../engine/config/config.js'
 import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
 import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import { type CursorKey, cursorName, readCursors } from '../../engine/warehouse/state/cursors.js'
+import { type CursorKey, cursorName, listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { EventCounts, isOwnEvent, judgedMetrics, writeEventCounts } from './counts.js'
@@ -98,12 +98,13 @@ export async function judgeUnannounced(judging: Judging, nowMicros: bigint): Pro
   // Events of older changes may have been deleted.
   const oldest = addMicros(now, BigInt(keep) * -1000n + patience)
   const latest = addMicros(now, -patience)
-  const cursors = await readCursors(warehouse)
+  const cursors = await listCursors(warehouse, ['watermark'])
+  const watermarks = new Map(cursors.map((row) => [rowName(row), row.watermark]))
   const announced = [...synced.resources.values()].filter(({ name }) => resources[name]?.announced === true)
   for (const tenantId of synced.tenants)
     for (const resource of announced) {
       const key = { tenantId, resource: resource.name }
-      const watermark = cursors.get(cursorName(key))?.watermark ?? null
+      const watermark = watermarks.get(cursorName(key)) ?? null
       if (watermark === null) continue
       const mark = marks.get(markLabels(key))
       if (mark === undefined) {

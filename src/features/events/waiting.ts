@@ -3,7 +3,7 @@ import { type CompiledQuery, type Expression, type ExpressionBuilder, type SqlBo
 import { inParts } from '../../engine/base/parts.js'
 import type { Shard } from '../../engine/base/shard.js'
 import { addMicros, toMicros } from '../../engine/base/timestamp.js'
-import { type CursorKey, cursorName } from '../../engine/warehouse/state/cursors.js'
+import { type CursorKey, cursorName, rowName } from '../../engine/warehouse/state/cursors.js'
 import { isOfShard } from '../../engine/warehouse/state/shardsql.js'
 import { EventCounts, isOwnEvent, settleRanges, writeEventCounts } from './counts.js'
 import type { Inbox } from './inbox.js'
@@ -108,7 +108,7 @@ async function leftToRun(inbox: Inbox): Promise<ReadonlySet<string>> {
       .where('reason', '=', cutShort)
       .execute(),
   )
-  return new Set(rows.map(({ tenant_id: tenantId, resource }) => cursorName({ tenantId, resource })))
+  return new Set(rows.map(rowName))
 }
 
 /**

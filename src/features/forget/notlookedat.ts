@@ -16,6 +16,7 @@ import {
   put,
 } from '../../engine/warehouse/hiding/forgottenclosure.js'
 import type { NotLookedAt } from '../../engine/warehouse/hiding/forgottenrecords.js'
+import { cursorsWithin } from '../../engine/warehouse/state/cursors.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 
 export async function notLookedAt(
@@ -23,12 +24,8 @@ export async function notLookedAt(
   closure: ForgottenClosure,
 ): Promise<NotLookedAt[]> {
   const { db, tenantId } = closure
-  const cursors = db
-    .selectFrom('sync_cursors')
-    .select('resource')
-    .where('tenant_id', '=', tenantId)
-    .where('last_success_at', 'is not', null)
-  const read = new Set((await session.run(cursors.compile())).rows.map(({ resource }) => resource))
+  const cursors = await cursorsWithin(session, db, ['last_success_at'], { tenants: [tenantId] })
+  const read = new Set(cursors.flatMap((row) => (row.last_success_at === null ? [] : row.resource)))
   const lists = closure.plans.flatMap(({ resource: { name } }): NotLookedAt[] =>
     read.has(name) ? [] : [{ table: name, reason: 'not_read', rows: null }],
   )

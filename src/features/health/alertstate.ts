@@ -12,6 +12,7 @@ import {
   runningMs,
   type StatusHolder,
 } from '../../engine/run/lastrun.js'
+import { cursorsWithin, mayBeTroubled } from '../../engine/warehouse/state/cursors.js'
 import { askFailedWorks, failedWorksOf } from '../../engine/warehouse/state/failedworks.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
@@ -21,10 +22,11 @@ import { type BehindTarget, behindTargets } from '../targets/missedtargets.js'
 import { staleAfterNow } from '../targets/stretchedbound.js'
 import {
   type HealthRule,
+  healthColumns,
   isLostTenant,
+  overdueFor,
   tenantRows,
   tenantStandings,
-  troubledCursors,
 } from './cursorhealth.js'
 import { driftMark, isUntold } from './driftmark.js'
 import type { KeptIncident } from './incident.js'
@@ -186,7 +188,9 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
       runningMs: runningMs(beside(run, holders), nowMicros),
     },
   }
-  const { rows: states } = await session.run(troubledCursors(db, rule).compile())
+  const states = await cursorsWithin(session, db, healthColumns, {
+    where: mayBeTroubled(overdueFor(rule)),
+  })
   const read = await resourcesRead(db, session)
   const isWanted = (tenantId: Int64, resource: string): boolean =>
     walked.has(tenantId) && resources.has(resource)

@@ -2,12 +2,11 @@
  * Whether a cursor needs attention, since when, and everything that is known about it. `status` prints it, alerts
  * remember when it changed, the metrics count it, and the report weighs it: no other place judges a cursor.
  */
-import type { ExpressionBuilder } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { ageOf, clocksApartMs, dayOfMonth, isOlderThan, joinedNames } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
-import type { Database, Db } from '../../engine/warehouse/database.js'
-import { type WantedCursors, wantedCursors } from '../../engine/warehouse/state/wantedcursors.js'
+import type { Db } from '../../engine/warehouse/database.js'
+import type { CursorPart, Overdue, WantedCursors } from '../../engine/warehouse/state/cursors.js'
 
 /** Every state of a cursor, in the order in which the metrics list them. */
 export const cursorStates = [
@@ -89,29 +88,39 @@ export interface HealthRule {
 
 const staleAfter = ({ staleAfterMs, runningMs }: HealthRule): number => Math.max(staleAfterMs, runningMs ?? 0)
 
-/** Without the walks: a walk in progress is long, and there may be thousands. */
-export const cursorRows = (db: Db) =>
-  db
-    .selectFrom('sync_cursors')
-    .select(['tenant_id', 'resource', 'status', 'completeness', 'reason', 'watermark', 'last_success_at'])
-    .select(['last_error', 'stamps_ahead', 'stamps_ahead_until', 'remembered'])
-    .select(['complete_through', 'complete_through_before', 'deletes_checked_at'])
-    .select((eb) => eb('walk', 'is not', null).as('is_walking'))
+/** What is asked about each cursor. */
+export const healthColumns = [
+  'status',
+  'completeness',
+  'reason',
+  'watermark',
+  'last_success_at',
+  'last_error',
+  'is_walking',
+  'stamps_ahead',
+  'stamps_ahead_until',
+  'remembered',
+  'refill',
+  'live_rows',
+  'complete_through',
+  'complete_through_before',
+  'deletes_checked_at',
+] as const
 
 /** A cursor as it is stored. */
-export type CursorRow = Awaited<ReturnType<ReturnType<typeof cursorRows>['execute']>>[number]
+export type SeenCursor = CursorPart<(typeof healthColumns)[number]>
 
 /* The judgement. */
 
 /** Since when the last complete run is too long ago; null if it isn't. A wrong clock's stamp hides its true start. */
 export const staleSince = (
-  { status, last_success_at: last }: Pick<CursorRow, 'status' | 'last_success_at'>,
+  { status, last_success_at: last }: Pick<SeenCursor, 'status' | 'last_success_at'>,
   rule: HealthRule,
 ): string | null => (status === 'unavailable' ? null : overdueSince(last, rule, staleAfter(rule)))
 
 /** Since when deletions have not been checked for too long; null if they have, or never were. */
 export const uncheckedSince = (
-  { deletes_checked_at: checked }: Pick<CursorRow, 'deletes_checked_at'>,
+  { deletes_checked_at: checked }: Pick<SeenCursor, 'deletes_checked_at'>,
   rule: HealthRule,
 ): string | null => overdueSince(checked, rule, rule.deletesUncheckedAfterMs)
 
@@ -131,7 +140,7 @@ const isSetBack = (
 ): boolean => before !== null && through !== null && (ageOf(through, rule.nowMicros) ?? 0) > staleAfter(rule)
 
 type Judged = Pick<
-  CursorRow,
+  SeenCursor,
   'status' | 'completeness' | 'last_success_at' | 'complete_through' | 'complete_through_before'
 >
 
@@ -172,65 +181,15 @@ export const isStateTrouble = ({ state }: Pick<CursorHealth, 'state'>): boolean 
 /** Whether a cursor needs attention. */
 export const isTrouble = (cursor: CursorHealth): boolean => isStateTrouble(cursor) || cursor.deletes_unchecked
 
-/* The same for the database, where it would take too long to read every row. */
-
-/** `isOlderThan` of the column. */
-function isOld(
-  eb: ExpressionBuilder<Database, 'sync_cursors'>,
-  column: 'last_success_at' | 'deletes_checked_at',
-  { nowMicros }: HealthRule,
-  milliseconds: number,
-) {
-  const ago = (length: number): string => fromMicros(nowMicros - BigInt(length) * 1000n)
-  return eb.or([eb(column, '<', ago(milliseconds)), eb(column, '>=', ago(-clocksApartMs))])
+/** The same for the database, which finds the cursors that may need attention. */
+export const overdueFor = (rule: HealthRule): Overdue => {
+  const ago = (milliseconds: number): string => fromMicros(rule.nowMicros - BigInt(milliseconds) * 1000n)
+  return {
+    read: ago(staleAfter(rule)),
+    checked: ago(rule.deletesUncheckedAfterMs),
+    ahead: ago(-clocksApartMs),
+  }
 }
-
-/** The cursors that may need attention: after most runs a few, of which a warehouse may have hundreds of thousands. */
-export const troubledCursors = (db: Db, rule: HealthRule) =>
-  cursorRows(db).where((eb) =>
-    eb.or([
-      eb('status', '=', 'failed'),
-      eb('completeness', '=', 'unproven'),
-      isOld(eb, 'last_success_at', rule, staleAfter(rule)),
-      isOld(eb, 'deletes_checked_at', rule, rule.deletesUncheckedAfterMs),
-    ]),
-  )
-
-/** Wanted cursors in groups that are judged alike, with the earliest times of each. */
-export const alikeCursors = (db: Db, wanted: WantedCursors, rule: HealthRule) =>
-  wantedCursors(db, wanted)
-    .select((eb) => {
-      const group = (column: 'last_success_at' | 'deletes_checked_at', milliseconds: number) =>
-        eb
-          .case()
-          .when(column, 'is', null)
-          .then(eb.lit(0))
-          .when(isOld(eb, column, rule, milliseconds))
-          .then(eb.lit(1))
-          .else(eb.lit(2))
-          .end()
-      const setBackFrom = eb
-        .case()
-        .when('complete_through', '<', fromMicros(rule.nowMicros - BigInt(staleAfter(rule)) * 1000n))
-        .then(eb.ref('complete_through_before'))
-        .end()
-      return [
-        'resource',
-        'status',
-        'completeness',
-        group('last_success_at', staleAfter(rule)).as('read'),
-        group('deletes_checked_at', rule.deletesUncheckedAfterMs).as('checked'),
-        eb(setBackFrom, 'is not', null).as('is_set_back'),
-        eb.fn.min<string | null>('complete_through').as('complete_through'),
-        eb.fn.min<string | null>(setBackFrom).as('complete_through_before'),
-        eb.fn.countAll<Int64>().as('amount'),
-        eb.fn.min<string | null>('watermark').as('watermark'),
-        eb.fn.min<string | null>('last_success_at').as('last_success_at'),
-        eb.fn.min<string | null>('deletes_checked_at').as('deletes_checked_at'),
-      ]
-    })
-    .groupBy(['resource', 'status', 'completeness', 'read', 'checked', 'is_set_back'])
-    .execute()
 
 /* The tenants. */
 

@@ -6,15 +6,15 @@ import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import { readHolders, runningMs } from '../../engine/run/lastrun.js'
 import type { Db } from '../../engine/warehouse/database.js'
-import { wantedCursors } from '../../engine/warehouse/state/wantedcursors.js'
+import { alikeCursors, listCursors, readerOf } from '../../engine/warehouse/state/cursors.js'
 import { alertKinds, isSuspicion } from './alertsettings.js'
 import {
-  alikeCursors,
   type CursorHealth,
   cursorState,
   cursorStates,
   type HealthRule,
   isLostTenant,
+  overdueFor,
   tenantRows,
   tenantStandings,
   uncheckedSince,
@@ -102,7 +102,7 @@ async function readCursorGauges(
   const wanted = tenants.filter(({ revoked_at, excepted }) => revoked_at === null && !excepted)
   count('excepted', tenants.filter(({ excepted }) => excepted).length * resources.length)
   count('revoked', tenants.filter(isLostTenant).length * resources.length)
-  const groups = await alikeCursors(db, options, rule)
+  const groups = await alikeCursors(db, options, overdueFor(rule))
   for (const group of groups) count(cursorState(group, rule), Number(group.amount))
   const begun = groups.reduce((sum, { amount }) => sum + Number(amount), 0)
   count(cursorState(undefined, rule), wanted.length * resources.length - begun)
@@ -115,11 +115,7 @@ async function readCursorGauges(
 }
 
 const tenantTimes = (db: Db, options: GaugesOptions): Promise<CursorTimes[]> =>
-  wantedCursors(db, options)
-    .select(['tenant_id', 'resource', 'watermark', 'last_success_at'])
-    .orderBy('tenant_id')
-    .orderBy('resource')
-    .execute()
+  listCursors(readerOf(db), ['watermark', 'last_success_at'], { wanted: options })
 
 /** The oldest time of all tenants, for each resource. */
 function oldestTimes(groups: readonly CursorTimes[]): CursorTimes[] {

@@ -14,9 +14,9 @@ import type { BehindTarget } from '../targets/missedtargets.js'
 import type { AlertKind } from './alertsettings.js'
 import { adviceOf, cursorMessage } from './alerttext.js'
 import {
-  type CursorRow,
   cursorState,
   type HealthRule,
+  type SeenCursor,
   staleSince,
   type TenantStanding,
   uncheckedSince,
@@ -29,7 +29,7 @@ import { type QuietList, quietWords } from './quietlists.js'
 export interface Facts {
   readonly rule: HealthRule
   /** Cursors of tenants that are granted and wanted. */
-  readonly cursors: readonly CursorRow[]
+  readonly cursors: readonly SeenCursor[]
   /** Tenants that are wanted but no longer granted. */
   readonly revoked: readonly TenantStanding[]
   /** Problems of the whole run. */
@@ -120,7 +120,7 @@ const revokedIncident = (tenant_id: Int64, since: string): KeptIncident =>
     advice: adviceOf('revoked', { tenant_id, resource: null }),
   })
 
-function cursorIncidents(cursor: CursorRow, { rule }: Facts): KeptIncident[] {
+function cursorIncidents(cursor: SeenCursor, { rule }: Facts): KeptIncident[] {
   const { reason } = cursor
   const found: KeptIncident[] = []
   const state = cursorState(cursor, rule)

@@ -5,10 +5,14 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { count, plural } from '../../engine/base/format.js'
 import { addMicros, fromMicros, toMillis } from '../../engine/base/timestamp.js'
-import type { StateRows } from '../../engine/model/state.js'
 import { memoryHours } from '../../engine/run/polls.js'
 import type { Db } from '../../engine/warehouse/database.js'
-import { type WantedCursors, wantedCursors } from '../../engine/warehouse/state/wantedcursors.js'
+import {
+  type Cursor,
+  listCursors,
+  readerOf,
+  type WantedCursors,
+} from '../../engine/warehouse/state/cursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** A list that is quiet: an entry of `quiet` in the document of `shopsync status`. */
@@ -60,10 +64,9 @@ export function quietList({
   quiet_since,
   quiet_polls,
   usual_news,
-}: Pick<
-  StateRows['sync_cursors'],
-  'tenant_id' | 'resource' | 'polled_at' | 'quiet_since' | 'quiet_polls' | 'usual_news'
->): QuietList | undefined {
+}: Pick<Cursor, 'tenant_id' | 'resource' | 'polled_at' | 'quiet_since' | 'quiet_polls' | 'usual_news'>):
+  | QuietList
+  | undefined {
   const [polls, usual] = [Number(quiet_polls ?? 0), Number(usual_news ?? 0)]
   const after = quietAfter(usual)
   if (polledAt === null || quiet_since === null || after === undefined || polls < leastPolls) return undefined
@@ -82,12 +85,15 @@ export async function quietLists(
 ): Promise<QuietList[]> {
   // Nothing has counted for them in a warehouse that no run of this version has written yet.
   if (!(await warehouse.has('sync_cursors.usual_news'))) return []
-  const rows = await wantedCursors(db, wanted)
-    .select(['tenant_id', 'resource', 'polled_at', 'quiet_since', 'quiet_polls', 'usual_news'])
-    .where('usual_news', '>=', leastUsual)
-    .where('quiet_polls', '>=', leastPolls)
-    .where('quiet_since', '<=', fromMicros(nowMicros - BigInt(leastHours) * hourMicros))
-    .execute()
+  const rows = await listCursors(readerOf(db), ['polled_at', 'quiet_since', 'quiet_polls', 'usual_news'], {
+    wanted,
+    where: (eb) =>
+      eb.and([
+        eb('usual_news', '>=', leastUsual),
+        eb('quiet_polls', '>=', leastPolls),
+        eb('quiet_since', '<=', fromMicros(nowMicros - BigInt(leastHours) * hourMicros)),
+      ]),
+  })
   return rows.flatMap((row) => quietList(row) ?? []).toSorted((a, b) => b.usual_a_day - a.usual_a_day)
 }
 

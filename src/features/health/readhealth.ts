@@ -5,14 +5,14 @@ import type { Int64 } from '../../../schema/resource.js'
 import { ageOf } from '../../engine/base/format.js'
 import { inParts } from '../../engine/base/parts.js'
 import { hiddenIn, memoryOf } from '../../engine/list/memory.js'
-import { type Db, readJson, rootTable } from '../../engine/warehouse/database.js'
-import { readRefills } from '../../engine/warehouse/state/cursors.js'
+import { type Db, rootTable } from '../../engine/warehouse/database.js'
+import { listCursors, readerOf, rowName } from '../../engine/warehouse/state/cursors.js'
 import {
   type CursorHealth,
-  type CursorRow,
-  cursorRows,
   cursorState,
   type HealthRule,
+  healthColumns,
+  type SeenCursor,
   type TenantStanding,
   uncheckedSince,
 } from './cursorhealth.js'
@@ -20,36 +20,61 @@ import {
 /** `runningOf`: `runningMs` of a tenant; default: the same for all. */
 export async function readHealth(
   db: Db,
+  seen: readonly SeenCursor[],
   asked: Asked,
   all: HealthRule & { readonly runningOf?: (tenantId: Int64) => number | null },
 ): Promise<CursorHealth[]> {
   const { tenants, resources } = asked
-  const rows = new Map((await cursorRows(db).execute()).map((row) => [listId(row), row]))
-  const refills = new Map((await readRefills(db)).map((refill) => [listId(refill), refill]))
-  const liveRows = await readLiveRows(db, asked)
+  const rows = new Map(seen.map((row) => [rowName(row), row]))
+  const refills = await readRefills(db, seen)
+  const liveRows = await readLiveRows(db, asked, rows)
   return tenants.flatMap((tenant) => {
     const { tenant_id } = tenant
     const rule = all.runningOf
       ? { ...all, runningMs: all.runningOf(tenant_id), isLoading: all.runningMs !== null }
       : all
     return resources.map((resource) => {
-      const name = listId({ tenant_id, resource })
+      const name = rowName({ tenant_id, resource })
       const known = { row: rows.get(name), refill: refills.get(name), live: liveRows(resource, tenant_id) }
       return healthOf(tenant, resource, known, rule)
     })
   })
 }
 
-export const listId = ({ tenant_id, resource }: Pick<CursorRow, 'tenant_id' | 'resource'>): string =>
-  `${tenant_id} ${resource}`
+/** What is stored of all cursors, as they are in `db`. */
+export const seenCursors = (db: Db): Promise<SeenCursor[]> => listCursors(readerOf(db), healthColumns)
+
+interface Refill {
+  /** Records that were read, and how many the list had then. */
+  readonly read: number
+  readonly of: number
+}
+
+/**
+ * How far the readings of lists have come that have to be read whole once (layout.ts). Those that haven't begun are left
+ * out.
+ */
+async function readRefills(db: Db, seen: readonly SeenCursor[]): Promise<ReadonlyMap<string, Refill>> {
+  if (seen.every(({ refill }) => refill === null)) return new Map()
+  const begun = await listCursors(readerOf(db), ['refill_walk'], {
+    where: (eb) => eb.and([eb('refill', 'is not', null), eb('refill_walk', 'is not', null)]),
+  })
+  return new Map(
+    begun.map((row) => {
+      // `below`: records still to be read.
+      const { last, below } = row.refill_walk as { readonly last: number; readonly below: number }
+      return [rowName(row), { read: Math.max(0, last - below), of: last }]
+    }),
+  )
+}
 
 function healthOf(
   tenant: TenantStanding,
   resource: string,
   known: {
     /** undefined: no run has begun it. */
-    readonly row: CursorRow | undefined
-    readonly refill: Awaited<ReturnType<typeof readRefills>>[number] | undefined
+    readonly row: SeenCursor | undefined
+    readonly refill: Refill | undefined
     readonly live: Int64
   },
   rule: HealthRule,
@@ -69,15 +94,14 @@ function healthOf(
     last_success_at: last,
     age_seconds: age === undefined ? null : Math.round(age / 1000),
     rows: live,
-    walk_under_way: Boolean(row?.is_walking) || refill?.read != null,
+    walk_under_way: row?.is_walking === true || refill !== undefined,
     last_error: row?.last_error ?? null,
     stamps_ahead: row?.stamps_ahead_until
       ? { records: Number(row.stamps_ahead ?? 0), until: row.stamps_ahead_until }
       : null,
-    odd: oddList(readJson(row?.remembered ?? null)),
-    refill: refill?.reason ?? null,
-    refill_progress:
-      refill && refill.read !== null && refill.of !== null ? { read: refill.read, of: refill.of } : null,
+    odd: oddList(row?.remembered ?? null),
+    refill: row?.refill ?? null,
+    refill_progress: refill ?? null,
     complete_through: possible(row?.complete_through ?? null, rule),
     complete_through_before: row?.complete_through_before ?? null,
     deletes_checked_at: checked,
@@ -100,31 +124,28 @@ interface Asked {
 async function readLiveRows(
   db: Db,
   { tenants, resources, missing }: Asked,
+  rows: ReadonlyMap<string, SeenCursor>,
 ): Promise<(resource: string, tenantId: Int64) => Int64> {
-  const counts = new Map(resources.map((name) => [name, new Map<Int64, Int64>()]))
-  if (!missing.has('sync_registers')) await addRegisters(db, counts)
-  for (const [resource, known] of counts) {
-    const unknown = tenants.map(({ tenant_id }) => tenant_id).filter((id) => !known.has(id))
-    if (unknown.length > 0 && !missing.has(resource)) await addCounted(db, resource, { unknown, known })
+  const counts = new Map<string, Int64>()
+  for (const resource of resources) {
+    const unknown: Int64[] = []
+    for (const { tenant_id } of tenants) {
+      const name = rowName({ tenant_id, resource })
+      const live = rows.get(name)?.live_rows ?? null
+      if (live === null) unknown.push(tenant_id)
+      else counts.set(name, live)
+    }
+    if (unknown.length > 0 && !missing.has(resource)) await addCounted(db, resource, unknown, counts)
   }
-  return (resource, tenantId) => counts.get(resource)?.get(tenantId) ?? 0
-}
-
-async function addRegisters(db: Db, counts: ReadonlyMap<string, Map<Int64, Int64>>): Promise<void> {
-  const registers = await db
-    .selectFrom('sync_registers')
-    .select(['tenant_id', 'resource', 'live_rows'])
-    .where('live_rows', 'is not', null)
-    .execute()
-  for (const { tenant_id, resource, live_rows } of registers)
-    counts.get(resource)?.set(tenant_id, Number(live_rows))
+  return (resource, tenant_id) => counts.get(rowName({ tenant_id, resource })) ?? 0
 }
 
 /** Few statements per table instead of one per cursor. */
 async function addCounted(
   db: Db,
   resource: string,
-  { unknown, known }: { readonly unknown: readonly Int64[]; readonly known: Map<Int64, Int64> },
+  unknown: readonly Int64[],
+  counts: Map<string, Int64>,
 ): Promise<void> {
   for (const part of inParts(unknown)) {
     const rows = await db
@@ -134,7 +155,7 @@ async function addCounted(
       .where('_deleted_at', 'is', null)
       .groupBy('tenant_id')
       .execute()
-    for (const { tenant_id, n } of rows) known.set(tenant_id, Number(n))
+    for (const { tenant_id, n } of rows) counts.set(rowName({ tenant_id, resource }), Number(n))
   }
 }
 

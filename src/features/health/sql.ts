@@ -7,6 +7,7 @@ import type { CompiledQuery, Selectable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import { type Db, readJson } from '../../engine/warehouse/database.js'
+import { lastSuccesses } from '../../engine/warehouse/state/cursors.js'
 import { bySeq, ofRuns } from '../../engine/warehouse/state/runs.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
@@ -179,12 +180,7 @@ export const driftBetween = async (
 
 /** The resources that have cursors, and whether any of them was read whole. */
 export async function resourcesRead(db: Db, session: Session): Promise<ReadonlyMap<string, boolean>> {
-  const query = db
-    .selectFrom('sync_cursors')
-    .groupBy('resource')
-    .select('resource')
-    .select((eb) => eb.fn.max<string | null>('last_success_at').as('at'))
-  const { rows } = await session.run(query.compile())
+  const { rows } = await session.run(lastSuccesses(db).compile())
   return new Map(rows.map(({ resource, at }) => [resource, at !== null]))
 }
 

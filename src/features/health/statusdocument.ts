@@ -41,7 +41,7 @@ import {
 import type { Incident } from './incident.js'
 import { openIncidents } from './openincidents.js'
 import { type QuietList, quietLists } from './quietlists.js'
-import { readHealth } from './readhealth.js'
+import { readHealth, seenCursors } from './readhealth.js'
 import { readWorkers, type WorkersStatus } from './workerhealth.js'
 
 /** The JSON document of `shopsync status`. */
@@ -207,7 +207,11 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     const running = runningMs(leases, options.nowMicros)
     const runningOf = (tenantId: Int64): number | null => runningMs(leases, options.nowMicros, tenantId)
     const asked = { tenants: chosen, resources: options.resources, missing }
-    const cursors = await readHealth(db, asked, { ...options, runningMs: running, runningOf })
+    const cursors = await readHealth(db, await seenCursors(db), asked, {
+      ...options,
+      runningMs: running,
+      runningOf,
+    })
     const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
     const runs = await runsOf(db, leases)
     const quiet = await quietLists(options.warehouse, db, options, options.nowMicros)

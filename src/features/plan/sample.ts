@@ -4,7 +4,7 @@
  */
 import { type CursorTask, keyOf } from '../../engine/run/tenant.js'
 import type { Rate } from '../../engine/source/rate/knownrate.js'
-import { type CursorState, cursorName } from '../../engine/warehouse/state/cursors.js'
+import { type Cursor, cursorName } from '../../engine/warehouse/state/cursors.js'
 import type { PlannedCursor } from './cursorcost.js'
 
 /**
@@ -16,10 +16,10 @@ export function mostAsked({ limit, reserve, window_seconds: seconds, window_know
 }
 
 /** Cursors whose costs are alike: those of one resource, first loads apart from lists that were read before. */
-const kindOf = (task: CursorTask, cursors: ReadonlyMap<string, CursorState>): string =>
+const kindOf = (task: CursorTask, cursors: ReadonlyMap<string, Cursor>): string =>
   `${task.resource.name} ${cursors.get(cursorName(keyOf(task)))?.watermark == null ? 'new' : 'known'}`
 
-function grouped(tasks: readonly CursorTask[], cursors: ReadonlyMap<string, CursorState>) {
+function grouped(tasks: readonly CursorTask[], cursors: ReadonlyMap<string, Cursor>) {
   const kinds = new Map<string, CursorTask[]>()
   for (const task of tasks) {
     const kind = kindOf(task, cursors)
@@ -53,7 +53,7 @@ export class Sample {
   /** At most this many, at random: the same share of each kind, but at least one of each. */
   pick(
     tasks: readonly CursorTask[],
-    cursors: ReadonlyMap<string, CursorState>,
+    cursors: ReadonlyMap<string, Cursor>,
     most: number,
   ): readonly CursorTask[] {
     if (tasks.length <= most) return tasks

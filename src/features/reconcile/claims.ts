@@ -6,13 +6,13 @@ import { toMicros } from '../../engine/base/timestamp.js'
 import { statusSettings } from '../../engine/config/attention.js'
 import type { CursorRun, Run } from '../../engine/run/tenant.js'
 import { now } from '../../engine/run/tenant.js'
-import type { CursorState } from '../../engine/warehouse/state/cursors.js'
+import type { Cursor } from '../../engine/warehouse/state/cursors.js'
 import { firstLoadedAt } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** Whether no walk of the cursor has completed yet. */
-export const isNeverWalked = (state: CursorState | undefined): boolean =>
-  !state || (state.watermark === null && state.lastSuccessAt === null)
+export const isNeverWalked = (state: Cursor | undefined): boolean =>
+  !state || (state.watermark === null && state.last_success_at === null)
 
 const day = 86_400_000
 /** Milliseconds, if not configured: the default of config/schema.ts. */
@@ -38,7 +38,7 @@ export async function areDeletesChecked({
   state,
   warehouse,
 }: CursorRun<Warehouse>): Promise<boolean> {
-  const checked = state?.deletesCheckedAt ?? null
+  const checked = state?.deletes_checked_at ?? null
   if (checked !== null) return isRecent(run, checked)
   if ((run.config.history?.keep ?? usualKeep) <= uncheckedAfter(run)) return false
   return isRecent(run, await firstLoadedAt(warehouse, key))

@@ -155,7 +155,7 @@ export class Verification implements VerifyWork {
   /** Up to when the cursor claims to be complete; null if its watermark can't be trusted. */
   get #claimed(): string | null {
     if (this.#isVoid) return null
-    return this.cursor.state?.completeThrough ?? this.#watermark ?? ''
+    return this.cursor.state?.complete_through ?? this.#watermark ?? ''
   }
 
   async run(): Promise<CursorResult> {

@@ -233,7 +233,7 @@ class NamesVerification implements VerifyWork {
     // A name has to be missing twice.
     const again = countNotIn(stored, names) > 0 ? (await read()).names : names
     const extra = countNotIn(stored, new Set([...names, ...again]))
-    const isChecked = extra > 0 && isRecent(this.cursor.run, this.cursor.state?.lastSuccessAt)
+    const isChecked = extra > 0 && isRecent(this.cursor.run, this.cursor.state?.last_success_at)
     this.found = {
       method: 'names',
       source: names.size,

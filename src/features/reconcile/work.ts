@@ -164,17 +164,17 @@ class Reconciliation implements CursorWork {
 
   /** The source has moved: another walk, from the previous walk's watermark. */
   async #refresh(): Promise<void> {
-    const plannedWatermark = this.#walk.store.planned
+    const { planned } = this.#walk.store
     const { watermark, ...before } = this.#walk.progress
     // Records that can't be stored aren't counted again: the comparison counts all of them.
     this.#walked = addCounts(this.#walked, { ...before, unstorable: 0 })
     const state = {
-      ...(this.cursor.state ?? newCursor),
+      ...(this.cursor.state ?? newCursor(this.cursor.key)),
       watermark,
-      plannedWatermark,
+      planned_watermark: planned,
       walk: null,
       refill: null,
-      refillWalk: null,
+      refill_walk: null,
       remembered: storedMemory(this.#walk.memory),
     }
     this.#walk = cursorWalk(this.cursor.from(state), 'sync')

@@ -19,11 +19,6 @@ export async function readJobRows(
   return new Map(rows.map((row) => [row.job, row]))
 }
 
-/** Whether no run has worked on any list. */
-export const isUnread = async (warehouse: Reader): Promise<boolean> =>
-  (await warehouse.read((db) => db.selectFrom('sync_cursors').select('tenant_id').limit(1).execute()))
-    .length === 0
-
 export function storeJobRow(db: Db, { job, ...row }: JobRow): CompiledQuery {
   return withJobs(db)
     .insertInto('sync_jobs')

@@ -2,6 +2,7 @@
 import { nextInstants } from '../../engine/config/cron.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import { isSuperseded } from '../../engine/warehouse/lease/oneconfiguration.js'
+import { isAnyCursor } from '../../engine/warehouse/state/cursors.js'
 import type { Writer } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { lastKnown } from '../../shell/intime.js'
@@ -25,7 +26,6 @@ import type { PageCall } from './page.js'
 import { PageMaker } from './pagemaker.js'
 import { Schedule } from './scheduler.js'
 import { Rounds } from './sentrounds.js'
-import { isUnread } from './sql.js'
 import { endedText, nextRuns, scheduleText } from './words.js'
 
 /** Runs that `GET /runs` and `GET /runs.json` show. */
@@ -40,7 +40,7 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
   signals.expected = true
   const warehouse = await opening.warehouse()
   const { timeZone, listen, events, shards } = scheduleSettings(config)
-  const first = (await isUnread(warehouse)) ? firstJob(jobs, timeZone, clock.nowMicros()) : undefined
+  const first = (await isAnyCursor(warehouse)) ? undefined : firstJob(jobs, timeZone, clock.nowMicros())
   let hearing: Hearing | undefined
   const aside = <T>(work: () => Promise<T>): Promise<T> => (hearing ? hearing.aside(work) : work())
   const watch = new ReplacementWatch(warehouse, clock, signals.signal)

@@ -53,7 +53,7 @@ export class Announcements {
 
   /** How many of these new or changed records no event has announced. */
   async lacking({ key, state }: CursorRun, arrivals: readonly Arrival[]): Promise<number> {
-    const since = addMicros(state?.polls?.polledAt ?? arrivals[0]?.updatedAt ?? '', -clocksApart)
+    const since = addMicros(state?.polled_at ?? arrivals[0]?.updatedAt ?? '', -clocksApart)
     const ids = arrivals.map(({ id }) => id)
     const rows = await this.#reading((inbox) =>
       inbox.read((db) =>

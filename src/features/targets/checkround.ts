@@ -6,14 +6,15 @@ import { memoryOf, usualPage } from '../../engine/list/memory.js'
 import type { ChooseRound } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
-import { readJson } from '../../engine/warehouse/database.js'
-import { cursorName } from '../../engine/warehouse/state/cursors.js'
+import { type CursorPart, cursorParts, rowName } from '../../engine/warehouse/state/cursors.js'
 import type { CommandContext, RoundPlace } from '../../shell/command.js'
 import { Highest } from './highest.js'
 import { restingLists } from './restinglists.js'
 import { lastsOf, nowOf, roundOf, settingsFor, type WantedLists, wantedLists } from './roundnow.js'
-import { type CheckRow, uncheckedLists } from './sql.js'
 import { afterPolls, reservedForChecks } from './windowbudget.js'
+
+const checkColumns = ['status', 'deletes_checked_at', 'remembered', 'live_rows'] as const
+type CheckRow = CursorPart<(typeof checkColumns)[number]>
 
 /** The checks of deletions that are due. */
 export async function dueChecks(
@@ -38,16 +39,25 @@ export async function dueChecks(
   const since = fromMicros(BigInt(Math.round(checkDueSince(times))) * 1000n)
   // Read only if a list has failed: rounds come every few minutes, and seldom has one.
   let resting: ReadonlySet<string> | undefined
-  const rests = async ({ tenant_id: tenantId, resource, status }: CheckRow): Promise<boolean> => {
-    if (status !== 'failed') return false
+  const rests = async (row: CheckRow): Promise<boolean> => {
+    if (row.status !== 'failed') return false
     resting ??= await restingLists(warehouse, now, {
       atLeast: settings.atLeast,
       targetOf: timesOf(settings),
       shard,
     })
-    return resting.has(cursorName({ tenantId, resource }))
+    return resting.has(rowName(row))
   }
-  for await (const rows of uncheckedLists(warehouse, since, shard))
+  // The lists that have been read, and whose deletions were not checked since then.
+  const unchecked = cursorParts(warehouse, checkColumns, {
+    shard,
+    where: (eb) =>
+      eb.and([
+        eb(eb.fn.coalesce('polled_at', 'last_success_at'), 'is not', null),
+        eb.or([eb('deletes_checked_at', 'is', null), eb('deletes_checked_at', '<=', since)]),
+      ]),
+  })
+  for await (const rows of unchecked)
     for (const row of rows) {
       if (row.status === 'unavailable' || !names.has(row.resource) || !isWanted.has(row.tenant_id)) continue
       if (!(await rests(row))) checks.take(row)
@@ -112,7 +122,7 @@ const spare = 0.05
 
 /** Requests of a check that finds nothing: the walk before it, and the comparison. */
 const costOf = ({ live_rows, remembered }: CheckedList, pageSize: number): number =>
-  1 + quietCost(Number(live_rows ?? usualRows), usualPage(memoryOf(readJson(remembered ?? null)), pageSize))
+  1 + quietCost(Number(live_rows ?? usualRows), usualPage(memoryOf(remembered ?? null), pageSize))
 
 /**
  * The checks that are due, taken one by one: of the lists not checked for longest, as many as the round's requests

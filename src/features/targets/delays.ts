@@ -115,3 +115,34 @@ function addTotals(db: Db, { resource, met, missed }: Parameters<typeof addDelay
   }))
   return addToCounters(db, entries)
 }
+
+/** The outcome of changes since that hour: by resource, and by list for tenants with targets of their own. */
+export async function delaysSince(
+  warehouse: Pick<Warehouse, 'has' | 'read'>,
+  hour: string,
+): Promise<{ resource: string; tenant_id?: Int64 | undefined; met: number; missed: number }[]> {
+  const read = <T>(work: (db: ReturnType<typeof withDelays>) => Promise<T>): Promise<T> =>
+    warehouse.read((db) => work(withDelays(db)))
+  const rows = await read((db) =>
+    db
+      .selectFrom('sync_delays')
+      .where('hour', '>=', hour)
+      .groupBy('resource')
+      .select('resource')
+      .select((eb) => [eb.fn.sum<number>('met').as('met'), eb.fn.sum<number>('missed').as('missed')])
+      .execute(),
+  )
+  // A warehouse that nothing has brought up to date yet lacks the table.
+  const own = (await warehouse.has('sync_tenant_delays'))
+    ? await read((db) =>
+        db
+          .selectFrom('sync_tenant_delays')
+          .where('hour', '>=', hour)
+          .groupBy(['tenant_id', 'resource'])
+          .select(['tenant_id', 'resource'])
+          .select((eb) => [eb.fn.sum<number>('met').as('met'), eb.fn.sum<number>('missed').as('missed')])
+          .execute(),
+      )
+    : []
+  return [...rows, ...own].map((row) => ({ ...row, met: Number(row.met), missed: Number(row.missed) }))
+}

@@ -6,11 +6,16 @@ import { toMillis } from '../../engine/base/timestamp.js'
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { CursorTask } from '../../engine/run/tenant.js'
-import { cursorName, type Reader } from '../../engine/warehouse/state/cursors.js'
+import {
+  type CursorPart,
+  cursorParts,
+  pollTotals,
+  type Reader,
+  rowName,
+} from '../../engine/warehouse/state/cursors.js'
 import type { Announcements, WaitingEvents } from './announced.js'
 import type { PolledList } from './pollranking.js'
 import { type ListWaits, restingLists } from './restinglists.js'
-import { allLists, type Listening, type ListRow, readTotals } from './sql.js'
 
 const hourMs = 3_600_000
 /** How far the clocks of two machines may differ; a poll further ahead comes from a wrong clock. */
@@ -20,6 +25,12 @@ const forever = 1_000_000
 
 export interface DueList extends PolledList {
   readonly task: CursorTask
+}
+
+/** Resources whose changes somebody has listened for since then. */
+interface Listening {
+  readonly since: string
+  readonly names: readonly string[]
 }
 
 /** What events tell of the lists. */
@@ -43,8 +54,24 @@ export async function heardOf(announcements: Announcements | undefined, now: str
   }
 }
 
-const nameOf = ({ tenant_id: tenantId, resource }: Pick<ListRow, 'tenant_id' | 'resource'>): string =>
-  cursorName({ tenantId, resource })
+/** Only a few columns: a warehouse may have hundreds of thousands of cursors. */
+const listColumns = [
+  'status',
+  'polled_at',
+  'last_success_at',
+  'news',
+  'news_unannounced',
+  'news_hours',
+  'is_walking',
+] as const
+type ListRow = CursorPart<(typeof listColumns)[number]>
+
+/** If a listener was running all the time since the list was read, polls are only for what nobody announced. */
+const newsOf = (
+  listening: Listening | undefined,
+  { resource, news, news_unannounced }: Pick<ListRow, 'resource' | 'news' | 'news_unannounced'>,
+  isReadSince: boolean,
+): number => Number((isReadSince && listening?.names.includes(resource) ? news_unannounced : news) ?? 0)
 
 /** Of all lists of a resource. */
 export interface ResourceTotals extends Pick<PolledList, 'resource' | 'news' | 'hours'> {
@@ -54,13 +81,18 @@ export interface ResourceTotals extends Pick<PolledList, 'resource' | 'news' | '
 
 /** What polls have found, per resource, in the lists of all tenants. */
 export async function totalsOf(warehouse: Reader, { listening }: Heard): Promise<readonly ResourceTotals[]> {
-  const rows = await readTotals(warehouse, listening)
-  return rows.map(({ resource, news, hours, unavailable }) => ({
-    resource,
-    news: Number(news ?? 0),
-    hours: Number(hours ?? 0),
-    unavailable: Number(unavailable ?? 0),
-  }))
+  const totals = new Map<string, ResourceTotals>()
+  for (const row of await pollTotals(warehouse, listening?.since)) {
+    const { resource, news_hours, unavailable } = row
+    const others = totals.get(resource) ?? { news: 0, hours: 0, unavailable: 0 }
+    totals.set(resource, {
+      resource,
+      news: others.news + newsOf(listening, row, Number(row.is_since) === 1),
+      hours: others.hours + Number(news_hours ?? 0),
+      unavailable: others.unavailable + Number(unavailable),
+    })
+  }
+  return [...totals.values()]
 }
 
 /**
@@ -106,16 +138,17 @@ export async function dueLists(
     known.add(row)
     const task = { tenantId: row.tenant_id, resource }
     const isAbsent = row.status === 'unavailable'
-    if ((isAbsent || row.status === 'failed') && resting.has(nameOf(row))) return
+    const at = row.polled_at ?? row.last_success_at
+    if ((isAbsent || row.status === 'failed') && resting.has(rowName(row))) return
     if (isAbsent) absent.push(task)
-    else if (row.at !== null) {
+    else if (at !== null) {
       const ownTarget = own?.targetOf(row.resource, row.tenant_id)
-      const list = polledList(row, task, nowMs - toMillis(row.at), heard.waiting)
+      const list = polledList(row, task, { at, nowMs, heard })
       take(ownTarget === undefined ? list : { ...list, ownTarget: ownTarget / hourMs })
-    } else if (Number(row.under_way) === 1) begun.push(task)
+    } else if (row.is_walking) begun.push(task)
     else failed.push(task)
   }
-  for await (const rows of allLists(warehouse, heard.listening, shard)) for (const row of rows) judge(row)
+  for await (const rows of cursorParts(warehouse, listColumns, { shard })) for (const row of rows) judge(row)
   const fresh = tenants.flatMap((tenantId) =>
     resources.flatMap((resource) => (known.has(tenantId, resource.name) ? [] : [{ tenantId, resource }])),
   )
@@ -142,15 +175,24 @@ class KnownLists {
   }
 }
 
-/** `waited`: in milliseconds. */
-function polledList(row: ListRow, task: CursorTask, waited: number, waiting: Heard['waiting']): DueList {
-  const events = waiting.size === 0 ? undefined : waiting.get(nameOf(row))
+/** `at`: when it was last read. */
+function polledList(
+  row: ListRow,
+  task: CursorTask,
+  {
+    at,
+    nowMs,
+    heard: { listening, waiting },
+  }: { readonly at: string; readonly nowMs: number; readonly heard: Heard },
+): DueList {
+  const events = waiting.size === 0 ? undefined : waiting.get(rowName(row))
+  const waited = nowMs - toMillis(at)
   return {
     task,
     resource: row.resource,
     waited: waited < -clocksApartMs ? forever : Math.max(0, waited) / hourMs,
-    news: Number(row.news ?? 0),
-    hours: Number(row.news_hours ?? 0),
+    news: newsOf(listening, row, listening !== undefined && at >= listening.since),
+    hours: row.news_hours ?? 0,
     events: events?.count ?? 0,
     eventAges: events?.hours ?? 0,
   }

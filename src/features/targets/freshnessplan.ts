@@ -7,14 +7,13 @@ import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import { type FreshnessSettings, timesOf } from '../../engine/config/targetsection.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
-import type { Reader } from '../../engine/warehouse/state/cursors.js'
+import { listCursors, type Reader, type WantedCursors } from '../../engine/warehouse/state/cursors.js'
 import { knownTenants } from '../../engine/warehouse/state/tenants.js'
-import type { WantedCursors } from '../../engine/warehouse/state/wantedcursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { delaysSince } from './delays.js'
 import { type DueList, dueLists, nothingHeard } from './duelists.js'
 import { boundOf, changeRate, meanRates } from './pollranking.js'
 import { type ExpectedList, forecastShare, requestsForAll, requestsForShare } from './shareforecast.js'
-import { delaysSince, lastPolls, oldestPolls } from './sql.js'
 import { neededForBound } from './stretchedbound.js'
 
 const hourMs = 3_600_000
@@ -201,26 +200,20 @@ export async function readFreshness(
 async function pollsOf(
   warehouse: Reader,
   own: FreshnessSettings['own'],
-  { resources, tenants, exceptTenants }: WantedCursors,
+  wanted: WantedCursors,
 ): Promise<ReadonlyMap<string, string | null>> {
-  const special = own?.tenants ?? []
-  const oldest = await oldestPolls(warehouse, {
-    resources,
-    tenants,
-    exceptTenants: [...exceptTenants, ...special],
-  })
-  const polls = new Map(oldest.map(({ resource, at }) => [nameOf(resource), at]))
-  if (special.length === 0) return polls
-  const named = special.filter((id) => tenants?.includes(id) ?? true)
-  for (const { tenant_id, resource, at } of await lastPolls(warehouse, {
-    resources,
-    tenants: named,
-    exceptTenants,
-  })) {
+  const polls = new Map<string, string | null>()
+  for (const { tenant_id, resource, status, polled_at: at } of await listCursors(
+    warehouse,
+    ['status', 'polled_at'],
+    { wanted },
+  )) {
+    // What the source doesn't offer isn't polled.
+    if (status === 'unavailable') continue
     const isOwn = own?.targetOf(resource, tenant_id) !== undefined
     const name = nameOf(resource, isOwn ? tenant_id : undefined)
-    const known = polls.get(name)
-    if (known === undefined || known === null || (at !== null && at < known)) polls.set(name, at)
+    const known = polls.get(name) ?? null
+    polls.set(name, known !== null && (at === null || known < at) ? known : at)
   }
   return polls
 }

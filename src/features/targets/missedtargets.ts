@@ -3,8 +3,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { delaysSince } from './delays.js'
 import { hourOf } from './freshnessplan.js'
-import { delaysSince } from './sql.js'
 
 export interface BehindTarget {
   readonly resource: string

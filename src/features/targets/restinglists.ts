@@ -6,8 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import type { Shard } from '../../engine/base/shard.js'
 import { toMillis } from '../../engine/base/timestamp.js'
-import { cursorName, type Reader } from '../../engine/warehouse/state/cursors.js'
-import { readFailed } from './sql.js'
+import { cursorQuery, type Reader, rowName } from '../../engine/warehouse/state/cursors.js'
 
 /** A failed list is tried again after a quarter of its target, but neither sooner nor later than this. */
 const soonestAgainMs = 900_000
@@ -48,5 +47,26 @@ export async function restingLists(
     const again = Math.min(latestAgainMs, Math.max(soonestAgainMs, targetOf(resource, tenant_id) / 4))
     return since >= 0 && since < (status === 'unavailable' ? atLeast : again)
   })
-  return new Set(rests.map(({ tenant_id, resource }) => cursorName({ tenantId: tenant_id, resource })))
+  return new Set(rests.map(rowName))
 }
+
+/** The lists whose last walk failed, or which the source didn't offer, with the end of that attempt. */
+const readFailed = (warehouse: Reader, shard: Shard | undefined) =>
+  warehouse.read((db) => {
+    const failed = cursorQuery(db, ['status', 'reason', 'last_run_id'], {
+      shard,
+      where: (eb) => eb('status', 'in', ['failed', 'unavailable']),
+    })
+    return db
+      .selectFrom(failed.as('c'))
+      .innerJoin('sync_run_cursors as r', (join) =>
+        join
+          .onRef('r.run_id', '=', 'c.last_run_id')
+          .onRef('r.tenant_id', '=', 'c.tenant_id')
+          .onRef('r.resource', '=', 'c.resource'),
+      )
+      .groupBy(['c.tenant_id', 'c.resource', 'c.status', 'c.reason'])
+      .select(['c.tenant_id', 'c.resource', 'c.status', 'c.reason'])
+      .select((eb) => eb.fn.max<string | null>('r.finished_at').as('at'))
+      .execute()
+  })

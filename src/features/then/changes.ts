@@ -6,6 +6,7 @@ import { type ExpressionBuilder, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { type Verdict, worstFirst } from '../../engine/list/verdict.js'
 import { type Database, type Db, rootTable } from '../../engine/warehouse/database.js'
+import { listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
 import { eventsMode } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Rung } from './told.js'
@@ -65,9 +66,6 @@ const endedBefore =
   ({ or, eb }: ExpressionBuilder<Database, 'sync_runs'>) =>
     or([eb('stamped_until', 'is', null), eb('stamped_until', '<', through), eb('mode', '=', eventsMode)])
 
-const keyOf = ({ tenant_id, resource }: Pick<ChangedList, 'tenant_id' | 'resource'>): string =>
-  `${tenant_id} ${resource}`
-
 /** What runs recorded of the lists that they changed. */
 const recorded = (db: Db) =>
   db
@@ -91,7 +89,7 @@ const asList = ({
 })
 
 const countsOf = (lists: readonly ChangedList[]): NonNullable<Rung['lists']> =>
-  Object.fromEntries(lists.map((list) => [keyOf(list), [list.rows_upserted, list.rows_deleted]]))
+  Object.fromEntries(lists.map((list) => [rowName(list), [list.rows_upserted, list.rows_deleted]]))
 
 /** `from` (null: the beginning), `through`: the range. `known`: what rings were told before. */
 export async function readChanges(
@@ -108,8 +106,8 @@ export async function readChanges(
   const fresh = (db: Db) => runsSince(db, from).where('run_id', '!=', told).where(endedBefore(through))
   const found = new Map<string, ChangedList>()
   const add = (list: ChangedList): void => {
-    const before = found.get(keyOf(list))
-    found.set(keyOf(list), {
+    const before = found.get(rowName(list))
+    found.set(rowName(list), {
       ...list,
       // Lists that an unsure run did record are counted in both ways.
       rows_upserted: Math.max(list.rows_upserted, before?.rows_upserted ?? 0),
@@ -133,7 +131,7 @@ export async function readChanges(
   if (isAnyUnsure) for (const list of await unsureLists(warehouse, from, fresh)) add(list)
   const before = isSameHour && told === '' ? (known?.lists ?? {}) : {}
   const lists = [...found.values()].flatMap((list): ChangedList[] => {
-    const [upserted, deleted] = before[keyOf(list)] ?? [0, 0]
+    const [upserted, deleted] = before[rowName(list)] ?? [0, 0]
     const [rows_upserted, rows_deleted] = [list.rows_upserted - upserted, list.rows_deleted - deleted]
     return rows_upserted > 0 || rows_deleted > 0 ? [{ ...list, rows_upserted, rows_deleted }] : []
   })
@@ -192,10 +190,9 @@ async function unsureLists(
 /** The earliest of these lists. */
 async function completeThrough(warehouse: Warehouse, lists: readonly ChangedList[]): Promise<string | null> {
   if (lists.length === 0) return null
-  const rows = await warehouse.read((db) =>
-    db.selectFrom('sync_cursors').select(['tenant_id', 'resource', 'complete_through']).execute(),
-  )
-  const known = new Map(rows.map((row) => [`${row.tenant_id} ${row.resource}`, row.complete_through]))
-  const all = lists.map(({ tenant_id, resource }) => known.get(`${tenant_id} ${resource}`) ?? null)
+  const tenants = [...new Set(lists.map(({ tenant_id }) => tenant_id))]
+  const rows = await listCursors(warehouse, ['complete_through'], { tenants })
+  const known = new Map(rows.map((row) => [rowName(row), row.complete_through]))
+  const all = lists.map((list) => known.get(rowName(list)) ?? null)
   return all.includes(null) ? null : (all.flatMap((at) => at ?? []).sort()[0] ?? null)
 }

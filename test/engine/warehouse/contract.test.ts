@@ -150,7 +150,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
     }
     const all = await readCursors(warehouse)
     expect(new Set(all.keys())).toEqual(new Set(lists.map((list) => `${list.tenant_id} ${list.resource}`)))
-    const halves = await Promise.all([0, 1].map((index) => readCursors(warehouse, { index, of: 2 })))
+    const halves = await Promise.all(
+      [0, 1].map((index) => readCursors(warehouse, { shard: { index, of: 2 } })),
+    )
     expect(halves.every(({ size }) => size > 0)).toBe(true)
     expect(halves.flatMap((half) => [...half.keys()]).sort()).toEqual([...all.keys()].sort())
   })

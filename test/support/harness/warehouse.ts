@@ -47,7 +47,6 @@ export * from '../../../src/engine/warehouse/state/shardsql.js'
 export * from '../../../src/engine/warehouse/state/sharedrows.js'
 export * from '../../../src/engine/warehouse/state/sharedwindow.js'
 export * from '../../../src/engine/warehouse/state/tenants.js'
-export * from '../../../src/engine/warehouse/state/wantedcursors.js'
 // What tests of components reach of the engine: a room that is rebuilt is followed here, and in no test.
 export * from '../../../src/engine/warehouse/store/backlog.js'
 export * from '../../../src/engine/warehouse/store/derived.js'

@@ -70,7 +70,14 @@ function playList(index: number, year: PlayedYear): PlayedList {
   const random = randomFrom(year.seed * 1_000_003 + index)
   const [changes, verdict] = [changing(index, random, year), failing(random)]
   const frozenAt = year.frozenAt?.(index) ?? Number.POSITIVE_INFINITY
-  let polls: Parameters<typeof polled>[0] = { polledAt: timeOf(0), news: 0, unannounced: 0, hours: 0 }
+  let polls = {
+    polled_at: timeOf(0),
+    news: 0,
+    news_unannounced: 0,
+    news_hours: 0,
+    quiet_since: null as string | null,
+    quiet_polls: 0,
+  }
   let [waiting, usual, incidents, isQuiet] = [0, 0, 0, false]
   let found: PlayedList['found']
   for (let hour = 1; hour <= (year.days ?? 365) * 24; hour++) {
@@ -83,21 +90,14 @@ function playList(index: number, year: PlayedYear): PlayedList {
     const after = polled(polls, timeOf(hour), { news, unannounced: news, isWhole: news > 0 || end === 'ok' })
     usual = after.usual_news ?? usual
     polls = {
-      polledAt: timeOf(hour),
+      polled_at: timeOf(hour),
       news: after.news ?? polls.news,
-      unannounced: after.news_unannounced ?? polls.unannounced,
-      hours: after.news_hours ?? polls.hours,
-      quietSince: after.quiet_since ?? polls.quietSince ?? null,
-      quietPolls: Number(after.quiet_polls ?? polls.quietPolls ?? 0),
+      news_unannounced: after.news_unannounced ?? polls.news_unannounced,
+      news_hours: after.news_hours ?? polls.news_hours,
+      quiet_since: after.quiet_since ?? polls.quiet_since,
+      quiet_polls: Number(after.quiet_polls ?? polls.quiet_polls),
     }
-    const quiet = quietList({
-      tenant_id: 1,
-      resource: 'notes',
-      polled_at: polls.polledAt,
-      usual_news: usual,
-      quiet_since: polls.quietSince ?? null,
-      quiet_polls: polls.quietPolls ?? 0,
-    })
+    const quiet = quietList({ tenant_id: 1, resource: 'notes', usual_news: usual, ...polls })
     const isLong = quiet !== undefined && timeOf(hour - (year.after ?? 0)) >= quiet.since
     if (isLong && !isQuiet) incidents++
     if (isLong) found ??= { ...quiet, at: hour }

@@ -16,8 +16,8 @@ import type { Column, Table } from '../../model/table.js'
 import { rootTable } from '../database.js'
 import type { Dialect } from '../dialect.js'
 import type { InterferedTables } from '../layout/interference.js'
-import { demandRefill } from '../layout/layout.js'
 import { remakeNames, withOtherNames } from '../layout/recordnames.js'
+import { cursorQuery, demandRefill } from '../state/cursors.js'
 import { demandRebuild } from '../state/tenants.js'
 import { updateListed } from '../store/derived.js'
 import type { Session, Transact } from '../transaction.js'
@@ -202,11 +202,10 @@ async function endReading({ dialect: { db }, transact, hides }: HidingWork): Pro
   for (const row of known) {
     const lists = resourcesOf(hides, row.table)
     await transact(async (session) => {
-      const waiting = db
-        .selectFrom('sync_cursors')
-        .select('resource')
-        .where('refill', 'is not', null)
-        .where('resource', 'in', [...lists, ''])
+      const waiting = cursorQuery(db, ['refill'], {
+        resources: [...lists],
+        where: (eb) => eb('refill', 'is not', null),
+      })
       if ((await session.run(waiting.limit(1).compile())).rows.length > 0) return
       // Versions that have ended keep the pseudonyms of their time.
       if (row.mode === 'hash' && hides.tableByName.has(row.table)) {

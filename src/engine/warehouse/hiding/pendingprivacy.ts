@@ -6,7 +6,7 @@ import { type HiddenColumn, hiddenValue } from '../../model/privacy.js'
 import type { Model } from '../../model/resourcemodel.js'
 import type { Table } from '../../model/table.js'
 import type { Dialect } from '../dialect.js'
-import type { CursorKey } from '../state/cursors.js'
+import { type CursorKey, readCursor } from '../state/cursors.js'
 import type { Warehouse } from '../warehouse.js'
 import {
   configuredNames,
@@ -106,17 +106,12 @@ interface StoredForms {
 }
 
 /** The columns of a list that is still to be read for them, with `_extra`: a value may be in either. */
-async function unread(warehouse: Warehouse, { tenantId, resource }: CursorKey): Promise<string[]> {
+async function unread(warehouse: Warehouse, key: CursorKey): Promise<string[]> {
+  const { resource } = key
   const { model } = warehouse
   const columns = Object.keys({ ...model.byName.get(resource)?.promoted, ...model.left[resource] })
   if (columns.length === 0) return []
-  const state = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_cursors')
-      .select('refill')
-      .where((eb) => eb.and({ tenant_id: tenantId, resource }))
-      .executeTakeFirst(),
-  )
+  const state = await readCursor(warehouse, key)
   return state?.refill == null ? [] : [...columns, '_extra'].map((name) => `${resource}.${name}`)
 }
 

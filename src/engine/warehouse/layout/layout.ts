@@ -3,11 +3,11 @@
  * column doesn't have. migrate.ts uses this, and stores the result in the transaction of the change.
  */
 import type { CompiledQuery } from 'kysely'
-import type { Int64 } from '../../../../schema/resource.js'
 import { nameColumn } from '../../model/flatten/recordname.js'
 import { historyName } from '../../model/historytable.js'
 import type { Model, ResourceModel } from '../../model/resourcemodel.js'
 import type { Db } from '../database.js'
+import { demandRefill } from '../state/cursors.js'
 import { batchTables } from '../store/versionbatch.js'
 import type { Change } from './ddl.js'
 
@@ -101,42 +101,6 @@ export function consequencesOf(model: Model, changes: readonly Change[]): Conseq
     rederived: [...rederived],
   }
 }
-
-/**
- * The statement that makes the cursors of a resource read their lists whole. An interrupted walk has stored pages
- * without the new table or column, so it isn't resumed. `at`: distinguishes this refill from an earlier one with the
- * same reason.
- */
-export const demandRefill = (
-  db: Db,
-  resource: string,
-  reason: string,
-  at: string,
-  tenantId?: Int64,
-  /** Only where responses had an unknown field there. */
-  path?: string,
-): CompiledQuery =>
-  db
-    .updateTable('sync_cursors')
-    .set({ refill: `${reason} (${at})`, walk: null, refill_walk: null })
-    .where('resource', '=', resource)
-    .$if(tenantId !== undefined, (query) => query.where('tenant_id', '=', tenantId ?? 0))
-    .$if(path !== undefined, (query) =>
-      query.where((eb) =>
-        eb.exists(
-          eb
-            .selectFrom('sync_drift')
-            .select('path')
-            .whereRef('sync_drift.tenant_id', '=', 'sync_cursors.tenant_id')
-            .where('sync_drift.resource', '=', resource)
-            .where('path', '=', path ?? ''),
-        ),
-      ),
-    )
-    .where((eb) =>
-      eb.or((['watermark', 'walk', 'refill_walk'] as const).map((name) => eb(name, 'is not', null))),
-    )
-    .compile()
 
 /** The statements that record what follows from a migration. */
 export function recordConsequences(

@@ -1,90 +1,28 @@
-import { type CompiledQuery, type Insertable, type SqlBool, sql, type Updateable } from 'kysely'
+/* What is known about each cursor, one list of one tenant. No other file's statements read or write sync_cursors. */
+import {
+  type CompiledQuery,
+  type Expression,
+  type ExpressionBuilder,
+  type Insertable,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
+import { inParts } from '../../base/parts.js'
 import type { Shard } from '../../base/shard.js'
-import type { StateRows } from '../../model/state.js'
-import { compiledOnce, type Db, readJson } from '../database.js'
+import { type StateRows, stateTables } from '../../model/state.js'
+import { compiledOnce, type Database, type Db, readJson } from '../database.js'
+import type { Session } from '../transaction.js'
 import { isOfShard } from './shardsql.js'
 
-interface WalkKey extends CursorKey {
-  /**
-   * Where in `sync_cursors` the progress of a walk is kept. A list that has to be read whole once has two walks, because
-   * that reading may take several runs, and what is new must arrive meanwhile.
-   */
-  readonly slot: 'walk' | 'refill_walk'
+/** The part of a warehouse that reads, and repeats a read while the database is away. */
+export interface Reader {
+  read<T>(work: (db: Db) => Promise<T>): Promise<T>
 }
 
-const columnsOf = (key: WalkKey) => ({ ...cursorColumns(key), fills: Number(key.slot === 'refill_walk') })
-
-/** The parts up to that number. A later part belongs to a commit whose progress was not kept. */
-export function readWalkParts(
-  warehouse: Reader,
-  key: WalkKey,
-  upTo: number,
-): Promise<{ ids: string | null; entered: string | null }[]> {
-  return warehouse.read((db) =>
-    db
-      .selectFrom('sync_walk_parts')
-      .select(['ids', 'entered'])
-      .where((eb) => eb.and(columnsOf(key)))
-      .where('part', '<=', upTo)
-      .execute(),
-  )
-}
-
-/** The ids that one page of a current walk showed. They are encoded, since only the walk reads them. */
-export function storeWalkPart(
-  db: Db,
-  key: WalkKey,
-  part: {
-    readonly number: number
-    /** Ids that no earlier page had shown. */
-    readonly ids: string
-    /** Ids that entered the list while it was read. */
-    readonly entered: string
-  },
-): CompiledQuery {
-  const row = { part: part.number, ids: part.ids, entered: part.entered }
-  return db
-    .insertInto('sync_walk_parts')
-    .values({ ...columnsOf(key), ...row })
-    .onConflict((c) => c.columns(['tenant_id', 'resource', 'fills', 'part']).doUpdateSet(row))
-    .compile()
-}
-
-export const forgetWalkParts = (db: Db, key: WalkKey): CompiledQuery =>
-  compiledOnce(db, 'forgetWalkParts', columnsOf(key), (columns) =>
-    db.deleteFrom('sync_walk_parts').where((eb) => eb.and(columns)),
-  )
-
-/* The lists that have to be read whole once (layout.ts), and how far each reading has come. */
-
-/** All columns, because the warehouse may be of an older program and lack some. */
-export async function readRefills(db: Db): Promise<
-  {
-    readonly tenant_id: Int64
-    readonly resource: string
-    readonly reason: string
-    /** Records that were read, and how many the list had then. null if the reading hasn't begun. */
-    readonly read: number | null
-    readonly of: number | null
-  }[]
-> {
-  const rows = await db.selectFrom('sync_cursors').selectAll().where('refill', 'is not', null).execute()
-  return rows.map(({ tenant_id, resource, refill, refill_walk }) => {
-    const reached = readJson(refill_walk ?? null) as {
-      readonly last: number
-      /** Records still to be read. */
-      readonly below: number
-    } | null
-    return {
-      tenant_id,
-      resource,
-      reason: refill ?? '',
-      read: reached && Math.max(0, reached.last - reached.below),
-      of: reached?.last ?? null,
-    }
-  })
-}
+/** Reads that see what this database shows, such as one instant of it. */
+export const readerOf = (db: Db): Reader => ({ read: (work) => work(db) })
 
 /** A cursor: one resource of one tenant. */
 export interface CursorKey {
@@ -92,198 +30,310 @@ export interface CursorKey {
   readonly resource: string
 }
 
-/** How far a cursor has come. */
-export interface CursorState {
-  readonly watermark: string | null
-  /**
-   * The watermark of the last planned walk, where the next one starts. null or absent in a warehouse in which no walk
-   * has ended since the column was added.
-   */
-  readonly plannedWatermark?: string | null
-  /** The newest stamp ahead of the source's clock that the last walk read. null if there was none. */
-  readonly stampsAheadUntil?: string | null
-  /** The source's clock when the last planned walk that was proven or repaired began. */
-  readonly walkedAt?: string | null
-  readonly completeThrough?: string | null
-  /** The value of `completeThrough` before a late record set it back. Kept until it is reached again. */
-  readonly completeThroughBefore?: string | null
-  /** After the last run that worked on it, and why. */
-  readonly status: string | null
-  readonly reason: string | null
-  /** End of the last walk that was complete. */
-  readonly lastSuccessAt: string | null
-  /** Start of the last reconcile that found or made the cursor equal to the source. */
-  readonly deletesCheckedAt?: string | null
-  /** Progress of an interrupted walk; only the walk knows its structure. */
-  readonly walk: unknown
-  /** Anomalies of the list; only the walk knows their structure. */
-  readonly remembered?: unknown
-  /** Why the list has to be read whole (src/engine/warehouse/layout/layout.ts). null if no refill is needed. */
-  readonly refill: string | null
-  /** Progress of the walk that does so, if it was interrupted. */
-  readonly refillWalk?: unknown
-  /** How often its polls find something. Absent if no poll has ended. */
-  readonly polls?: Polls
-  /** What is known about rows that two live records show (sharedrows.ts). null or absent if there are none. */
-  readonly shared?: unknown
-  /** When the source was last found not to answer by id (run/byid.ts). */
-  readonly byIdRefusedAt?: string | null
-}
-
-/** What the polls of a cursor have found, as run/polls.ts counts it. */
-export interface Polls {
-  readonly polledAt: string | null
-  readonly news: number
-  readonly unannounced: number
-  readonly hours: number
-  /** When the last poll that found something began, and how many complete ones have found nothing since. */
-  readonly quietSince?: string | null
-  readonly quietPolls?: number
-}
-
-/** A cursor that no run has worked on. */
-export const newCursor: CursorState = {
-  watermark: null,
-  status: null,
-  reason: null,
-  lastSuccessAt: null,
-  walk: null,
-  refill: null,
-}
-
 /** A cursor's name in the columns of the state tables and in the fields of the log. */
 export const cursorColumns = ({ tenantId, resource }: CursorKey) => ({ tenant_id: tenantId, resource })
 
 export const cursorName = (key: CursorKey): string => `${key.tenantId} ${key.resource}`
 
-/** The part of a warehouse that reads, and repeats a read while the database is away. */
-export interface Reader {
-  read<T>(work: (db: Db) => Promise<T>): Promise<T>
+/** `cursorName` of a row. */
+export const rowName = (row: { readonly tenant_id: Int64; readonly resource: string }): string =>
+  `${row.tenant_id} ${row.resource}`
+
+/** How far a cursor has come: its row, whose columns model/state.ts explains. */
+export type Cursor = Readonly<StateRows['sync_cursors']>
+
+/** What can be asked about many cursors: a walk under way is long, and there may be thousands. */
+interface ListedCursor extends Cursor {
+  /** Whether `walk` is there. */
+  readonly is_walking: boolean
+  /** As its register says; null if that is unknown. */
+  readonly live_rows: Int64 | null
+}
+
+type CursorColumn = keyof ListedCursor
+type Conditions = ExpressionBuilder<Database, 'sync_cursors'>
+
+/** These columns of a cursor, and its key. */
+export type CursorPart<K extends CursorColumn> = Pick<ListedCursor, K | 'tenant_id' | 'resource'>
+
+const stored = Object.keys(stateTables.sync_cursors.fields) as (keyof Cursor)[]
+const jsonColumns: readonly string[] = stored.filter(
+  (name) => stateTables.sync_cursors.fields[name].kind === 'json',
+)
+
+/** A row with these columns. Those that a warehouse of an older version lacks are null. */
+function rowOf<R extends object>(columns: readonly string[], found: object): R {
+  const row: Record<string, unknown> = { ...found }
+  for (const name of columns) row[name] ??= null
+  for (const name of jsonColumns) if (row[name] != null) row[name] = readJson(row[name])
+  if ('is_walking' in row) row['is_walking'] = Boolean(row['is_walking'])
+  return row as R
+}
+
+/** A cursor that no run has worked on. */
+export const newCursor = (key: CursorKey): Cursor => rowOf(stored, cursorColumns(key))
+
+/* Reading. */
+
+/** The cursors that the configuration, or a choice among them, wants synced. */
+export interface WantedCursors {
+  readonly resources: readonly string[]
+  /** null: all that are granted. */
+  readonly tenants: readonly Int64[] | null
+  /** Tenants that are not walked. */
+  readonly exceptTenants: readonly Int64[]
+}
+
+/** All cursors, but for what is said. */
+interface CursorFilter {
+  readonly tenants?: readonly Int64[] | undefined
+  readonly resources?: readonly string[] | undefined
+  readonly shard?: Shard | undefined
+  /** Those of tenants that are granted and wanted. */
+  readonly wanted?: WantedCursors | undefined
+  readonly where?: ((eb: Conditions) => Expression<SqlBool>) | undefined
+}
+
+/** SQL has no empty lists. */
+const listed = <T>(values: readonly T[], none: T): T[] => [none, ...values]
+
+function chosen(db: Db, { tenants, resources, shard, wanted, where }: CursorFilter) {
+  const named = tenants ?? wanted?.tenants
+  let query = db.selectFrom('sync_cursors')
+  if (named) query = query.where('tenant_id', 'in', listed(named, 0))
+  if (resources) query = query.where('resource', 'in', listed(resources, ''))
+  if (shard) query = query.where(isOfShard(sql.ref('tenant_id'), shard))
+  if (where) query = query.where(where)
+  if (!wanted) return query
+  if (wanted.exceptTenants.length > 0) query = query.where('tenant_id', 'not in', [...wanted.exceptTenants])
+  // No list of all tenants: SQLite would look up each of them again for every part that is read in key order.
+  return query
+    .where('resource', 'in', listed(wanted.resources, ''))
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('tenants as t')
+          .select('t.tenant_id')
+          .whereRef('t.tenant_id', '=', 'sync_cursors.tenant_id')
+          .where('t.revoked_at', 'is', null),
+      ),
+    )
+}
+
+/** A statement for these columns, for a transaction or as a part of another statement. */
+export const cursorQuery = <K extends CursorColumn>(
+  db: Db,
+  columns: readonly K[],
+  filter: CursorFilter = {},
+) =>
+  chosen(db, filter)
+    .select((eb) => ['tenant_id', 'resource', ...columns.map((name) => selected(eb, name))])
+    .$castTo<CursorPart<K>>()
+
+function selected(eb: Conditions, name: CursorColumn) {
+  if (name === 'is_walking') return eb('walk', 'is not', null).as(name)
+  if (name !== 'live_rows') return eb.ref(name).as(name)
+  return eb
+    .selectFrom('sync_registers as r')
+    .select('r.live_rows')
+    .whereRef('r.tenant_id', '=', 'sync_cursors.tenant_id')
+    .whereRef('r.resource', '=', 'sync_cursors.resource')
+    .as(name)
 }
 
 /** Rows of one read: with all rows of many thousand lists at once, a process would take twice the memory. */
 const rowsAtOnce = 2000
+/** Tenants named in one statement. */
+const tenantsAtOnce = 500
 
-/** The state of every cursor, or of those of a shard, by `cursorName`. */
-export async function readCursors(warehouse: Reader, shard?: Shard): Promise<Map<string, CursorState>> {
-  const states = new Map<string, CursorState>()
-  const read = (after?: StateRows['sync_cursors']) =>
-    warehouse.read((db) => {
-      // All columns, because commands that only read may meet warehouses of an older program, which lack some.
-      let rows = db
-        .selectFrom('sync_cursors')
-        .selectAll()
-        .orderBy('tenant_id')
-        .orderBy('resource')
-        .limit(rowsAtOnce)
-      if (shard) rows = rows.where(isOfShard(sql.ref('tenant_id'), shard))
-      if (after)
-        rows = rows.where(sql<SqlBool>`(tenant_id, resource) > (${after.tenant_id}, ${after.resource})`)
-      return rows.execute()
-    })
-  for (let rows = await read(); ; rows = await read(rows.at(-1))) {
-    for (const row of rows)
-      states.set(cursorName({ tenantId: row.tenant_id, resource: row.resource }), stateOfRow(row))
-    if (rows.length < rowsAtOnce) return states
-  }
+/** The cursors in key order, a few thousand at a time. */
+async function* inKeyOrder<R extends CursorPart<never>>(
+  filter: CursorFilter,
+  read: (part: CursorFilter, after: R | undefined) => Promise<R[]>,
+): AsyncGenerator<R[]> {
+  const named = filter.tenants ?? filter.wanted?.tenants
+  for (const some of named ? inParts(named, tenantsAtOnce) : [undefined])
+    for (let last: R | undefined; ; ) {
+      const rows: R[] = await read({ ...filter, tenants: some }, last)
+      yield rows
+      last = rows.at(-1)
+      if (rows.length < rowsAtOnce) break
+    }
 }
 
-/** Cursors per statement. */
-const cursorsAtOnce = 500
-
-/** The states of these cursors of one resource, by `cursorName`. Cursors without a state are left out. */
-export async function readCursorsOf(
-  warehouse: Reader,
-  resource: string,
-  tenants: readonly Int64[],
-): Promise<Map<string, CursorState>> {
-  const states = new Map<string, CursorState>()
-  for (let i = 0; i < tenants.length; i += cursorsAtOnce) {
-    const part = tenants.slice(i, i + cursorsAtOnce)
-    const rows = await warehouse.read((db) =>
-      db
-        .selectFrom('sync_cursors')
-        .selectAll()
-        .where('resource', '=', resource)
-        .where('tenant_id', 'in', part)
-        .execute(),
+/** The next of them. */
+const next = <Q extends SelectQueryBuilder<Database, 'sync_cursors', CursorPart<never>>>(
+  query: Q,
+  after: CursorPart<never> | undefined,
+): Q =>
+  query
+    .$if(after !== undefined, (all) =>
+      all.where(sql<SqlBool>`(tenant_id, resource) > (${after?.tenant_id}, ${after?.resource})`),
     )
-    for (const row of rows) states.set(cursorName({ tenantId: row.tenant_id, resource }), stateOfRow(row))
-  }
-  return states
+    .orderBy('tenant_id')
+    .orderBy('resource')
+    .limit(rowsAtOnce) as Q
+
+/** These columns of the cursors, a few thousand cursors at a time. */
+export async function* cursorParts<K extends CursorColumn>(
+  reader: Reader,
+  columns: readonly K[],
+  filter: CursorFilter = {},
+): AsyncGenerator<readonly CursorPart<K>[]> {
+  const one = await reader.read((db) => db.selectFrom('sync_cursors').selectAll().limit(1).executeTakeFirst())
+  if (!one) return
+  // Commands that only read may meet a warehouse of an older version, which lacks some.
+  const there = columns.filter((name) => name in one || !stored.includes(name as keyof Cursor))
+  yield* inKeyOrder<CursorPart<K>>(filter, async (part, after) => {
+    const rows = await reader.read((db) => next(cursorQuery(db, there, part), after).execute())
+    return rows.map((row) => rowOf(columns, row))
+  })
 }
 
-/** The state of one cursor. undefined if no run has worked on it. */
-export async function readCursor(warehouse: Reader, key: CursorKey): Promise<CursorState | undefined> {
-  const row = await warehouse.read((db) =>
+/** The same, all of them at once. */
+export async function listCursors<K extends CursorColumn>(
+  reader: Reader,
+  columns: readonly K[],
+  filter: CursorFilter = {},
+): Promise<CursorPart<K>[]> {
+  const all: CursorPart<K>[] = []
+  for await (const rows of cursorParts(reader, columns, filter)) all.push(...rows)
+  return all
+}
+
+/** The same, within a transaction. */
+export async function cursorsWithin<K extends CursorColumn>(
+  session: Pick<Session, 'run'>,
+  db: Db,
+  columns: readonly K[],
+  filter: CursorFilter = {},
+): Promise<CursorPart<K>[]> {
+  const { rows } = await session.run(cursorQuery(db, columns, filter).compile())
+  return rows.map((row) => rowOf(columns, row))
+}
+
+/** Whether there is such a cursor. */
+export const isAnyCursor = async (reader: Reader, filter: CursorFilter = {}): Promise<boolean> =>
+  (await reader.read((db) => chosen(db, filter).select('resource').limit(1).execute())).length > 0
+
+/** The cursors with their walks, by `cursorName`. */
+export async function readCursors(reader: Reader, filter: CursorFilter = {}): Promise<Map<string, Cursor>> {
+  const found = new Map<string, Cursor>()
+  const parts = inKeyOrder<Cursor>(filter, (part, after) =>
+    reader.read((db) => next(chosen(db, part).selectAll(), after).execute()),
+  )
+  for await (const rows of parts) for (const row of rows) found.set(rowName(row), rowOf(stored, row))
+  return found
+}
+
+/** One cursor with its walks. undefined if no run has worked on it. */
+export async function readCursor(reader: Reader, key: CursorKey): Promise<Cursor | undefined> {
+  const row = await reader.read((db) =>
     db
       .selectFrom('sync_cursors')
       .selectAll()
       .where((eb) => eb.and(cursorColumns(key)))
       .executeTakeFirst(),
   )
-  return row && stateOfRow(row)
+  return row && rowOf(stored, row)
 }
 
-const stateOfRow = (row: StateRows['sync_cursors']): CursorState => ({
-  watermark: row.watermark,
-  plannedWatermark: row.planned_watermark ?? null,
-  stampsAheadUntil: row.stamps_ahead_until ?? null,
-  walkedAt: row.walked_at ?? null,
-  completeThrough: row.complete_through ?? null,
-  completeThroughBefore: row.complete_through_before ?? null,
-  status: row.status,
-  reason: row.reason ?? null,
-  lastSuccessAt: row.last_success_at,
-  deletesCheckedAt: row.deletes_checked_at ?? null,
-  walk: jsonOf(row.walk),
-  remembered: jsonOf(row.remembered ?? null),
-  polls: pollsOfRow(row),
-  refill: row.refill ?? null,
-  refillWalk: jsonOf(row.refill_walk ?? null),
-  shared: jsonOf(row.shared_services ?? null),
-  byIdRefusedAt: row.by_id_refused_at ?? null,
-})
+/* Sums over all cursors, by the database: a warehouse may have hundreds of thousands. */
 
-/** Postgres returns numbers as text. */
-const pollsOfRow = (row: StateRows['sync_cursors']): Polls => ({
-  polledAt: row.polled_at ?? null,
-  news: Number(row.news ?? 0),
-  unannounced: Number(row.news_unannounced ?? 0),
-  hours: Number(row.news_hours ?? 0),
-  quietSince: row.quiet_since ?? null,
-  quietPolls: Number(row.quiet_polls ?? 0),
-})
-
-const jsonOf = (value: unknown): unknown => (value === null || value === undefined ? null : readJson(value))
-
-/** The list was read whole, so the requested refill is done. A refill requested since then stays. */
-export const endRefill = (db: Db, key: CursorKey, demand: string): CompiledQuery =>
+/** By resource: when any of its lists was last read to its end; null if none ever was. */
+export const lastSuccesses = (db: Db) =>
   db
-    .updateTable('sync_cursors')
-    .set({ refill: null })
-    .where((eb) => eb.and({ ...cursorColumns(key), refill: demand }))
-    .compile()
+    .selectFrom('sync_cursors')
+    .groupBy('resource')
+    .select('resource')
+    .select((eb) => eb.fn.max<string | null>('last_success_at').as('at'))
 
-type JsonColumn = 'walk' | 'refill_walk' | 'remembered'
+/** By resource, and by whether lists were read since a moment: what polls have found, and lists the source doesn't offer. */
+export const pollTotals = (reader: Reader, since: string | undefined) =>
+  reader.read((db) =>
+    db
+      .selectFrom('sync_cursors')
+      .select((eb) => [
+        'resource',
+        eb
+          .case()
+          .when(eb.fn.coalesce('polled_at', 'last_success_at'), '>=', since ?? null)
+          .then(1)
+          .else(0)
+          .end()
+          .as('is_since'),
+        eb.fn.sum<number | null>('news').as('news'),
+        eb.fn.sum<number | null>('news_unannounced').as('news_unannounced'),
+        eb.fn.sum<number | null>('news_hours').as('news_hours'),
+        sql<number>`sum(case when status = 'unavailable' then 1 else 0 end)`.as('unavailable'),
+      ])
+      .groupBy(['resource', 'is_since'])
+      .execute(),
+  )
+
+/** Earlier, a cursor was last read, or its deletions checked, too long ago. A wrong clock made a time from `ahead` on. */
+export interface Overdue {
+  readonly read: string
+  readonly checked: string
+  readonly ahead: string
+}
+
+const isOverdue = (eb: Conditions, { read, checked, ahead }: Overdue) => ({
+  read: eb.or([eb('last_success_at', '<', read), eb('last_success_at', '>=', ahead)]),
+  checked: eb.or([eb('deletes_checked_at', '<', checked), eb('deletes_checked_at', '>=', ahead)]),
+})
+
+/** Whether a cursor may need attention: after most runs a few do. */
+export const mayBeTroubled =
+  (limits: Overdue) =>
+  (eb: Conditions): Expression<SqlBool> => {
+    const { read, checked } = isOverdue(eb, limits)
+    return eb.or([eb('status', '=', 'failed'), eb('completeness', '=', 'unproven'), read, checked])
+  }
+
+/** Wanted cursors in groups that are judged alike, with the earliest times of each. */
+export const alikeCursors = (db: Db, wanted: WantedCursors, limits: Overdue) =>
+  chosen(db, { wanted })
+    .select((eb) => {
+      const overdue = isOverdue(eb, limits)
+      const group = (column: 'last_success_at' | 'deletes_checked_at', isOld: Expression<SqlBool>) =>
+        eb.case().when(column, 'is', null).then(eb.lit(0)).when(isOld).then(eb.lit(1)).else(eb.lit(2)).end()
+      const setBackFrom = eb
+        .case()
+        .when('complete_through', '<', limits.read)
+        .then(eb.ref('complete_through_before'))
+        .end()
+      return [
+        'resource',
+        'status',
+        'completeness',
+        group('last_success_at', overdue.read).as('read'),
+        group('deletes_checked_at', overdue.checked).as('checked'),
+        eb(setBackFrom, 'is not', null).as('is_set_back'),
+        eb.fn.min<string | null>('complete_through').as('complete_through'),
+        eb.fn.min<string | null>(setBackFrom).as('complete_through_before'),
+        eb.fn.countAll<Int64>().as('amount'),
+        eb.fn.min<string | null>('watermark').as('watermark'),
+        eb.fn.min<string | null>('last_success_at').as('last_success_at'),
+        eb.fn.min<string | null>('deletes_checked_at').as('deletes_checked_at'),
+      ]
+    })
+    .groupBy(['resource', 'status', 'completeness', 'read', 'checked', 'is_set_back'])
+    .execute()
+
+/* Writing. */
 
 /** The statement that moves a cursor. It runs in the transaction of the rows that justify the move. */
 export function moveCursor(
   db: Db,
   key: CursorKey,
-  {
-    walk,
-    refill_walk,
-    remembered,
-    ...rest
-  }: Omit<Updateable<StateRows['sync_cursors']>, 'tenant_id' | 'resource' | JsonColumn> & {
-    readonly [name in JsonColumn]?: unknown
-  },
+  change: Partial<Omit<Cursor, 'tenant_id' | 'resource'>>,
 ): CompiledQuery {
-  const columns: Record<string, unknown> = rest
-  const json = { walk, refill_walk, remembered }
-  for (const [name, value] of Object.entries(json))
-    if (value !== undefined) columns[name] = value === null ? null : JSON.stringify(value)
+  const columns: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(change)) {
+    if (value === undefined) continue
+    columns[name] = value !== null && jsonColumns.includes(name) ? JSON.stringify(value) : value
+  }
   const all = { ...cursorColumns(key), ...columns }
   return compiledOnce(db, `moveCursor ${Object.keys(columns)}`, all, (row) => {
     const { tenant_id: _, resource: __, ...moved } = row
@@ -293,6 +343,50 @@ export function moveCursor(
       .onConflict((c) => c.columns(['tenant_id', 'resource']).doUpdateSet(moved))
   })
 }
+
+/** The list was read whole, so the requested refill is done. A refill requested since then stays. */
+export const endRefill = (db: Db, key: CursorKey, demand: string): CompiledQuery =>
+  db
+    .updateTable('sync_cursors')
+    .set({ refill: null })
+    .where((eb) => eb.and({ ...cursorColumns(key), refill: demand }))
+    .compile()
+
+/**
+ * The statement that makes the cursors of a resource read their lists whole. An interrupted walk has stored pages
+ * without the new table or column, so it isn't resumed. `at`: distinguishes this refill from an earlier one with the
+ * same reason.
+ */
+export const demandRefill = (
+  db: Db,
+  resource: string,
+  reason: string,
+  at: string,
+  tenantId?: Int64,
+  /** Only where responses had an unknown field there. */
+  path?: string,
+): CompiledQuery =>
+  db
+    .updateTable('sync_cursors')
+    .set({ refill: `${reason} (${at})`, walk: null, refill_walk: null })
+    .where('resource', '=', resource)
+    .$if(tenantId !== undefined, (query) => query.where('tenant_id', '=', tenantId ?? 0))
+    .$if(path !== undefined, (query) =>
+      query.where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom('sync_drift')
+            .select('path')
+            .whereRef('sync_drift.tenant_id', '=', 'sync_cursors.tenant_id')
+            .where('sync_drift.resource', '=', resource)
+            .where('path', '=', path ?? ''),
+        ),
+      ),
+    )
+    .where((eb) =>
+      eb.or((['watermark', 'walk', 'refill_walk'] as const).map((name) => eb(name, 'is not', null))),
+    )
+    .compile()
 
 /** Takes back what was claimed to be complete after that moment, because records turned out to be late. */
 export const setBack = (db: Db, key: CursorKey, through: string): CompiledQuery =>

@@ -4,7 +4,7 @@ import type { Shard } from '../../base/shard.js'
 import type { QuarantineEntry } from '../../model/flatten/batch.js'
 import { compiledOnce, type Db } from '../database.js'
 import type { BatchStamp } from '../store/versionbatch.js'
-import { type CursorKey, cursorColumns, cursorName, type Reader } from './cursors.js'
+import { type CursorKey, cursorColumns, type Reader, rowName } from './cursors.js'
 import { isOfShard } from './shardsql.js'
 
 /** Entries per statement: 8 parameters each, far below the limits of both databases. */
@@ -100,9 +100,7 @@ export async function quarantinedSince(
       .groupBy(['tenant_id', 'resource'])
     return (shard ? seen.where(isOfShard(sql.ref('tenant_id'), shard)) : seen).execute()
   })
-  return new Map(
-    rows.map(({ tenant_id, resource, n }) => [cursorName({ tenantId: tenant_id, resource }), Number(n)]),
-  )
+  return new Map(rows.map((row) => [rowName(row), Number(row.n)]))
 }
 
 /** How many values of one cursor are in quarantine. Those of whole records, which have no path, aren't counted. */

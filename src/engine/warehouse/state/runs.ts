@@ -12,7 +12,7 @@ import type { Shard } from '../../base/shard.js'
 import { toMicros } from '../../base/timestamp.js'
 import type { StateRows } from '../../model/state.js'
 import type { Dialect } from '../dialect.js'
-import { type CursorKey, cursorName, type Reader } from './cursors.js'
+import { type CursorKey, cursorName, lastSuccesses, type Reader } from './cursors.js'
 import { isOfShard } from './shardsql.js'
 
 /**
@@ -135,10 +135,7 @@ export async function newestOrphanStamp(warehouse: Reader): Promise<string | und
       .select((eb) => eb.fn.max<string | null>('synced_at').as('at'))
       .where('run_id', 'in', orphans(db))
       .executeTakeFirst(),
-    await db
-      .selectFrom('sync_cursors')
-      .select((eb) => eb.fn.max<string | null>('last_success_at').as('at'))
-      .executeTakeFirst(),
+    ...(await lastSuccesses(db).execute()),
   ])
   return newest
     .flatMap((row) => row?.at ?? [])

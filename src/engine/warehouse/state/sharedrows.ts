@@ -6,8 +6,8 @@
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Table } from '../../model/table.js'
-import { type Db, readJson, rootTable } from '../database.js'
-import { type CursorKey, moveCursor, type Reader } from './cursors.js'
+import { type Db, rootTable } from '../database.js'
+import { type CursorKey, listCursors, moveCursor, type Reader, readerOf } from './cursors.js'
 
 /** If there are more pairs than this, the ids aren't unique, and nothing follows from two records sharing one. */
 const mostPairs = 1000
@@ -66,20 +66,18 @@ export function knownShared(stored: unknown): KnownShared | null {
 }
 
 export function storeShared(db: Db, key: CursorKey, known: KnownShared | null): CompiledQuery {
-  const text = known && JSON.stringify({ rows: known.rows, asked: known.asked, too_many: known.tooMany })
-  return moveCursor(db, key, { shared_services: text })
+  const shared = known && { rows: known.rows, asked: known.asked, too_many: known.tooMany }
+  return moveCursor(db, key, { shared_services: shared })
 }
 
 /** For each tenant, how many rows two live records show. Tenants without such rows are left out. */
 export async function readSharedCounts(db: Db): Promise<ReadonlyMap<Int64, number>> {
-  const rows = await db
-    .selectFrom('sync_cursors')
-    .select(['tenant_id', 'shared_services'])
-    .where('shared_services', 'is not', null)
-    .execute()
+  const rows = await listCursors(readerOf(db), ['shared_services'], {
+    where: (eb) => eb('shared_services', 'is not', null),
+  })
   const counts = new Map<Int64, number>()
   for (const { tenant_id, shared_services } of rows) {
-    const known = knownShared(readJson(shared_services))
+    const known = knownShared(shared_services)
     counts.set(tenant_id, (counts.get(tenant_id) ?? 0) + (known?.rows ?? 0))
   }
   return counts

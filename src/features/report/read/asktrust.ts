@@ -2,9 +2,10 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Db } from '../../../engine/warehouse/database.js'
+import { rowName } from '../../../engine/warehouse/state/cursors.js'
 import { ofRuns } from '../../../engine/warehouse/state/runs.js'
 import { type CursorHealth, type HealthRule, tenantRows, tenantStandings } from '../../health/cursorhealth.js'
-import { listId, readHealth } from '../../health/readhealth.js'
+import { readHealth, seenCursors } from '../../health/readhealth.js'
 import type { Subject } from './reportdays.js'
 
 /** A list behind the figures: its health, its tenant's name, and what of it is in quarantine. */
@@ -34,8 +35,8 @@ export async function askLists(
     readonly rule: HealthRule
   },
 ): Promise<ListsFound> {
-  const begun = await db.selectFrom('sync_cursors').select(['tenant_id', 'resource']).execute()
-  const [known, names] = [new Set(begun.map(listId)), new Set(begun.map(({ resource }) => resource))]
+  const begun = await seenCursors(db)
+  const [known, names] = [new Set(begun.map(rowName)), new Set(begun.map(({ resource }) => resource))]
   const ofTenants = new Set(begun.map(({ tenant_id }) => String(tenant_id)))
   const chosen = { tenants: subject.tenants, exceptTenants: [] }
   const tenants = tenantStandings(await tenantRows(db).execute(), chosen).filter(({ tenant_id }) =>
@@ -43,20 +44,20 @@ export async function askLists(
   )
   const missing = new Set(synced.filter((resource) => !names.has(resource)))
   const asked = { tenants, resources: [...new Set([...names, ...synced])], missing }
-  const found = await readHealth(db, asked, rule)
+  const found = await readHealth(db, begun, asked, rule)
   const named = new Map((await askNames(subject)).map((row) => [String(row.tenant_id), row.tenant_name]))
-  const kept = new Map((await countQuarantine(db)).map((row) => [listId(row), Number(row.n)]))
+  const kept = new Map((await countQuarantine(db)).map((row) => [rowName(row), Number(row.n)]))
   return {
     lists: found
-      .filter((cursor) => known.has(listId(cursor)))
+      .filter((cursor) => known.has(rowName(cursor)))
       .map((cursor) => ({
         ...cursor,
         tenant_name: named.get(String(cursor.tenant_id)) ?? `tenant ${cursor.tenant_id}`,
-        quarantined: kept.get(listId(cursor)) ?? 0,
+        quarantined: kept.get(rowName(cursor)) ?? 0,
       })),
     unread: found.filter(
       (cursor) =>
-        !known.has(listId(cursor)) &&
+        !known.has(rowName(cursor)) &&
         cursor.state !== 'revoked' &&
         synced.includes(cursor.resource) &&
         !exceptTenants.some((tenant) => String(tenant) === String(cursor.tenant_id)),

@@ -10,6 +10,7 @@ import type { FreshnessSettings } from '../../../engine/config/targetsection.js'
 import { readHolders, runningMs } from '../../../engine/run/lastrun.js'
 import type { OneInstant } from '../../../engine/warehouse/dialect.js'
 import { refuseUnreadable } from '../../../engine/warehouse/layout/migrate.js'
+import { isAnyCursor, readerOf } from '../../../engine/warehouse/state/cursors.js'
 import type { RunStatement } from '../../../engine/warehouse/views/viewstore.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
 import { type BelongsTo, belongsTo } from '../../../shell/belongingwords.js'
@@ -65,7 +66,7 @@ export async function withData<T>(
   // An empty warehouse, or another program's database, has no such table: then the views aren't queried at all.
   if (!(await warehouse.has('sync_cursors'))) return undefined
   const opened = async (held: OneInstant): Promise<T | undefined> => {
-    if (!(await hasCursors(held))) {
+    if (!(await isAnyCursor(readerOf(held.db)))) {
       // In an interrupted copy, the cursors come last: a page would report that nothing was ever synced.
       await refuseUnreadable(held.db, warehouse.where)
       return undefined
@@ -89,10 +90,6 @@ const unknownTenants = ({ tenants }: ReportOptions): Stop =>
     exitCode: 2,
     hint: 'Type shopsync status to see which tenants the warehouse has, or shopsync sync to load more',
   })
-
-/** Whether anything was ever synced. */
-const hasCursors = async ({ db }: OneInstant): Promise<boolean> =>
-  (await db.selectFrom('sync_cursors').select('resource').limit(1).executeTakeFirst()) !== undefined
 
 async function subjectOf(
   { db, views }: OneInstant,
