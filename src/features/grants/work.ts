@@ -1,5 +1,5 @@
 /**
- * Readers: roles that see the views of some tenants and nothing else (docs/readers.md; src/engine/warehouse/postgres/readerviews.ts
+ * Readers: roles that see the views of some tenants and nothing else (docs/readers.md; src/engine/warehouse/postgres/views/readerviews.ts
  * makes them).
  */
 import type { CompiledQuery } from 'kysely'

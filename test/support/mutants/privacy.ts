@@ -6,7 +6,7 @@ import { breaking, type How, type Mutants } from './breakage.js'
 
 /** A store of readers that does some things in another way. */
 const readers = (changed: (sound: ReaderStore) => Partial<ReaderStore>, ...how: readonly How[]) =>
-  breaking('engine/warehouse/postgres/readerviews', ...how).readerStore((sound, ...given) => {
+  breaking('engine/warehouse/postgres/views/readerviews', ...how).readerStore((sound, ...given) => {
     const store = sound(...given)
     return { ...store, ...changed(store) }
   })
@@ -99,7 +99,7 @@ export const privacy: Mutants = {
   'shows personal columns to every reader': () =>
     readers(({ make }) => ({ make: (run, to, views) => make(run, { ...to, personal: true }, views) })),
   "drops a schema that isn't ours": () =>
-    breaking('engine/warehouse/postgres/readerviews').readerStore((sound, ...given) => ({
+    breaking('engine/warehouse/postgres/views/readerviews').readerStore((sound, ...given) => ({
       ...sound(...given),
       drop: async (run, role) => {
         const all = sql.raw(`drop schema ${pg.escapeIdentifier(role)} cascade`)
@@ -107,7 +107,7 @@ export const privacy: Mutants = {
       },
     })),
   "drops all readers' views in one transaction": () =>
-    breaking('engine/warehouse/postgres/readerviews', 'postgres').droppingByReader(() => []),
+    breaking('engine/warehouse/postgres/views/readerviews', 'postgres').droppingByReader(() => []),
   'overlooks what everyone may read': () => replacing('obstacle', 'grantee = 0 or ', ''),
 
   // docs/warehouse.md, Forgetting a customer.

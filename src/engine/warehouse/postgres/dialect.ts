@@ -27,7 +27,7 @@ import { scan } from './scan.js'
 import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, timestampOf } from './sessiontime.js'
 import { analyze } from './statistics.js'
-import { viewStore } from './viewstore.js'
+import { viewStore } from './views/viewstore.js'
 
 /** An attribute number of 0 means an expression, which has no column. */
 async function liveIndexes(db: Db, schema: string): Promise<LiveIndex[]> {

@@ -2,7 +2,7 @@
 import { Stop } from '../../base/errors.js'
 import type { Db } from '../database.js'
 import type { OneInstant } from '../dialect.js'
-import { viewStore } from './viewstore.js'
+import { viewStore } from './views/viewstore.js'
 
 /** The server's code for a missing permission. */
 const denied = '42501'

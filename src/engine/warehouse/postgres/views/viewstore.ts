@@ -4,9 +4,9 @@
  */
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import pg from 'pg'
-import type { ViewRows } from '../../../../schema/views/index.js'
-import type { Db } from '../database.js'
-import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../views/viewstore.js'
+import type { ViewRows } from '../../../../../schema/views/index.js'
+import type { Db } from '../../database.js'
+import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../views/viewstore.js'
 import { type Ask, asking } from './readerrights.js'
 import {
   dependText,

@@ -3,9 +3,9 @@
  * type.
  */
 import pg from 'pg'
-import type { Kind } from '../../../../schema/resource.js'
-import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
-import { columnTypes } from '../../model/columntypes.js'
+import type { Kind } from '../../../../../schema/resource.js'
+import type { JoinedDay, ViewKind } from '../../../../../schema/view.js'
+import { columnTypes } from '../../../model/columntypes.js'
 import {
   isBelow,
   isNine,
@@ -13,7 +13,7 @@ import {
   type SelectedColumn,
   type ShopInstant,
   type ViewSql,
-} from '../views/viewsql.js'
+} from '../../views/viewsql.js'
 
 /**
  * The type of a column of that kind. Hours are a numeric with nine decimals, so a sum of them is never a binary float.

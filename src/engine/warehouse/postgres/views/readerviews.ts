@@ -9,8 +9,8 @@
 import { createHash } from 'node:crypto'
 import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
-import { Skip, Stop } from '../../base/errors.js'
-import type { Db } from '../database.js'
+import { Skip, Stop } from '../../../base/errors.js'
+import type { Db } from '../../database.js'
 import {
   type LiveReader,
   type ReaderStore,
@@ -18,8 +18,8 @@ import {
   type RunStatement,
   type ViewTrouble,
   viewEdition,
-} from '../views/viewstore.js'
-import { holderOf, lockTimeout } from './lockholder.js'
+} from '../../views/viewstore.js'
+import { holderOf, lockTimeout } from '../lockholder.js'
 import {
   type Ask,
   asking,

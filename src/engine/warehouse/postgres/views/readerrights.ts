@@ -5,8 +5,8 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
-import type { Db } from '../database.js'
-import type { RunStatement, ViewTrouble } from '../views/viewstore.js'
+import type { Db } from '../../database.js'
+import type { RunStatement, ViewTrouble } from '../../views/viewstore.js'
 
 const quote = pg.escapeIdentifier
 
