@@ -49,7 +49,7 @@ export interface Session<R extends Rows<R> = AnyRows> {
    * Writes rows if the guard of upsert.ts allows it; with `differing`, only rows whose content differs from the stored
    * one. Returns the number of rows that changed.
    */
-  upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
+  upsert(table: Table, rows: R, shared: BatchStamp, which: 'all' | 'differing'): Promise<number>
   /**
    * Writes rows that are assumed to be new. If a key exists, it may fail, and `isTaken` recognizes the error. Returns
    * the number of rows.

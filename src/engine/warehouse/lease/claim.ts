@@ -244,8 +244,8 @@ export async function take(dialect: Dialect, session: Session, claim: LeaseReque
     claimed_at: now,
     expires_at: later(now, claim.leaseMs),
     // A warehouse of an older program, as `copy` finds it, doesn't have these columns.
-    ...(claim.command !== listenCommand && own.wanted_at && { wanted_at: null }),
-    ...(claim.rowSettings && { row_settings: claim.rowSettings.text }),
+    wanted_at: claim.command !== listenCommand && own.wanted_at ? null : undefined,
+    row_settings: claim.rowSettings?.text,
   }
   if (overlapping.length > 0)
     await session.run(
@@ -262,6 +262,6 @@ export async function take(dialect: Dialect, session: Session, claim: LeaseReque
     server: own.server,
     ...compared,
     hasForgotten: (own.forgotten ?? null) !== null || own.any_forgotten !== null,
-    ...(claim.stamps && from && until && { stamps: { from: toMicros(from), until: toMicros(until) } }),
+    stamps: claim.stamps && from && until ? { from: toMicros(from), until: toMicros(until) } : undefined,
   }
 }

@@ -92,7 +92,7 @@ async function extend(
     const expires = later(await dialect.now(session, claim.clock), claim.leaseMs)
     const update = dialect.db
       .updateTable('sync_lease')
-      .set({ expires_at: expires, ...(stamps && { stamps_until: fromMicros(until) }) })
+      .set({ expires_at: expires, stamps_until: stamps && fromMicros(until) })
       .where('name', '=', fence.name)
       .where('token', '=', fence.token)
     await session.run(update.compile())
@@ -147,7 +147,7 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
         session.run(
           dialect.db
             .updateTable('sync_lease')
-            .set({ ...nobody, ...(until && { stamps_until: until }) })
+            .set({ ...nobody, stamps_until: until })
             .where('name', '=', name)
             .where('token', '=', token)
             .compile(),

@@ -24,7 +24,7 @@ const unnested = (kinds: readonly Kind[], first: number): string =>
 const kindsOf = (table: Table): Kind[] => tupleColumns(table).map(({ kind }) => kind)
 
 /** $1: tenant, $2: stamp, then one array per column. */
-function writeText(db: Db, table: Table, schema: string, way: 'insert' | 'update' | 'upsert'): string {
+function writeText(db: Db, table: Table, schema: string, way: 'insert' | 'all' | 'differing'): string {
   const picked = slots(table).map((slot) => {
     if (slot === 'tenant_id') return '$1::bigint'
     if (slot === '_synced_at' || slot === '_seen_from') return '$2::timestamptz'
@@ -36,7 +36,7 @@ function writeText(db: Db, table: Table, schema: string, way: 'insert' | 'update
   const source = sql.raw(`select ${picked.join(', ')} from ${unnested(kinds, 3)} as u(${names.join(', ')})`)
   const qualify = (name: string) => sql.id(schema, name)
   if (way === 'insert') return insertSql(db, table, source, { qualify })
-  return upsertSql(db, table, source, way === 'update', qualify)
+  return upsertSql(db, table, source, way, qualify)
 }
 
 /** One array per column, including stamps. */
@@ -95,8 +95,8 @@ export class PostgresSession extends SharedSession<BinaryRows> {
     return this.#query<T>({ text: query.sql, values })
   }
 
-  upsert(table: Table, rows: BinaryRows, stamp: BatchStamp, differing: boolean): Promise<number> {
-    return this.#write(differing ? 'update' : 'upsert', table, rows, stamp)
+  upsert(table: Table, rows: BinaryRows, stamp: BatchStamp, which: 'all' | 'differing'): Promise<number> {
+    return this.#write(which, table, rows, stamp)
   }
 
   /** Checking for conflicts takes a quarter of the server's time for the rows. */
@@ -105,7 +105,7 @@ export class PostgresSession extends SharedSession<BinaryRows> {
   }
 
   async #write(
-    way: 'insert' | 'update' | 'upsert',
+    way: 'insert' | 'all' | 'differing',
     table: Table,
     rows: BinaryRows,
     stamp: BatchStamp,

@@ -75,15 +75,20 @@ export class SqliteSession extends SharedSession<TupleRows> {
     })
   }
 
-  async upsert(table: Table, rows: TupleRows, stamp: BatchStamp, differing: boolean): Promise<number> {
-    return this.#write(`${differing} ${table.name}`, table, rows, stamp, (source) =>
-      upsertSql(this.db, table, source, differing),
+  async upsert(
+    table: Table,
+    rows: TupleRows,
+    stamp: BatchStamp,
+    which: 'all' | 'differing',
+  ): Promise<number> {
+    return this.#write(`${which} ${table.name}`, table, rows, stamp, (source) =>
+      upsertSql(this.db, table, source, which),
     )
   }
 
   /** As fast as an insert that would fail on a conflict (docs/performance.md). */
   insert(table: Table, rows: TupleRows, stamp: BatchStamp): Promise<number> {
-    return this.upsert(table, rows, stamp, true)
+    return this.upsert(table, rows, stamp, 'differing')
   }
 
   async load(table: Table, tuples: readonly Tuple[]): Promise<void> {

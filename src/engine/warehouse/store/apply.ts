@@ -116,8 +116,8 @@ async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R
   const same = sorted.same.size === 0 ? undefined : rows.pick((id) => sorted.same.has(id))
   const ids = (same?.owners ?? []) as readonly Int64[]
   const [written, rewritten] = await allSettled([
-    expected > 0 ? session.upsert(table, changed, batch, false) : 0,
-    same ? session.upsert(table, same, batch, true) : 0,
+    expected > 0 ? session.upsert(table, changed, batch, 'all') : 0,
+    same ? session.upsert(table, same, batch, 'differing') : 0,
     ids.length > 0 ? session.confirm(table, ids, batch) : undefined,
   ])
   await checkStored(work, table, changed, { isShort: written < expected })
@@ -141,7 +141,8 @@ async function writeContested<R extends Rows<R>>(
   const ids = batch.page.records.map(({ id }) => id)
   // Rows without records are names of a bare list: each is written, for its stamp.
   const isBare = ids.length === 0
-  const written = sent.owners.length > 0 ? await session.upsert(table, sent, batch, !isBare) : 0
+  const written =
+    sent.owners.length > 0 ? await session.upsert(table, sent, batch, isBare ? 'all' : 'differing') : 0
   const isShort = written < (isBare ? sent.owners.length : sorted.changed.size)
   await checkStored(work, table, sent, { isShort })
   const found = isShort ? await session.versions(table, batch.tenantId, ids, 'unlocked') : undefined
@@ -171,7 +172,7 @@ async function writeChildren<R extends Rows<R>>(
   const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
   const [removed, written] = await allSettled([
     owners.length > 0 && !isOnePerRecord(table) ? session.prune(table, batch.tenantId, owners, fresh) : 0,
-    fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
+    fresh.owners.length > 0 ? session.upsert(table, fresh, batch, 'differing') : 0,
   ])
   const replaced = [...sorted.changed, ...(asBefore ? [] : same)] as Int64[]
   await checkStored(work, table, fresh, { owners: isOnePerRecord(table) ? [] : replaced })
@@ -294,7 +295,7 @@ export async function applyBatch<R extends Rows<R>, E>(
   const writeEmbedded = async (table: Table): Promise<number> => {
     const found = table === root ? undefined : rows(table)
     if (!found || found.owners.length === 0) return 0
-    const written = await session.upsert(table, found, batch, true)
+    const written = await session.upsert(table, found, batch, 'differing')
     await checkStored(work, table, found)
     return written
   }

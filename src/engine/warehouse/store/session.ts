@@ -14,7 +14,7 @@ import type { BatchStamp, Version } from './versionbatch.js'
 
 export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   abstract run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
-  abstract upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
+  abstract upsert(table: Table, rows: R, shared: BatchStamp, which: 'all' | 'differing'): Promise<number>
   abstract insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
   abstract load(table: Table, tuples: readonly Tuple[]): Promise<void>
   abstract prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>

@@ -79,7 +79,7 @@ export function upsertSql<DB>(
   db: Kysely<DB>,
   table: Table,
   source: Expression<unknown>,
-  differing: boolean,
+  which: 'all' | 'differing',
   qualify: Qualify = (name) => sql.id(name),
 ): string {
   const columns = sql.join(table.columns.map((c) => sql.id(c.name)))
@@ -90,7 +90,7 @@ export function upsertSql<DB>(
       .filter((c) => !table.key.includes(c.name) && c.name !== '_unlisted_at')
       .map((c) => sql`${sql.id(c.name)} = ${newValue(table, c.name)}`),
   )
-  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table, table.name, 'excluded', qualify)} ${differing ? sql`and ${differs(table)}` : sql``}`.compile(
+  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table, table.name, 'excluded', qualify)} ${which === 'differing' ? sql`and ${differs(table)}` : sql``}`.compile(
     db,
   ).sql
 }
