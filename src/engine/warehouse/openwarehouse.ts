@@ -82,7 +82,7 @@ export async function refuseNarrow<W extends Pick<Warehouse, 'dialect' | 'where'
 /** What other tools need to know about the warehouse at an address. It doesn't have to exist. */
 export async function biToolsOf(place: ToolPlace): Promise<BiTools> {
   const kind = place.url.startsWith('sqlite:')
-    ? import('./sqlite/bitools.js')
-    : import('./postgres/bitools.js')
+    ? import('./sqlite/views/bitools.js')
+    : import('./postgres/views/bitools.js')
   return (await kind).biTools(place)
 }

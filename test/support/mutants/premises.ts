@@ -254,7 +254,7 @@ export const premises: Mutants = {
       sound(warehouse, model, { ...settings, shopTimeZones: {} }),
     ),
   "doesn't check what is in the place of a view": () =>
-    breaking('engine/warehouse/sqlite/viewstore', 'sqlite').viewStore((sound, ...given) => ({
+    breaking('engine/warehouse/sqlite/views/viewstore', 'sqlite').viewStore((sound, ...given) => ({
       ...sound(...given),
       live: async () => new Map(),
     })),

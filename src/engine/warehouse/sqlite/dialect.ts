@@ -30,7 +30,7 @@ import { encode, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
 import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/writerclient.js'
-import { viewStore } from './viewstore.js'
+import { viewStore } from './views/viewstore.js'
 import { WriteLock } from './writelock.js'
 
 function interferences(raw: BetterSqlite3.Database, tables: readonly string[]): Interference[] {

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Column, Table } from '../../model/table.js'
 import type { CalendarSql, DialectSql, ExtraSql, VersionWords } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted } from '../store/versions.js'
-import { utcDay } from './viewsql.js'
+import { utcDay } from './views/viewsql.js'
 
 /** The path of a member, quoted like JSON, so a dot or a quote in the name is part of the name. */
 const path = (name: string): string => `$.${JSON.stringify(name)}`

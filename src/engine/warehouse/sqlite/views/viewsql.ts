@@ -4,7 +4,7 @@
  * the text as its own SQL: no date functions, `bigint` and `double precision` instead of types that are 32 bits wide
  * there, and whole-number division without a remainder.
  */
-import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
+import type { JoinedDay, ViewKind } from '../../../../../schema/view.js'
 import {
   calendarYears,
   isBelow,
@@ -13,7 +13,7 @@ import {
   type SelectedColumn,
   type ShopInstant,
   type ViewSql,
-} from '../views/viewsql.js'
+} from '../../views/viewsql.js'
 
 /**
  * The column of that table for each kind. An instant is a text: in newer versions, a DATETIME expression ends up as

@@ -1,9 +1,9 @@
 /** Views in a SQLite file: next to the tables, and evaluated when they are read. Made by sqlite/dialect.ts. */
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import type { ViewRows } from '../../../../schema/views/index.js'
-import type { Db } from '../database.js'
-import type { RunStatement, ViewStore } from '../views/viewstore.js'
+import type { ViewRows } from '../../../../../schema/views/index.js'
+import type { Db } from '../../database.js'
+import type { RunStatement, ViewStore } from '../../views/viewstore.js'
 import { utcDays, viewSql } from './viewsql.js'
 
 const daySeconds = 86_400

@@ -1,5 +1,5 @@
-import { isFault, postgresPlace, readPostgresAddress } from '../../config/postgresaddress.js'
-import type { BiTools, DbtTarget, SupersetTarget, ToolPlace } from '../views/bitools.js'
+import { isFault, postgresPlace, readPostgresAddress } from '../../../config/postgresaddress.js'
+import type { BiTools, DbtTarget, SupersetTarget, ToolPlace } from '../../views/bitools.js'
 
 /** What Superset shows in place of a password. */
 const supersetMask = 'XXXXXXXXXX'

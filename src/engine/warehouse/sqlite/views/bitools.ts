@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { BiTools, DbtTarget, SupersetTarget, ToolPlace } from '../views/bitools.js'
+import type { BiTools, DbtTarget, SupersetTarget, ToolPlace } from '../../views/bitools.js'
 
 /**
  * A SQLite warehouse as dbt-sqlite sees it: every table in `main`. A view can't read from another file, and dbt's own
