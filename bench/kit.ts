@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { resources } from '../schema/index.js'
-import type { Model } from '../src/engine/model/resourcemodel.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../src/features/events/inbox.js'
-import { model } from '../test/support/harness/model.js'
 import { Program, program } from '../test/support/harness/process.js'
+import { known } from './known.js'
 import { schema } from './warehouse.js'
 
 type Value = string | number | boolean
@@ -83,9 +81,6 @@ export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<
     rmSync(folder, { recursive: true, force: true })
   }
 }
-
-/** Every resource in its default configuration. */
-export const known: Model = model(resources)
 
 export async function withOpen<T>(url: string, use: (warehouse: Warehouse) => Promise<T>): Promise<T> {
   const warehouse = await openWarehouse({ url, schema, model: known })

@@ -5,9 +5,8 @@
  */
 import { migrate } from '../src/engine/warehouse/layout/migrate.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
-import { known } from './kit.js'
+import { known } from './known.js'
 import type { Load, Measured, Task } from './load.js'
-import { empty } from './warehouse.js'
 
 async function prepare({ url, schema }: Load): Promise<void> {
   const warehouse = await openWarehouse({ url, schema, model: known })
@@ -20,6 +19,7 @@ async function writer(task: Task): Promise<() => Promise<void>> {
   const isSqlite = task.url.startsWith('sqlite:')
   const { ready } = isSqlite ? await import('./write/sqlite.js') : await import('./write/postgres.js')
   const write = await ready(task)
+  const { empty } = await import('./warehouse.js')
   await empty(task.url)
   await prepare(task)
   return write

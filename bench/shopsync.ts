@@ -6,7 +6,7 @@ import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { newestStamp } from '../src/engine/warehouse/state/runs.js'
 import { beginSync } from '../src/features/sync/work.js'
 import { collectAt } from '../src/shell/collectat.js'
-import { known } from './kit.js'
+import { known } from './known.js'
 import type { Load } from './load.js'
 
 interface ProductRun {

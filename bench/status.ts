@@ -9,7 +9,8 @@
 import { sql } from 'kysely'
 import { rootTable } from '../src/engine/warehouse/database.js'
 import { fill } from './filled.js'
-import { Installed, inFolder, known, options, print, seconds, withOpen } from './kit.js'
+import { Installed, inFolder, options, print, seconds, withOpen } from './kit.js'
+import { known } from './known.js'
 import { median } from './stats.js'
 import { type BenchWarehouse, withWarehouses } from './warehouse.js'
 
