@@ -257,7 +257,11 @@ describe('shared code', () => {
     expect(giving).toEqual(['src/engine/list/verdict.ts'])
   })
 
-  it.each([['sync_cursors', 'cursors']])('reads and writes %s in one place', (table, place) => {
+  it.each([
+    ['sync_cursors', 'cursors'],
+    ['sync_runs', 'runs'],
+    ['sync_run_cursors', 'runcursors'],
+  ])('reads and writes %s in one place', (table, place) => {
     const statement = new RegExp(`\\b(?:\\w*(?:From|Into|Table|Join)|from|using)\\(\\s*['"\`]${table}\\b`)
     const asking = outside.filter((file) => statement.test(textOf(file)))
     expect(asking).toEqual([`src/engine/warehouse/state/${place}.ts`])

@@ -13,12 +13,12 @@ import { Leases, shardOf } from '../support/harness/leases.js'
 import {
   bothWarehouses,
   changesThrough,
-  endRun,
   isOfShard,
   kept,
   type Lease,
   startRun,
   takeLease,
+  updateRun,
   type Warehouse,
 } from '../support/harness/warehouse.js'
 import { randomFrom } from '../support/world/random.js'
@@ -155,7 +155,7 @@ class Holders {
     const { name, lease, runId, stamps } = one
     const { db } = this.warehouse
     if (stamps && this.able.get(name) === one && this.random() < 0.8)
-      await this.warehouse.write([endRun(db, runId, { stamped_until: fromMicros(this.#note(one)!) })])
+      await this.warehouse.write([updateRun(db, runId, { stamped_until: fromMicros(this.#note(one)!) })])
     if (this.able.get(name) === one) {
       this.able.delete(name)
       this.#asleep.delete(name)

@@ -3,9 +3,9 @@ import type { Int64 } from '../../../schema/resource.js'
 import { since } from '../base/format.js'
 import { hasTenant, type Shard, shardName } from '../base/shard.js'
 import { fromMicros } from '../base/timestamp.js'
-import type { StateRows } from '../model/state.js'
 import { isLive, type LeaseHolder, listenCommand, machineName } from '../warehouse/lease/holder.js'
-import { ofRuns, recordedOrder } from '../warehouse/state/runs.js'
+import { readerOf } from '../warehouse/state/cursors.js'
+import { lastRecorded, type RunRow, runsBack } from '../warehouse/state/runs.js'
 import { wholeName } from '../warehouse/store/versionbatch.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 
@@ -96,31 +96,25 @@ export async function readLastRun(
   holders: readonly StatusHolder[],
   shard?: Shard,
 ): Promise<LastRun | null> {
-  // Selects all columns without naming them: a warehouse of an older version that hasn't been migrated has fewer.
-  const row = await db
-    .selectFrom('sync_runs')
-    .selectAll()
-    .where(ofRuns)
-    .$if(shard !== undefined, (query) => query.where('shard', '=', shard ? shardName(shard) : ''))
-    .orderBy(await recordedOrder(db), 'desc')
-    .orderBy('started_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+  const row = await lastRecorded(readerOf(db), {
+    shard: shard && shardName(shard),
+    withEvents: false,
+  })
   return row === undefined ? null : lastRunOf(row, holders)
 }
 
-function lastRunOf(row: StateRows['sync_runs'], holders: readonly StatusHolder[]): LastRun {
+function lastRunOf(row: RunRow, holders: readonly StatusHolder[]): LastRun {
   const { run_id, job, mode, status, started_at, finished_at, error } = row
   return {
     run_id,
     job,
     mode,
-    shard: row.shard ?? null,
+    shard: row.shard,
     status,
     started_at,
     finished_at,
     error,
-    reason: row.reason ?? null,
+    reason: row.reason,
     ended_without_a_word: status === 'running' && !holders.some((holder) => holder.run_id === run_id),
   }
 }
@@ -136,26 +130,18 @@ export async function readShardRuns(
 ): Promise<LastRun[]> {
   if (last === null || (last.shard === null && last.mode !== 'whole')) return []
   const { job, mode } = last
-  const ofWork = db
-    .selectFrom('sync_runs')
-    .where((eb) => (job === null ? eb.and({ mode }).and('job', 'is', null) : eb('job', '=', job)))
-  const whole = await ofWork
-    .where('shard', 'is', null)
-    .where('mode', '<>', 'whole')
-    .select((eb) => eb.fn.max<Int64 | null>('seq').as('seq'))
-    .executeTakeFirst()
-  const newest = await ofWork
-    .where('shard', 'is not', null)
-    .where('seq', '>', whole?.seq ?? 0)
-    .groupBy('shard')
-    .select(['shard', (eb) => eb.fn.max<Int64>('seq').as('seq')])
-    .execute()
-  const [first] = newest.toSorted((a, b) => Number(b.seq) - Number(a.seq))
-  const of = first?.shard?.split('/')[1]
-  const seqs = newest.filter(({ shard }) => shard?.split('/')[1] === of).map(({ seq }) => seq)
-  if (seqs.length === 0) return []
-  const rows = await db.selectFrom('sync_runs').selectAll().where('seq', 'in', seqs).execute()
-  return rows
+  const rows = new Map<string, RunRow>()
+  let of: string | undefined
+  for await (const runs of runsBack(readerOf(db), job === null ? { job, mode: mode ?? '' } : { job })) {
+    const whole = runs.findIndex((run) => run.shard === null && run.mode !== 'whole')
+    for (const run of whole < 0 ? runs : runs.slice(0, whole)) {
+      const [, parts] = run.shard?.split('/') ?? []
+      of ??= parts
+      if (run.shard !== null && parts === of && !rows.has(run.shard)) rows.set(run.shard, run)
+    }
+    if (whole >= 0 || (of !== undefined && rows.size === Number(of))) break
+  }
+  return [...rows.values()]
     .map((row) => {
       const run = lastRunOf(row, holders)
       // A sibling that has begun since has recorded that this one is over. A run that a signal ended has an end.

@@ -3,18 +3,15 @@
  * row per day and cursor remains. Done once a day, at the end of a run, under its lease. The amount of work is bounded,
  * and each transaction covers one run, so nobody has to wait. The next run does what is left over.
  */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Retry } from '../base/errors.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
 import { isOfTable } from '../warehouse/classify.js'
-import {
-  readMarks,
-  removeRequests,
-  removeRun,
-  runsBetween,
-  setMark,
-  startBeforeLast,
-  thinRun,
-} from '../warehouse/state/runhistory.js'
+import type { Db } from '../warehouse/database.js'
+import { readMeta, storeMeta } from '../warehouse/state/meta.js'
+import { removeRun, thinRun } from '../warehouse/state/runcursors.js'
+import { runsBack, runsBetween } from '../warehouse/state/runs.js'
 import { knownTenants } from '../warehouse/state/tenants.js'
 import type { Writing } from './runcontext.js'
 import { now } from './tenant.js'
@@ -27,6 +24,9 @@ const usualKeep = 7_776_000_000
 /** The most rows that one run removes, and the most runs that it looks at. */
 const mostRows = 5000
 const mostRuns = 2000
+/** Marks in sync_meta. */
+const prunedOn = 'history_pruned_on'
+const thinnedTo = 'history_thinned_to'
 const epoch = '1970-01-01T00:00:00.000000Z'
 
 const before = (time: string, micros: bigint): string => fromMicros(toMicros(time) - micros)
@@ -47,17 +47,16 @@ export async function pruneHistory(run: Needs): Promise<void> {
 
 async function prune(run: Needs): Promise<void> {
   const { warehouse, config } = run
-  const marks = await readMarks(warehouse)
-  if (marks.get('history_pruned_on') === dayOf(now(run))) return
+  if ((await readMeta(warehouse, prunedOn)) === dayOf(now(run))) return
   const time = await believedNow(run)
   const today = dayOf(time)
   const budget = { rows: mostRows }
   const kept = before(time, BigInt(config.history?.keep ?? usualKeep) * 1000n)
   await removeOld(run, kept, budget)
-  const thinned = marks.get('history_thinned_to') ?? epoch
+  const thinned = (await readMeta(warehouse, thinnedTo)) ?? epoch
   // A mark in the future was set by a wrong clock.
   await thin(run, { from: thinned > today ? epoch : thinned, today }, budget)
-  if (budget.rows > 0) await warehouse.write([setMark(warehouse.db, 'history_pruned_on', dayOf(now(run)))])
+  if (budget.rows > 0) await warehouse.write([storeMeta(warehouse.db, prunedOn, dayOf(now(run)))])
 }
 
 /**
@@ -74,15 +73,21 @@ async function believedNow({ warehouse, source, clock }: Needs): Promise<string>
   return other !== null && other < own ? other : own
 }
 
+/** When the run before the current one began. null if there isn't one. */
+async function startBeforeLast(warehouse: Writing['warehouse']): Promise<string | null> {
+  for await (const [, before] of runsBack(warehouse, { withEvents: false })) return before?.started_at ?? null
+  return null
+}
+
 interface Budget {
   rows: number
 }
 
 async function removeOld({ warehouse }: Needs, kept: string, budget: Budget): Promise<void> {
   const { db } = warehouse
-  for (const { runId } of await runsBetween(warehouse, epoch, kept, mostRuns)) {
+  for (const { run_id } of await runsBetween(warehouse, epoch, kept, mostRuns)) {
     if (budget.rows <= 0) return
-    budget.rows -= await warehouse.write(removeRun(db, runId))
+    budget.rows -= await warehouse.write(removeRun(db, run_id))
   }
   for (const { tenantId } of await knownTenants(warehouse)) {
     if (budget.rows <= 0) return
@@ -97,15 +102,30 @@ async function thin(
   budget: Budget,
 ): Promise<void> {
   const end = before(today, whole * dayMicros)
-  const thinnedTo = (to: string) => setMark(warehouse.db, 'history_thinned_to', to)
   for (let day = from; day < end && budget.rows > 0; ) {
     const [first] = await runsBetween(warehouse, day, end, 1)
-    day = first ? dayOf(first.startedAt) : end
+    day = first ? dayOf(first.started_at ?? day) : end
     const next = first ? before(day, -dayMicros) : end
-    const runs = (await runsBetween(warehouse, day, next, mostRuns)).map(({ runId }) => runId)
+    const runs = (await runsBetween(warehouse, day, next, mostRuns)).map(({ run_id }) => run_id)
     for (const [i, runId] of runs.slice(0, -1).entries())
       budget.rows -= await warehouse.write(thinRun(warehouse.db, runId, runs.slice(i + 1)))
-    await warehouse.write([thinnedTo(next)])
+    await warehouse.write([storeMeta(warehouse.db, thinnedTo, next)])
     day = next
   }
+}
+
+/** Removes a tenant's oldest requests before a moment, at most `most` of them. */
+function removeRequests(db: Db, tenantId: Int64, before: string, most: number): CompiledQuery {
+  const old = db
+    .selectFrom('sync_requests as r')
+    .select('r.synced_at')
+    .where('r.tenant_id', '=', tenantId)
+    .where('r.synced_at', '<', before)
+    .orderBy('r.synced_at')
+    .limit(most)
+  return db
+    .deleteFrom('sync_requests')
+    .where('tenant_id', '=', tenantId)
+    .where('synced_at', 'in', old)
+    .compile()
 }

@@ -10,14 +10,8 @@ import { lockRow } from '../warehouse/lease/claim.js'
 import { addToCounters, setCounters } from '../warehouse/state/counters.js'
 import { moveCursor } from '../warehouse/state/cursors.js'
 import { forgetKnownFields } from '../warehouse/state/drift.js'
-import {
-  endOrphans,
-  endRun,
-  hasEnded,
-  newestOrphanStamp,
-  startRun,
-  storeRunCursors,
-} from '../warehouse/state/runs.js'
+import { storeRunCursors } from '../warehouse/state/runcursors.js'
+import { endOrphans, hasEnded, newestOrphanStamp, startRun, updateRun } from '../warehouse/state/runs.js'
 import type { CursorEnd } from './cursor.js'
 import { type EndedWork, entriesOf, jobLabel, runEntry } from './lifetimecounters.js'
 import type { Dependencies, Writing, WritingRun } from './runcontext.js'
@@ -171,9 +165,9 @@ export async function recordEnd(
     const { rows: ended } = await session.run(hasEnded(db, runId))
     const totals = ended.length > 0 ? [] : [...addToCounters(db, added), ...setCounters(db, found)]
     for (const statement of totals) await session.run(statement)
-    if ((await session.run(endRun(db, runId, row))).affected > 0) return
+    if ((await session.run(updateRun(db, runId, row))).affected > 0) return
     const { job, mode, started_at } = report
     await session.run(startRun(db, { run_id: runId, job, mode, status, started_at }))
-    await session.run(endRun(db, runId, row))
+    await session.run(updateRun(db, runId, row))
   })
 }

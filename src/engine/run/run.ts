@@ -9,7 +9,7 @@ import type { ResourceModel } from '../model/resourcemodel.js'
 import { openLease } from '../warehouse/lease/openlease.js'
 import { type Cursor, readCursors } from '../warehouse/state/cursors.js'
 import { readLateness } from '../warehouse/state/latenessrows.js'
-import { lastTurns } from '../warehouse/state/runs.js'
+import { lastTurns } from '../warehouse/state/runcursors.js'
 import {
   checkSourceIdentity,
   readListsFrom,

@@ -5,7 +5,7 @@
 import { Stop } from '../base/errors.js'
 import { inSpan } from '../base/trace.js'
 import type { WriterLease } from '../warehouse/lease/openlease.js'
-import { removeRun } from '../warehouse/state/runhistory.js'
+import { removeRun } from '../warehouse/state/runcursors.js'
 import { endingOf } from './ending.js'
 import { pruneHistory } from './prunehistory.js'
 import { recordEnd, recordStart } from './records.js'

@@ -5,7 +5,7 @@
 import { type Clocks, possibleUntil } from '../list/clocks.js'
 import { isWholeFrom } from '../list/cutpoint.js'
 import type { WalkOutcome } from '../list/types.js'
-import { recordedWatermarks } from '../warehouse/state/runs.js'
+import { recordedWatermarks } from '../warehouse/state/runcursors.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import type { CursorRun } from './tenant.js'
 

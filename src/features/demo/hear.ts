@@ -2,6 +2,7 @@
 import { resources } from '../../../schema/index.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { rootTable } from '../../engine/warehouse/database.js'
+import { lastOfCursor } from '../../engine/warehouse/state/runcursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Sandbox, StoreChange } from '../../sandbox/index.js'
 import type { CommandContext } from '../../shell/command.js'
@@ -68,14 +69,8 @@ async function verdictOn(
       .executeTakeFirst(),
   )
   if (!row) return undefined
-  const walk = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_run_cursors')
-      .select('completeness')
-      .where('tenant_id', '=', tenant)
-      .where('resource', '=', resource)
-      .where('finished_at', '>=', since)
-      .executeTakeFirst(),
+  const [walk] = await lastOfCursor(warehouse, { tenantId: tenant, resource }, 1, (eb) =>
+    eb('finished_at', '>=', since),
   )
   return walk?.completeness ?? undefined
 }

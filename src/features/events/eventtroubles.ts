@@ -7,7 +7,7 @@ import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import { readHolders, type StatusHolder } from '../../engine/run/lastrun.js'
 import { listenCommand } from '../../engine/warehouse/lease/holder.js'
 import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
-import { ofRuns } from '../../engine/warehouse/state/runs.js'
+import { isAnyRun } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isLivingListener, type ListenerView, readListeners } from './eventview.js'
 import type { Inbox } from './inbox.js'
@@ -94,16 +94,11 @@ async function leftBefore(
   moment: string,
   runAfterMs: number,
 ): Promise<LateCursor[]> {
-  const runs = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_runs')
-      .select('run_id')
-      .where('finished_at', '>=', moment)
-      .where(ofRuns)
-      .limit(1)
-      .execute(),
-  )
-  if (runs.length > 0) return []
+  const hasRun = await isAnyRun(warehouse, {
+    withEvents: false,
+    where: (eb) => eb('finished_at', '>=', moment),
+  })
+  if (hasRun) return []
   const rows = await inbox.read((db) =>
     db
       .selectFrom('sync_events')

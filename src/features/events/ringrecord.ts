@@ -3,14 +3,12 @@
  * sync_run_cursors has a row for each cursor with its last verdict. It isn't a run of its own: nobody starts it, and
  * nobody waits for its end.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
-import { eventsMode, startRun } from '../../engine/warehouse/state/runs.js'
-
-const plus = (column: string, more: number): RawBuilder<number> =>
-  sql<number>`coalesce(${sql.ref(column)}, 0) + ${more}`
+import { addRing, isAnyNotOk } from '../../engine/warehouse/state/runcursors.js'
+import { added, eventsMode, startRun, updateRun } from '../../engine/warehouse/state/runs.js'
 
 /** Columns to which each walk adds. */
 const sums = (end: CursorEnd) => ({
@@ -19,9 +17,6 @@ const sums = (end: CursorEnd) => ({
   rows_deleted: end.report.rows_deleted,
   quarantined: end.quarantined,
 })
-
-const added = <T extends Record<string, number>>(table: string, columns: T) =>
-  Object.fromEntries(Object.entries(columns).map(([name, more]) => [name, plus(`${table}.${name}`, more)]))
 
 /** Records the outcome of a cursor that was rung. */
 export async function recordRing(
@@ -40,39 +35,10 @@ export async function recordRing(
   const stamped_until = fromMicros(stamps.next())
   await warehouse.write([
     startRun(db, run),
-    db
-      .updateTable('sync_runs')
-      .set({ finished_at, stamped_until, ...added('sync_runs', counts) })
-      .where('run_id', '=', runId)
-      .compile(),
-    db
-      .insertInto('sync_run_cursors')
-      .values({ ...last, ...counts, run_id: runId, started_at })
-      .onConflict((c) =>
-        c
-          .columns(['tenant_id', 'resource', 'run_id', 'step'])
-          .doUpdateSet({ ...last, ...added('sync_run_cursors', { ...counts, ...records }) }),
-      )
-      .compile(),
-    db
-      .updateTable('sync_runs')
-      .set((eb) => ({
-        status: eb
-          .case()
-          .when(
-            eb.exists(
-              eb
-                .selectFrom('sync_run_cursors as c')
-                .select('c.run_id')
-                .where('c.run_id', '=', runId)
-                .where('c.status', '!=', 'ok'),
-            ),
-          )
-          .then('partial')
-          .else('ok')
-          .end(),
-      }))
-      .where('run_id', '=', runId)
-      .compile(),
+    updateRun(db, runId, { finished_at, stamped_until, ...added('sync_runs', counts) }),
+    addRing(db, { ...last, run_id: runId, started_at }, { ...counts, ...records }),
+    updateRun(db, runId, {
+      status: sql<string>`case when ${isAnyNotOk(db, runId)} then 'partial' else 'ok' end`,
+    }),
   ])
 }

@@ -8,7 +8,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import { type Db, readJson } from '../../engine/warehouse/database.js'
 import { lastSuccesses } from '../../engine/warehouse/state/cursors.js'
-import { bySeq, ofRuns } from '../../engine/warehouse/state/runs.js'
+import { lastStamp, runQuery } from '../../engine/warehouse/state/runs.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import type { KeptIncident } from './incident.js'
@@ -186,19 +186,7 @@ export async function resourcesRead(db: Db, session: Session): Promise<ReadonlyM
 
 /** The most recent runs, and the last stamp of all finished ones; with `shard`, of that shard. */
 export async function newestRuns(db: Db, session: Session, shard?: string) {
-  const newest = db
-    .selectFrom('sync_runs')
-    .$if(shard !== undefined, (query) => query.where('shard', '=', shard ?? ''))
-    .select(['run_id', 'job', 'mode', 'shard', 'status', 'started_at', 'finished_at'])
-    .where(ofRuns)
-    .orderBy(bySeq, 'desc')
-    .orderBy('started_at', 'desc')
-    .limit(10)
-  const ended = db
-    .selectFrom('sync_runs')
-    .$if(shard !== undefined, (query) => query.where('shard', '=', shard ?? ''))
-    // In older versions, a run's end was its last stamp.
-    .select((eb) => eb.fn.max<string | null>(eb.fn.coalesce('stamped_until', 'finished_at')).as('at'))
-  const [runs, last] = [await session.run(newest.compile()), await session.run(ended.compile())]
+  const runs = await session.run(runQuery(db, { shard, withEvents: false }).limit(10).compile())
+  const last = await session.run(lastStamp(db, shard).compile())
   return { runs: runs.rows, lastStamp: last.rows[0]?.at ?? null }
 }

@@ -10,7 +10,7 @@ import {
   unheard,
   unheardText,
 } from '../../engine/warehouse/queue/deliveries.js'
-import { bySeq } from '../../engine/warehouse/state/runs.js'
+import { runIds } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { foundIncident, type KeptIncident } from './incident.js'
 
@@ -107,20 +107,15 @@ async function lastList(
   warehouse: Warehouse,
   { job, part }: SeenDelivery,
 ): Promise<{ readonly tenant_id: Int64; readonly resource: string | null } | undefined> {
-  const rows = await warehouse.read((db) =>
+  return warehouse.read((db) =>
     db
-      .selectFrom('sync_runs as r')
-      .innerJoin('sync_requests as q', 'q.run_id', 'r.run_id')
-      .select(['q.tenant_id', 'q.resource'])
-      .where('r.job', '=', job)
-      .where('r.shard', '=', part)
-      .where('r.finished_at', 'is', null)
-      .orderBy(bySeq, 'desc')
-      .orderBy('q.synced_at', 'desc')
+      .selectFrom('sync_requests')
+      .select(['tenant_id', 'resource'])
+      .where('run_id', 'in', runIds(db, { job, shard: part, where: (eb) => eb('finished_at', 'is', null) }))
+      .orderBy('synced_at', 'desc')
       .limit(1)
-      .execute(),
+      .executeTakeFirst(),
   )
-  return rows[0]
 }
 
 /** What needs attention about the workers, as incidents. */

@@ -7,9 +7,8 @@ import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { nextInstants } from '../../engine/config/cron.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import { freshnessSettings } from '../../engine/config/targetsection.js'
-import type { StateRows } from '../../engine/model/state.js'
 import { readShardRuns } from '../../engine/run/lastrun.js'
-import { recordedOrder } from '../../engine/warehouse/state/runs.js'
+import { lastRecorded, type RunRow } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import { withContext } from '../../shell/commandcontext.js'
@@ -44,19 +43,8 @@ export async function lastOfJobs(
 ): Promise<Map<string, LastOfJob>> {
   const found = new Map<string, LastOfJob>()
   if (!(await warehouse.has('sync_runs'))) return found
-  const order = await warehouse.read(recordedOrder)
   for (const name of names) {
-    const row = await warehouse.read((db) =>
-      db
-        .selectFrom('sync_runs')
-        // A warehouse of an older version that hasn't been migrated has fewer columns.
-        .selectAll()
-        .where('job', '=', name)
-        .orderBy(order, 'desc')
-        .orderBy('started_at', 'desc')
-        .limit(1)
-        .executeTakeFirst(),
-    )
+    const row = await lastRecorded(warehouse, { job: name })
     if (row) found.set(name, await worstOfShards(warehouse, row))
   }
   return found
@@ -65,7 +53,7 @@ export async function lastOfJobs(
 /** The run itself; of shards, the first whose last run was no good. */
 async function worstOfShards(
   warehouse: Warehouse,
-  { run_id, started_at, finished_at, status, job, mode, shard = null }: StateRows['sync_runs'],
+  { run_id, started_at, finished_at, status, job, mode, shard }: RunRow,
 ): Promise<LastOfJob> {
   const shards = await warehouse.read((db) => readShardRuns(db, { job, mode, shard }, []))
   const bad = shards.find((run) => run.status !== 'ok' && run.status !== 'running')

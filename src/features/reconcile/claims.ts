@@ -7,7 +7,7 @@ import { statusSettings } from '../../engine/config/attention.js'
 import type { CursorRun, Run } from '../../engine/run/tenant.js'
 import { now } from '../../engine/run/tenant.js'
 import type { Cursor } from '../../engine/warehouse/state/cursors.js'
-import { firstLoadedAt } from '../../engine/warehouse/state/runs.js'
+import { firstLoadedAt } from '../../engine/warehouse/state/runcursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** Whether no walk of the cursor has completed yet. */

@@ -5,10 +5,9 @@
 
 import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../../engine/base/timestamp.js'
-import type { StateRows } from '../../engine/model/state.js'
 import { readHolders, type StatusHolder } from '../../engine/run/lastrun.js'
-import type { CursorChoice } from '../../engine/run/runreport.js'
-import { ofRuns, recordedOrder } from '../../engine/warehouse/state/runs.js'
+import { cursorsOfRuns, type RunCursor } from '../../engine/warehouse/state/runcursors.js'
+import { type RunRow, runsBack } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 export interface PastRun {
@@ -47,7 +46,7 @@ export interface PastRun {
   }[]
 }
 
-const isFailure = ({ status }: Pick<StateRows['sync_run_cursors'], 'status'>): boolean =>
+const isFailure = ({ status }: Pick<RunCursor, 'status'>): boolean =>
   status === 'failed' || status === 'skipped'
 
 /** For a selection of cursors, only their own failures count, and what ended the whole run. */
@@ -56,16 +55,12 @@ const isBad = ({ status, failures }: PastRun, isChosen: boolean): boolean =>
   status === 'interrupted' ||
   (!isChosen && (status === 'partial' || status === 'failed'))
 
-function changedOf(cursors: readonly StateRows['sync_run_cursors'][]): number | null {
-  const known = cursors.flatMap(({ records_changed: changed }) => (changed == null ? [] : [Number(changed)]))
+function changedOf(cursors: readonly RunCursor[]): number | null {
+  const known = cursors.flatMap(({ records_changed: changed }) => (changed === null ? [] : [Number(changed)]))
   return known.length === 0 ? null : known.reduce((sum, changed) => sum + changed, 0)
 }
 
-function pastRun(
-  row: StateRows['sync_runs'],
-  cursors: readonly StateRows['sync_run_cursors'][],
-  holders: readonly StatusHolder[],
-): PastRun {
+function pastRun(row: RunRow, cursors: readonly RunCursor[], holders: readonly StatusHolder[]): PastRun {
   const { run_id, job, mode, started_at, finished_at, error } = row
   // A killed run could not record its end: it is only running while it holds the lease.
   const isHeld = holders.some((holder) => holder.run_id === run_id)
@@ -76,9 +71,9 @@ function pastRun(
     run_id,
     job,
     mode,
-    shard: row.shard ?? null,
+    shard: row.shard,
     status,
-    reason: row.reason ?? null,
+    reason: row.reason,
     started_at,
     finished_at,
     took_ms:
@@ -101,16 +96,13 @@ function pastRun(
       .map(({ tenant_id, resource, step, status: of, reason, error: why }) => ({
         tenant_id,
         resource,
-        step: step ?? 1,
+        step,
         status: of,
-        reason: reason ?? null,
+        reason,
         error: why,
       })),
   }
 }
-
-/** How many runs are read at once when searching for failed runs. */
-const batch = 200
 
 /** The most recently recorded runs come first. */
 export async function readRuns(question: {
@@ -130,47 +122,17 @@ export async function readRuns(question: {
 }): Promise<PastRun[]> {
   const { warehouse, last, onlyFailed, withEvents = false, tenants, resources, since, nowMicros } = question
   const holders = await warehouse.read((db) => readHolders(db, nowMicros))
-  const order = await warehouse.read(recordedOrder)
   const found: PastRun[] = []
-  for (let offset = 0; found.length < last; offset += batch) {
-    const rows = await warehouse.read((db) =>
-      db
-        .selectFrom('sync_runs')
-        .selectAll()
-        .$if(!withEvents, (query) => query.where(ofRuns))
-        .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
-        .orderBy(order, 'desc')
-        // Ids only show the second.
-        .orderBy('started_at', 'desc')
-        .orderBy('run_id', 'desc')
-        .limit(batch)
-        .offset(offset)
-        .execute(),
-    )
+  for await (const rows of runsBack(warehouse, { since, withEvents })) {
     const ids = rows.map(({ run_id }) => run_id)
-    const cursors = ids.length === 0 ? [] : await cursorsOf(warehouse, ids, { tenants, resources })
+    const cursors = await cursorsOfRuns(warehouse, ids, { tenants, resources })
     const isChosen = tenants !== null || resources !== null
     for (const row of rows) {
       const of = cursors.filter(({ run_id }) => run_id === row.run_id)
       const run = pastRun(row, of, holders)
       if ((!isChosen || of.length > 0) && (!onlyFailed || isBad(run, isChosen))) found.push(run)
     }
-    if (rows.length < batch) break
+    if (found.length >= last) break
   }
   return found.slice(0, last)
-}
-
-function cursorsOf(
-  warehouse: Warehouse,
-  ids: readonly string[],
-  { tenants, resources }: CursorChoice,
-): Promise<StateRows['sync_run_cursors'][]> {
-  return warehouse.read((db) => {
-    let query = db.selectFrom('sync_run_cursors').selectAll().where('run_id', 'in', ids)
-    if (tenants) query = query.where('tenant_id', 'in', tenants)
-    if (resources) query = query.where('resource', 'in', resources)
-    return query.orderBy('tenant_id').orderBy('resource').orderBy('started_at').execute() as Promise<
-      StateRows['sync_run_cursors'][]
-    >
-  })
 }

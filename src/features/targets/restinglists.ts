@@ -6,7 +6,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import type { Shard } from '../../engine/base/shard.js'
 import { toMillis } from '../../engine/base/timestamp.js'
-import { cursorQuery, type Reader, rowName } from '../../engine/warehouse/state/cursors.js'
+import { type Reader, rowName } from '../../engine/warehouse/state/cursors.js'
+import { lastFailures } from '../../engine/warehouse/state/runcursors.js'
 
 /** A failed list is tried again after a quarter of its target, but neither sooner nor later than this. */
 const soonestAgainMs = 900_000
@@ -40,7 +41,7 @@ export async function restingLists(
   nowMs: number,
   { atLeast, targetOf, shard }: ListWaits & { readonly shard: Shard | undefined },
 ): Promise<ReadonlySet<string>> {
-  const failed = await readFailed(warehouse, shard)
+  const failed = await lastFailures(warehouse, shard)
   const rests = failed.filter(({ tenant_id, resource, status, at, reason }) => {
     if (notFailing.has(reason)) return false
     const since = at === null ? Number.POSITIVE_INFINITY : nowMs - toMillis(at)
@@ -49,24 +50,3 @@ export async function restingLists(
   })
   return new Set(rests.map(rowName))
 }
-
-/** The lists whose last walk failed, or which the source didn't offer, with the end of that attempt. */
-const readFailed = (warehouse: Reader, shard: Shard | undefined) =>
-  warehouse.read((db) => {
-    const failed = cursorQuery(db, ['status', 'reason', 'last_run_id'], {
-      shard,
-      where: (eb) => eb('status', 'in', ['failed', 'unavailable']),
-    })
-    return db
-      .selectFrom(failed.as('c'))
-      .innerJoin('sync_run_cursors as r', (join) =>
-        join
-          .onRef('r.run_id', '=', 'c.last_run_id')
-          .onRef('r.tenant_id', '=', 'c.tenant_id')
-          .onRef('r.resource', '=', 'c.resource'),
-      )
-      .groupBy(['c.tenant_id', 'c.resource', 'c.status', 'c.reason'])
-      .select(['c.tenant_id', 'c.resource', 'c.status', 'c.reason'])
-      .select((eb) => eb.fn.max<string | null>('r.finished_at').as('at'))
-      .execute()
-  })

@@ -2,12 +2,13 @@
  * What runs have changed since an entry of `then` was last told, from the record of runs: runs that were killed, and those
  * whose telling failed, are in it as well.
  */
-import { type ExpressionBuilder, sql } from 'kysely'
+import type { ExpressionBuilder } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { type Verdict, worstFirst } from '../../engine/list/verdict.js'
 import { type Database, type Db, rootTable } from '../../engine/warehouse/database.js'
 import { listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
-import { eventsMode } from '../../engine/warehouse/state/runs.js'
+import { changedBy, verdictsOf } from '../../engine/warehouse/state/runcursors.js'
+import { eventsMode, lastRecorded, runIds } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Rung } from './told.js'
 
@@ -34,28 +35,20 @@ export async function lastRung(
   warehouse: Warehouse,
   from: string | null = null,
 ): Promise<(Rung & { readonly stampedUntil: string | null }) | undefined> {
-  const row = await warehouse.read((db) =>
-    runsSince(db, from)
-      .select(['rows_upserted', 'rows_deleted', 'stamped_until'])
-      .where('mode', '=', eventsMode)
-      .orderBy('seq', 'desc')
-      .limit(1)
-      .executeTakeFirst(),
-  )
+  const row = await lastRecorded(warehouse, { mode: eventsMode, where: isSince(from) })
   if (!row) return undefined
   const { run_id, stamped_until: stampedUntil } = row
   return { run_id, stampedUntil, rows: Number(row.rows_upserted ?? 0) + Number(row.rows_deleted ?? 0) }
 }
 
+type OfRuns = ExpressionBuilder<Database, 'sync_runs'>
+
 /** The runs that may have rows stamped since an instant; null: all runs. */
-const runsSince = (db: Db, from: string | null) => {
-  const runs = db.selectFrom('sync_runs').select('run_id')
-  return from === null ? runs : runs.where('stamped_until', '>=', from)
-}
+const isSince = (from: string | null) => (eb: OfRuns) =>
+  from === null ? eb.lit(true) : eb('stamped_until', '>=', from)
 
 /** A run that threw, or was killed, has not recorded all of its lists. */
-const isUnsure = ({ or, eb }: ExpressionBuilder<Database, 'sync_runs'>) =>
-  or([eb('finished_at', 'is', null), eb('error', 'is not', null)])
+const isUnsure = ({ or, eb }: OfRuns) => or([eb('finished_at', 'is', null), eb('error', 'is not', null)])
 
 /**
  * Runs that have ended since the range did belong to the next one. Not an hour of rings, whose row grows while a listener
@@ -63,30 +56,8 @@ const isUnsure = ({ or, eb }: ExpressionBuilder<Database, 'sync_runs'>) =>
  */
 const endedBefore =
   (through: string) =>
-  ({ or, eb }: ExpressionBuilder<Database, 'sync_runs'>) =>
+  ({ or, eb }: OfRuns) =>
     or([eb('stamped_until', 'is', null), eb('stamped_until', '<', through), eb('mode', '=', eventsMode)])
-
-/** What runs recorded of the lists that they changed. */
-const recorded = (db: Db) =>
-  db
-    .selectFrom('sync_run_cursors')
-    .select(['tenant_id', 'resource'])
-    .select((eb) => [
-      eb.fn.sum<Int64 | null>('rows_upserted').as('upserted'),
-      eb.fn.sum<Int64 | null>('rows_deleted').as('deleted'),
-    ])
-    .where(sql<boolean>`coalesce(rows_upserted, 0) + coalesce(rows_deleted, 0) > 0`)
-    .groupBy(['tenant_id', 'resource'])
-
-const asList = ({
-  upserted,
-  deleted,
-  ...list
-}: Awaited<ReturnType<ReturnType<typeof recorded>['execute']>>[number]): ChangedList => ({
-  ...list,
-  rows_upserted: Number(upserted ?? 0),
-  rows_deleted: Number(deleted ?? 0),
-})
 
 const countsOf = (lists: readonly ChangedList[]): NonNullable<Rung['lists']> =>
   Object.fromEntries(lists.map((list) => [rowName(list), [list.rows_upserted, list.rows_deleted]]))
@@ -103,7 +74,10 @@ export async function readChanges(
   const rung = await lastRung(warehouse, from)
   const isSameHour = rung !== undefined && rung.run_id === known?.run_id
   const told = isSameHour && rung.rows === known?.rows ? rung.run_id : ''
-  const fresh = (db: Db) => runsSince(db, from).where('run_id', '!=', told).where(endedBefore(through))
+  const fresh = (db: Db) =>
+    runIds(db, {
+      where: (eb) => eb.and([isSince(from)(eb), eb('run_id', '!=', told), endedBefore(through)(eb)]),
+    })
   const found = new Map<string, ChangedList>()
   const add = (list: ChangedList): void => {
     const before = found.get(rowName(list))
@@ -116,18 +90,12 @@ export async function readChanges(
   }
   const { changed, hour, verdicts, isAnyUnsure } = await warehouse.read(async (db) => ({
     // The hour first: what is added to it in between is then told twice, and not never.
-    hour: rung ? await recorded(db).where('run_id', '=', rung.run_id).execute() : [],
-    changed: await recorded(db).where('run_id', 'in', fresh(db)).execute(),
-    verdicts: await db
-      .selectFrom('sync_run_cursors')
-      .select('completeness')
-      .distinct()
-      .where('run_id', 'in', fresh(db))
-      .where('status', 'in', ['ok', 'failed'])
-      .execute(),
+    hour: rung ? await changedBy(db, [rung.run_id]) : [],
+    changed: await changedBy(db, fresh(db)),
+    verdicts: await verdictsOf(db, fresh(db)),
     isAnyUnsure: (await fresh(db).where(isUnsure).limit(1).execute()).length > 0,
   }))
-  for (const row of changed) add(asList(row))
+  for (const list of changed) add(list)
   if (isAnyUnsure) for (const list of await unsureLists(warehouse, from, fresh)) add(list)
   const before = isSameHour && told === '' ? (known?.lists ?? {}) : {}
   const lists = [...found.values()].flatMap((list): ChangedList[] => {
@@ -135,14 +103,13 @@ export async function readChanges(
     const [rows_upserted, rows_deleted] = [list.rows_upserted - upserted, list.rows_deleted - deleted]
     return rows_upserted > 0 || rows_deleted > 0 ? [{ ...list, rows_upserted, rows_deleted }] : []
   })
-  const given = new Set(verdicts.map(({ completeness }) => completeness))
   return {
     lists,
     rung:
       rung && (rung.stampedUntil ?? '') < through
-        ? { run_id: rung.run_id, rows: rung.rows, lists: countsOf(hour.map(asList)) }
+        ? { run_id: rung.run_id, rows: rung.rows, lists: countsOf(hour) }
         : undefined,
-    worst: worstFirst.find((verdict) => given.has(verdict)) ?? null,
+    worst: worstFirst.find((verdict) => verdicts.has(verdict)) ?? null,
     completeThrough: await completeThrough(warehouse, lists),
   }
 }
@@ -151,7 +118,7 @@ export async function readChanges(
 async function unsureLists(
   warehouse: Warehouse,
   from: string | null,
-  fresh: (db: Db) => ReturnType<typeof runsSince>,
+  fresh: (db: Db) => ReturnType<typeof runIds>,
 ): Promise<ChangedList[]> {
   const stored = await warehouse.read((db) =>
     db

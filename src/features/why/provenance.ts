@@ -8,6 +8,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
+import { lastOfCursor } from '../../engine/warehouse/state/runcursors.js'
+import { lastRecorded } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** A version of a record that was found replaced or deleted. */
@@ -81,37 +83,12 @@ const mostEarlier = 5
 const requests = (warehouse: Warehouse, tenantId: Int64) =>
   warehouse.db.selectFrom('sync_requests').selectAll().where('tenant_id', '=', tenantId)
 
-async function runAt(
-  warehouse: Warehouse,
-  { tenantId, resource }: CursorKey,
-  at: string,
-): Promise<string | null> {
-  const row = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_run_cursors')
-      .select('run_id')
-      .where('tenant_id', '=', tenantId)
-      .where('resource', '=', resource)
-      .where('started_at', '<=', at)
-      .where('finished_at', '>=', at)
-      .orderBy('started_at', 'desc')
-      .executeTakeFirst(),
+async function runAt(warehouse: Warehouse, cursor: CursorKey, at: string): Promise<string | null> {
+  const [turn] = await lastOfCursor(warehouse, cursor, 1, (eb) =>
+    eb.and([eb('started_at', '<=', at), eb('finished_at', '>=', at)]),
   )
-  return row?.run_id ?? null
+  return turn?.run_id ?? null
 }
-
-/** A cursor's row in a run: for a job, that of the last step that had started by then. */
-const turnAt = (warehouse: Warehouse, { tenantId, resource }: CursorKey, runId: string, at: string) =>
-  warehouse.read((db) =>
-    db
-      .selectFrom('sync_run_cursors')
-      // All columns without naming them: an older version's warehouse has fewer.
-      .selectAll()
-      .where((eb) => eb.and({ tenant_id: tenantId, resource, run_id: runId }))
-      .where('started_at', '<=', at)
-      .orderBy('started_at', 'desc')
-      .executeTakeFirst(),
-  )
 
 /** What a run did at that point: for a job, what its step did. */
 async function modeOf(
@@ -121,12 +98,13 @@ async function modeOf(
   at: string,
 ): Promise<string | null> {
   if (runId === null) return null
-  const turn = await turnAt(warehouse, cursor, runId, at)
-  if (turn?.mode) return turn.mode
-  const row = await warehouse.read((db) =>
-    db.selectFrom('sync_runs').select('mode').where('run_id', '=', runId).executeTakeFirst(),
+  // For a job, that of the last step that had started by then.
+  const [turn] = await lastOfCursor(warehouse, cursor, 1, (eb) =>
+    eb.and([eb('run_id', '=', runId), eb('started_at', '<=', at)]),
   )
-  return row?.mode ?? null
+  if (turn?.mode) return turn.mode
+  const run = await lastRecorded(warehouse, { where: (eb) => eb('run_id', '=', runId) })
+  return run?.mode ?? null
 }
 
 /**
@@ -179,24 +157,18 @@ export async function whoBrought(
 /** The last runs before a moment that wrote rows of the cursor, newest first. */
 export async function earlierRuns(
   warehouse: Warehouse,
-  { tenantId, resource }: CursorKey,
+  cursor: CursorKey,
   before: string,
 ): Promise<Earlier[]> {
-  const rows = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_run_cursors')
-      .selectAll()
-      .where('tenant_id', '=', tenantId)
-      .where('resource', '=', resource)
-      .where('finished_at', '<', before)
-      .where((eb) => eb.or([eb('rows_upserted', '>', 0), eb('rows_deleted', '>', 0)]))
-      .orderBy('started_at', 'desc')
-      .limit(mostEarlier)
-      .execute(),
+  const rows = await lastOfCursor(warehouse, cursor, mostEarlier, (eb) =>
+    eb.and([
+      eb('finished_at', '<', before),
+      eb.or([eb('rows_upserted', '>', 0), eb('rows_deleted', '>', 0)]),
+    ]),
   )
   return rows.map(({ run_id, step, started_at, finished_at, rows_upserted, rows_deleted }) => ({
     run_id,
-    step: step ?? 1,
+    step,
     started_at,
     finished_at,
     rows_upserted,

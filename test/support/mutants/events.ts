@@ -94,7 +94,7 @@ export const events: Mutants = {
       sound({ ...walk, isQuick: false }, outcome),
     ),
   'trusts the watermark of a warehouse without the column': () =>
-    breaking('engine/warehouse/state/runs').recordedWatermarks(async () => ({
+    breaking('engine/warehouse/state/runcursors').recordedWatermarks(async () => ({
       planned: null,
       isRung: false,
     })),

@@ -12,9 +12,10 @@ import type { Int64 } from '../../../../schema/resource.js'
 import { inParts } from '../../base/parts.js'
 import type { Shard } from '../../base/shard.js'
 import { type StateRows, stateTables } from '../../model/state.js'
-import { compiledOnce, type Database, type Db, readJson } from '../database.js'
+import { compiledOnce, type Database, type Db } from '../database.js'
 import type { Session } from '../transaction.js'
 import { isOfShard } from './shardsql.js'
+import { storedRow } from './storedrow.js'
 
 /** The part of a warehouse that reads, and repeats a read while the database is away. */
 export interface Reader {
@@ -61,14 +62,8 @@ const jsonColumns: readonly string[] = stored.filter(
   (name) => stateTables.sync_cursors.fields[name].kind === 'json',
 )
 
-/** A row with these columns. Those that a warehouse of an older version lacks are null. */
-function rowOf<R extends object>(columns: readonly string[], found: object): R {
-  const row: Record<string, unknown> = { ...found }
-  for (const name of columns) row[name] ??= null
-  for (const name of jsonColumns) if (row[name] != null) row[name] = readJson(row[name])
-  if ('is_walking' in row) row['is_walking'] = Boolean(row['is_walking'])
-  return row as R
-}
+const rowOf = <K extends CursorColumn>(columns: readonly K[], found: object): CursorPart<K> =>
+  storedRow(stateTables.sync_cursors, found, columns)
 
 /** A cursor that no run has worked on. */
 export const newCursor = (key: CursorKey): Cursor => rowOf(stored, cursorColumns(key))

@@ -6,12 +6,14 @@ import type { ExpressionBuilder } from 'kysely'
 import { type Shard, shardName } from '../../base/shard.js'
 import type { Database } from '../database.js'
 import type { Reader } from './cursors.js'
-import { bySeq } from './runs.js'
+import { isAnyRun, listRuns } from './runs.js'
+
+type Conditions = ExpressionBuilder<Database, 'sync_runs'>
 
 /** Runs of the round of that instant. Of those that nobody planned, such as by hand: those that began since then. */
 const isOf =
   (plannedAt: string) =>
-  ({ and, eb, or }: ExpressionBuilder<Database, 'sync_runs'>) =>
+  ({ and, eb, or }: Conditions) =>
     or([
       eb('planned_at', '=', plannedAt),
       and([eb('planned_at', 'is', null), eb('started_at', '>=', plannedAt)]),
@@ -21,31 +23,28 @@ const isOf =
  * Whether the slot's run of that instant's round has ended, however it ended. A shard whose work a limit or an error
  * cut short goes on in the same round.
  */
-export async function hasRunSince(
+export const hasRunSince = (
   warehouse: Reader,
   { job, mode, shard }: { readonly job: string; readonly mode: string; readonly shard: Shard | undefined },
   { since, now }: { readonly since: string; readonly now: string },
-): Promise<boolean> {
-  const found = await warehouse.read((db) => {
-    const ended = db
-      .selectFrom('sync_runs')
-      .select('run_id')
-      .where('job', '=', job)
-      .where('mode', '=', mode)
-      .where(isOf(since))
-      // One by hand that began later than now was recorded under a wrong clock.
-      .where((eb) => eb.or([eb('planned_at', 'is not', null), eb('started_at', '<=', now)]))
-      .where('status', 'not in', ['running', 'interrupted'])
-    const its = shard
-      ? ended
-          .where('shard', '=', shardName(shard))
-          .where('error', 'is', null)
-          .where((eb) => eb(eb.fn.coalesce('reason', eb.val('')), 'not in', ['time_limit', 'wanted', 'bug']))
-      : ended.where('shard', 'is', null)
-    return its.limit(1).execute()
+): Promise<boolean> =>
+  isAnyRun(warehouse, {
+    job,
+    mode,
+    shard: shard ? shardName(shard) : null,
+    where: (eb) =>
+      eb.and([
+        isOf(since)(eb),
+        // One by hand that began later than now was recorded under a wrong clock.
+        eb.or([eb('planned_at', 'is not', null), eb('started_at', '<=', now)]),
+        eb('status', 'not in', ['running', 'interrupted']),
+        ...(shard ? [eb('error', 'is', null), isThrough(eb)] : []),
+      ]),
   })
-  return found.length > 0
-}
+
+/** Whether nothing cut the work of a shard short. */
+const isThrough = ({ eb, fn, val }: Conditions) =>
+  eb(fn.coalesce('reason', val('')), 'not in', ['time_limit', 'wanted', 'bug'])
 
 /**
  * The last runs of a job's shards: of an instant's round, or of those that began since some moment. N is that of the
@@ -56,14 +55,13 @@ export async function shardsOfRound(
   job: string,
   { plannedAt, since }: { readonly plannedAt?: string | undefined; readonly since: string },
 ) {
-  const rows = await warehouse.read((db) => {
-    const runs = db
-      .selectFrom('sync_runs')
-      .select(['run_id', 'status', 'reason', 'started_at', 'shard'])
-      .where('job', '=', job)
-      .where('shard', 'is not', null)
-    const its = plannedAt === undefined ? runs.where('started_at', '>=', since) : runs.where(isOf(plannedAt))
-    return its.orderBy(bySeq, 'desc').execute()
+  const rows = await listRuns(warehouse, {
+    job,
+    where: (eb) =>
+      eb.and([
+        eb('shard', 'is not', null),
+        plannedAt === undefined ? eb('started_at', '>=', since) : isOf(plannedAt)(eb),
+      ]),
   })
   const of = Number(rows[0]?.shard?.split('/')[1] ?? 0)
   return Array.from({ length: of }, (_, index) => {

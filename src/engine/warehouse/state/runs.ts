@@ -1,35 +1,22 @@
-/* The statements that record runs in sync_runs and sync_run_cursors. The run executes them under its lease. */
+/* The record of runs. No other file's statements read or write sync_runs; the run that holds the lease executes them. */
 import {
   type CompiledQuery,
   type Expression,
+  type ExpressionBuilder,
   type Insertable,
-  type RawBuilder,
   type SqlBool,
   sql,
+  type UpdateObject,
 } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
-import type { Shard } from '../../base/shard.js'
 import { toMicros } from '../../base/timestamp.js'
-import type { StateRows } from '../../model/state.js'
-import type { Dialect } from '../dialect.js'
-import { type CursorKey, cursorName, lastSuccesses, type Reader } from './cursors.js'
-import { isOfShard } from './shardsql.js'
+import { type StateRows, stateTables } from '../../model/state.js'
+import type { Database, Db } from '../database.js'
+import { lastSuccesses, type Reader } from './cursors.js'
+import { storedRow } from './storedrow.js'
 
-/**
- * The order of runs: the number under which each was recorded. Ordered by time, a run under a clock that was once wrong
- * would stay the last one until that time comes.
- */
-export const bySeq: RawBuilder<unknown> = sql`coalesce(${sql.ref('seq')}, 0)`
-
-/** Whether runs have numbers: a warehouse of an older version that hasn't been migrated has no column for them. */
-async function isNumbered(db: Dialect['db']): Promise<boolean> {
-  const some = await db.selectFrom('sync_runs').selectAll().limit(1).executeTakeFirst()
-  return some !== undefined && 'seq' in some
-}
-
-/** The order of runs for commands that only read and may meet such a warehouse. */
-export const recordedOrder = async (db: Dialect['db']): Promise<RawBuilder<unknown>> =>
-  (await isNumbered(db)) ? bySeq : sql.ref('started_at')
+/** A run: its row, whose columns model/state.ts explains. */
+export type RunRow = Readonly<StateRows['sync_runs']>
 
 /**
  * `mode` of the rows that record what events triggered, one per hour. They aren't runs of their own, so they don't
@@ -37,85 +24,131 @@ export const recordedOrder = async (db: Dialect['db']): Promise<RawBuilder<unkno
  */
 export const eventsMode = 'events'
 
-/** Leaves out the rows about events. */
-export const ofRuns = sql<SqlBool>`coalesce(${sql.ref('mode')}, '') <> ${sql.lit(eventsMode)}`
+/* Reading. */
+
+/** All runs, but for what is said. */
+interface RunFilter {
+  /** null: those of no job. */
+  readonly job?: string | null | undefined
+  readonly mode?: string | undefined
+  /** Such as `3/8`. null: those of no shard. */
+  readonly shard?: string | null | undefined
+  /** Started at this instant or later; canonical. */
+  readonly since?: string | undefined
+  /** false: without the rows about events. */
+  readonly withEvents?: boolean | undefined
+  readonly where?: ((eb: ExpressionBuilder<Database, 'sync_runs'>) => Expression<SqlBool>) | undefined
+}
+
+/** Their ids, as a part of another statement. */
+export function runIds(db: Db, { job, mode, shard, since, withEvents, where }: RunFilter) {
+  let query = db.selectFrom('sync_runs').select('run_id')
+  if (job !== undefined) query = job === null ? query.where('job', 'is', null) : query.where('job', '=', job)
+  if (mode !== undefined) query = query.where('mode', '=', mode)
+  if (withEvents === false)
+    query = query.where(({ eb, fn, val }) => eb(fn.coalesce('mode', val('')), '<>', eventsMode))
+  if (shard !== undefined)
+    query = shard === null ? query.where('shard', 'is', null) : query.where('shard', '=', shard)
+  if (since !== undefined) query = query.where('started_at', '>=', since)
+  return where ? query.where(where) : query
+}
 
 /**
- * A cursor's watermarks in the history of runs. Leaves out what may be the result of a wrong clock: a watermark was in
- * the past when its run began, and it is no later than `until`.
+ * The runs as a statement of a transaction, the one that was recorded last first: ordered by time, a run under a clock
+ * that was once wrong would stay the last one until that time comes.
  */
-export async function recordedWatermarks(
-  warehouse: Reader,
-  { tenantId, resource }: CursorKey,
-  until: string,
-): Promise<{
-  /** The newest one of a planned walk. null if none is recorded. */
-  readonly planned: string | null
-  /** Whether events have rung the cursor. */
-  readonly isRung: boolean
-}> {
-  const rows = await warehouse.read((db) =>
+export const runQuery = (db: Db, filter: RunFilter) =>
+  runIds(db, filter)
+    .clearSelect()
+    .selectAll()
+    .orderBy(sql`coalesce(seq, 0)`, 'desc')
+    .orderBy('started_at', 'desc')
+    // Ids only show the second.
+    .orderBy('run_id', 'desc')
+
+const runOf = (row: RunRow): RunRow => storedRow(stateTables.sync_runs, row)
+
+/** How many runs are read at once if nobody knows how many it takes. */
+const batch = 200
+
+/** The runs, the one that was recorded last first. */
+export async function* runsBack(reader: Reader, filter: RunFilter): AsyncGenerator<readonly RunRow[]> {
+  for (let offset = 0; ; offset += batch) {
+    const rows = await reader.read((db) => runQuery(db, filter).limit(batch).offset(offset).execute())
+    yield rows.map(runOf)
+    if (rows.length < batch) return
+  }
+}
+
+/** The last of these runs. */
+export async function lastRecorded(reader: Reader, filter: RunFilter): Promise<RunRow | undefined> {
+  const row = await reader.read((db) => runQuery(db, filter).limit(1).executeTakeFirst())
+  return row && runOf(row)
+}
+
+export const listRuns = async (reader: Reader, filter: RunFilter): Promise<RunRow[]> =>
+  (await reader.read((db) => runQuery(db, filter).execute())).map(runOf)
+
+export const isAnyRun = async (reader: Reader, filter: RunFilter): Promise<boolean> =>
+  (await reader.read((db) => runIds(db, filter).limit(1).execute())).length > 0
+
+/** The runs that began in a time range, oldest first. */
+export const runsBetween = (reader: Reader, from: string, to: string, most: number): Promise<RunRow[]> =>
+  reader.read((db) =>
     db
-      .selectFrom('sync_run_cursors as c')
-      .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
-      .select(['c.mode', (eb) => eb.fn.max<string | null>('c.watermark').as('watermark')])
-      .where('c.tenant_id', '=', tenantId)
-      .where('c.resource', '=', resource)
-      .where((eb) =>
-        eb.or([
-          eb('c.mode', '=', eventsMode),
-          eb.and([
-            eb('c.status', '=', 'ok'),
-            eb('c.watermark', '<=', until),
-            eb('c.watermark', '<', eb.ref('r.started_at')),
-          ]),
-        ]),
-      )
-      .groupBy('c.mode')
+      .selectFrom('sync_runs')
+      .selectAll()
+      .where('started_at', '>=', from)
+      .where('started_at', '<', to)
+      .orderBy('started_at')
+      .limit(most)
       .execute(),
   )
-  // A backfill has no watermark of its own, and reports the cursor's.
-  const planned = rows.filter(({ mode }) => mode !== eventsMode && mode !== 'backfill')
-  const newest = planned.flatMap(({ watermark }) => watermark ?? []).sort()
-  return { planned: newest.at(-1) ?? null, isRung: rows.some(({ mode }) => mode === eventsMode) }
-}
 
-/** The newest moment that any run has recorded, in microseconds. New stamps must be later. */
-export async function newestStamp(warehouse: Reader): Promise<bigint> {
-  const row = await warehouse.read(async (db) => {
-    const knowsStamps = await isNumbered(db)
-    return db
-      .selectFrom('sync_runs')
-      .select((eb) => [
-        eb.fn.max<string | null>('started_at').as('started'),
-        eb.fn.max<string | null>('finished_at').as('finished'),
-      ])
-      .$if(knowsStamps, (query) =>
-        query.select((eb) => eb.fn.max<string | null>('stamped_until').as('stamped')),
-      )
-      .executeTakeFirst()
+/** When the oldest run on record began. Nothing earlier is recorded. */
+export const knownSince = (reader: Reader): Promise<string | null> =>
+  reader.read(async (db) => {
+    const oldest = db.selectFrom('sync_runs').select((eb) => eb.fn.min<string | null>('started_at').as('at'))
+    return (await oldest.executeTakeFirst())?.at ?? null
   })
-  const newest = [row?.started, row?.finished, row?.stamped]
-    .flatMap((time) => time ?? [])
-    .sort()
-    .at(-1)
-  return newest === undefined ? 0n : toMicros(newest)
-}
 
-/** The newest moments and the highest token that runs have recorded. */
-export const highestOfRuns = (db: Dialect['db']) =>
+/** The newest moments that runs have recorded. */
+const newestTimes = (db: Db) =>
   db
     .selectFrom('sync_runs')
     .select((eb) => [
       eb.fn.max<string | null>('started_at').as('started'),
       eb.fn.max<string | null>('finished_at').as('finished'),
       eb.fn.max<string | null>('stamped_until').as('stamped'),
-      eb.fn.max<Int64 | null>('token').as('token'),
     ])
+
+/** The same, with the highest token. */
+export const highestOfRuns = (db: Db) =>
+  newestTimes(db)
+    .select((eb) => eb.fn.max<Int64 | null>('token').as('token'))
     .compile()
 
+/** The newest moment that any run has recorded, in microseconds. New stamps must be later. */
+export async function newestStamp(reader: Reader): Promise<bigint> {
+  const row = await reader.read((db) => newestTimes(db).executeTakeFirst())
+  const newest = latest([row?.started, row?.finished, row?.stamped])
+  return newest === undefined ? 0n : toMicros(newest)
+}
+
+const latest = (times: readonly (string | null | undefined)[]): string | undefined =>
+  times
+    .flatMap((time) => time ?? [])
+    .sort()
+    .at(-1)
+
+/** The last stamp of all finished runs; with `shard`, of that shard's. In older versions, it was a run's end. */
+export const lastStamp = (db: Db, shard: string | undefined) =>
+  runIds(db, { shard })
+    .clearSelect()
+    .select((eb) => eb.fn.max<string | null>(eb.fn.coalesce('stamped_until', 'finished_at')).as('at'))
+
 /** A run whose end will never be recorded: it has none, and no lease. Beside it, runs of other shards are at work. */
-export const isOrphan = (db: Dialect['db']): Expression<SqlBool> =>
+export const isOrphan = (db: Db): Expression<SqlBool> =>
   sql<SqlBool>`${sql.ref('status')} = 'running' and ${sql.ref('run_id')} not in ${db
     .selectFrom('sync_lease')
     .select('owner')
@@ -125,26 +158,23 @@ export const isOrphan = (db: Dialect['db']): Expression<SqlBool> =>
  * The newest stamp of killed runs: their ends aren't recorded, but their rows carry stamps. undefined if there is no
  * such run.
  */
-export async function newestOrphanStamp(warehouse: Reader): Promise<string | undefined> {
-  const orphans = (db: Dialect['db']) => db.selectFrom('sync_runs').select('run_id').where(isOrphan(db))
-  const some = await warehouse.read((db) => orphans(db).limit(1).execute())
+export async function newestOrphanStamp(reader: Reader): Promise<string | undefined> {
+  const orphans = (db: Db) => db.selectFrom('sync_runs').select('run_id').where(isOrphan(db))
+  const some = await reader.read((db) => orphans(db).limit(1).execute())
   if (some.length === 0) return undefined
-  const newest = await warehouse.read(async (db) => [
-    await db
+  const newest = await reader.read(async (db) => [
+    ...(await db
       .selectFrom('sync_requests')
       .select((eb) => eb.fn.max<string | null>('synced_at').as('at'))
       .where('run_id', 'in', orphans(db))
-      .executeTakeFirst(),
+      .execute()),
     ...(await lastSuccesses(db).execute()),
   ])
-  return newest
-    .flatMap((row) => row?.at ?? [])
-    .sort()
-    .at(-1)
+  return latest(newest.map(({ at }) => at))
 }
 
 /** Returns one row if the end of the run is on record. */
-export const hasEnded = (db: Dialect['db'], runId: string) =>
+export const hasEnded = (db: Db, runId: string) =>
   db
     .selectFrom('sync_runs')
     .select('run_id')
@@ -152,11 +182,13 @@ export const hasEnded = (db: Dialect['db'], runId: string) =>
     .where('finished_at', 'is not', null)
     .compile()
 
+/* Writing. */
+
 /**
  * A killed run couldn't record its own end; the next holder of the lease knows that it has ended, and that its own stamps
  * begin after it. Returns these runs.
  */
-export const endOrphans = (db: Dialect['db']) =>
+export const endOrphans = (db: Db) =>
   db
     .updateTable('sync_runs')
     .set((eb) => ({
@@ -170,7 +202,7 @@ export const endOrphans = (db: Dialect['db']) =>
     .compile()
 
 export const startRun = (
-  db: Dialect['db'],
+  db: Db,
   row: Insertable<StateRows['sync_runs']> & { status: string },
 ): CompiledQuery =>
   db
@@ -185,69 +217,23 @@ export const startRun = (
     .onConflict((c) => c.column('run_id').doUpdateSet({ status: row.status }))
     .compile()
 
-export const endRun = (
-  db: Dialect['db'],
+export const updateRun = (
+  db: Db,
   runId: string,
-  row: Omit<Insertable<StateRows['sync_runs']>, 'run_id'>,
-): CompiledQuery => db.updateTable('sync_runs').set(row).where('run_id', '=', runId).compile()
+  columns: UpdateObject<Database, 'sync_runs'>,
+): CompiledQuery => db.updateTable('sync_runs').set(columns).where('run_id', '=', runId).compile()
 
-export const storeRunCursors = (
-  db: Dialect['db'],
-  rows: readonly Insertable<StateRows['sync_run_cursors']>[],
-): CompiledQuery =>
-  db
-    .insertInto('sync_run_cursors')
-    .values(rows)
-    // The statement is repeated if the response to its commit was lost.
-    .onConflict((c) => c.columns(['tenant_id', 'resource', 'run_id', 'step']).doNothing())
-    .compile()
-
-/**
- * The last run of a mode that worked on a cursor, by `cursorName`, as a text that sorts by when runs were recorded. The
- * steps of a job have their own modes.
- */
-export async function lastTurns(
-  warehouse: Reader,
-  mode: string,
-  shard?: Shard,
-): Promise<Map<string, string>> {
-  const rows = await warehouse.read((db) => {
-    const turns = db
-      .selectFrom('sync_run_cursors as c')
-      .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
-      .select(['c.tenant_id', 'c.resource'])
-      .select((eb) => [
-        eb.fn.max<Int64 | null>('r.seq').as('seq'),
-        eb.fn.max<string | null>('r.started_at').as('at'),
-      ])
-      .where((eb) => eb(eb.fn.coalesce('c.mode', 'r.mode'), '=', mode))
-      .where('c.requests', '>', 0)
-      .groupBy(['c.tenant_id', 'c.resource'])
-    return (shard ? turns.where(isOfShard(sql.ref('c.tenant_id'), shard)) : turns).execute()
-  })
-  return new Map(
-    rows.map(({ tenant_id, resource, seq, at }) => [
-      cursorName({ tenantId: tenant_id, resource }),
-      // Runs of older versions have no number.
-      `${String(seq ?? 0).padStart(15, '0')} ${at ?? ''}`,
+/** What a statement adds to counts of a row. */
+export const added = (table: 'sync_runs' | 'sync_run_cursors', counts: Readonly<Record<string, number>>) =>
+  Object.fromEntries(
+    Object.entries(counts).map(([name, more]) => [
+      name,
+      sql<number>`coalesce(${sql.ref(`${table}.${name}`)}, 0) + ${more}`,
     ]),
   )
-}
 
-/** When the walk began that first read the whole list, as far back as the history goes. undefined if none did. */
-export async function firstLoadedAt(
-  warehouse: Reader,
-  { tenantId, resource }: CursorKey,
-): Promise<string | undefined> {
-  const first = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_run_cursors')
-      .select((eb) => eb.fn.min<string | null>('started_at').as('at'))
-      .where('tenant_id', '=', tenantId)
-      .where('resource', '=', resource)
-      .where('mode', 'in', ['sync', 'full', 'reconcile'])
-      .where('completeness', 'in', ['proven', 'repaired', 'listed'])
-      .executeTakeFirst(),
-  )
-  return first?.at ?? undefined
+/** Deletes the run, with `where` only if that holds. */
+export function deleteRun(db: Db, runId: string, where?: RunFilter['where']): CompiledQuery {
+  const run = db.deleteFrom('sync_runs').where('run_id', '=', runId)
+  return (where ? run.where(where) : run).compile()
 }

@@ -2,8 +2,9 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Db } from '../../../engine/warehouse/database.js'
-import { rowName } from '../../../engine/warehouse/state/cursors.js'
-import { ofRuns } from '../../../engine/warehouse/state/runs.js'
+import { readerOf, rowName } from '../../../engine/warehouse/state/cursors.js'
+import { firstEnds } from '../../../engine/warehouse/state/runcursors.js'
+import { listRuns } from '../../../engine/warehouse/state/runs.js'
 import { type CursorHealth, type HealthRule, tenantRows, tenantStandings } from '../../health/cursorhealth.js'
 import { readHealth, seenCursors } from '../../health/readhealth.js'
 import type { Subject } from './reportdays.js'
@@ -76,13 +77,7 @@ const countQuarantine = (db: Db) =>
     .execute()
 
 /** Runs since an instant. */
-export const askRuns = (db: Db, since: string) =>
-  db
-    .selectFrom('sync_runs')
-    .select(['status', 'started_at', 'requests', 'rate_limited'])
-    .where('started_at', '>=', since)
-    .where(ofRuns)
-    .execute()
+export const askRuns = (db: Db, since: string) => listRuns(readerOf(db), { since, withEvents: false })
 
 export const askQuarantine = (db: Db, tenants: readonly Int64[] | null) =>
   db
@@ -119,11 +114,6 @@ export const countLaterDrift = (db: Db) =>
   db
     .selectFrom('sync_drift as d')
     .select(sql<unknown>`count(*)`.as('all'))
-    .where('d.first_seen_at', '>', (eb) =>
-      eb
-        .selectFrom('sync_run_cursors as c')
-        .select((of) => of.fn.min('c.finished_at').as('at'))
-        .whereRef('c.resource', '=', 'd.resource')
-        .where('c.status', '=', 'ok'),
-    )
+    .innerJoin(firstEnds(db).as('first'), 'first.resource', 'd.resource')
+    .whereRef('d.first_seen_at', '>', 'first.at')
     .executeTakeFirst()
