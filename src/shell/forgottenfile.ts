@@ -103,7 +103,7 @@ export function forgottenText({
   forgotten_customers: customers,
 }: {
   readonly forgotten: number
-  readonly forgotten_customers?: ForgottenCustomers
+  readonly forgotten_customers?: ForgottenCustomers | undefined
 }): string {
   const lines = [
     tenants === 0

@@ -170,8 +170,7 @@ class PlainWalk<P> {
     // If the second page shows something new, the first one was full although it was shorter than requested.
     if (page.page === 2 && fresh > 0 && reading.presumed !== undefined) size.learn(reading.presumed)
     const isUncounted = this.cause === 'no_count'
-    if (page.page === 1)
-      reading.presumed = servedSize({ ...page, ...(isUncounted && { isUncounted }) }, perPage, hidden)
+    if (page.page === 1) reading.presumed = servedSize({ ...page, isUncounted }, perPage, hidden)
     reading.perPage = reading.presumed ?? perPage
     reading.quiet = fresh === 0 ? reading.quiet + 1 : 0
     if (page.records === 0 || repeats.areMany) return true

@@ -70,7 +70,7 @@ export interface WalkProgress {
    * Boundary and records below within an unfinished burst, and the head of the list before the burst. If a resumed walk
    * finds the same head, the list hasn't changed, and the pages of the burst count as read.
    */
-  readonly ahead?: ListHead & { readonly boundary: string; readonly below: number }
+  readonly ahead?: (ListHead & { readonly boundary: string; readonly below: number }) | undefined
   /** Records per page, if the source serves fewer than usually requested. */
   readonly size?: number | undefined
   /** Number of the last part of ids that belongs to this progress. */
@@ -97,10 +97,7 @@ export interface WalkOutcome extends Claim {
   /** Newest `updated_at` of the first response that isn't in the future. null if the list was empty. */
   readonly ceiling: string | null
   /** Records stamped at least a minute ahead of the source's clock. Absent if there are none. */
-  readonly ahead?: {
-    readonly records: number
-    readonly until: string
-  }
+  readonly ahead?: { readonly records: number; readonly until: string } | undefined
   readonly books: Balance
   /** Anomalies of the list. Absent if there are none. */
   readonly finding?: Finding

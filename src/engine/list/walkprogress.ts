@@ -48,7 +48,7 @@ export class Progress {
       doubts,
       ...this.#depth(page),
       part,
-      ...(size !== undefined && { size }),
+      size,
     }
   }
 
@@ -70,7 +70,7 @@ export class Progress {
     const part = { number, ids, entered: this.#entered.splice(0) }
     if (!this.#reached) return { part }
     this.#reached = { ...this.#reached, doubts: this.book.doubts, part: number }
-    return { progress: { ...this.#reached, ...(this.#ahead && { ahead: this.#ahead }) }, part }
+    return { progress: { ...this.#reached, ahead: this.#ahead }, part }
   }
 
   /** The depth of a page in the list. */

@@ -95,8 +95,8 @@ export class WalkState<P> {
       evidence,
       ceiling: ceilingReached(ceiling),
       books,
-      finding: { ...nothingFound, twice, hidden, holes, ...odd, ...(size !== undefined && { size }) },
-      ...(evidence.isAhead && { ahead: { records: this.#ahead.size, until: this.#aheadUntil } }),
+      finding: { ...nothingFound, twice, hidden, holes, ...odd, size },
+      ahead: evidence.isAhead ? { records: this.#ahead.size, until: this.#aheadUntil } : undefined,
     }
   }
 

@@ -125,7 +125,7 @@ export async function firstAuthorizations(ask: () => Promise<Authorizations>): P
     throw new Stop(`The API did not return the list of tenants: ${message.replace(/^Gave up/, 'gave up')}`, {
       exitCode: 3,
       code,
-      ...(hint !== undefined && { hint }),
+      hint,
       cause: error,
     })
   }

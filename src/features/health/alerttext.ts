@@ -19,7 +19,7 @@ export interface AlertMessage {
   readonly text: string
   readonly incidents: readonly Incident[]
   /** How many incidents it is also about, without a place in it; absent if it names all. */
-  readonly more?: number
+  readonly more?: number | undefined
   readonly run_id: string | null
   readonly job: string | null
   /** Its address without the password. */
@@ -78,7 +78,7 @@ export function messageOf(
   const about = all.map(({ kind, tenant_id, resource, since }) => [kind, String(tenant_id), resource, since])
   return {
     body: {
-      ...{ type, text, incidents, ...(more > 0 && { more }) },
+      ...{ type, text, incidents, more: more > 0 ? more : undefined },
       ...{ run_id: runId, job, warehouse, name: speaker.name },
     },
     news: JSON.stringify([warehouse, type, about.sort()]),

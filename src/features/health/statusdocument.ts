@@ -65,7 +65,7 @@ export interface StatusReport {
   /** Tenants that were forgotten, and stay out. */
   readonly forgotten: number
   /** Absent if no customer was. */
-  readonly forgotten_customers?: ForgottenCustomers
+  readonly forgotten_customers?: ForgottenCustomers | undefined
   /** How late records became visible in the last 30 days, by resource, all tenants together. */
   readonly lateness: readonly {
     readonly resource: string
@@ -81,26 +81,26 @@ export interface StatusReport {
   /** The run that is writing now; null if there is none. */
   readonly lease: StatusHolder | null
   /** Only if several are: all of them. */
-  readonly leases?: readonly StatusHolder[]
+  readonly leases?: readonly StatusHolder[] | undefined
   /** Runs that died, and keep increments of their tenants where they began (docs/increments.md); absent if none do. */
-  readonly increments_stand?: readonly StatusHolder[]
+  readonly increments_stand?: readonly StatusHolder[] | undefined
   readonly last_run: LastRun | null
   /** Only if the last run did a shard, or what shards leave out: the last run of each shard. */
-  readonly shards?: readonly LastRun[]
+  readonly shards?: readonly LastRun[] | undefined
   /** The snapshot and the report: those whose last attempt failed. */
   readonly failed_works: readonly FailedWork[]
   /** Incidents that aren't over. */
   readonly incidents: readonly Incident[]
   /** Lists that bring nothing although they usually do, which may be the source's fault; absent if there are none. */
-  readonly quiet?: readonly QuietList[]
+  readonly quiet?: readonly QuietList[] | undefined
   /** What was heard from the source, or why that can't be read; absent if nobody ever listened. */
-  readonly events?: EventsStatus | UnreadableInbox
+  readonly events?: EventsStatus | UnreadableInbox | undefined
   /** What `privacy` hides, and whether all of it is hidden; absent if it hides nothing. */
-  readonly privacy?: PrivacyStatus
+  readonly privacy?: PrivacyStatus | undefined
   /** How fresh each resource with a target was; absent without targets. */
-  readonly freshness?: readonly ResourceFreshnessStatus[]
+  readonly freshness?: readonly ResourceFreshnessStatus[] | undefined
   /** Only while the rate limit is too small for `polling.atLeast`: what it takes, and how long lists wait instead. */
-  readonly stretched_polling?: StretchedBound
+  readonly stretched_polling?: StretchedBound | undefined
   /** The workers and the last round of each job; absent if nothing was ever sent to them. */
   readonly workers?: WorkersStatus
 }
@@ -226,13 +226,13 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       ...runs,
       failed_works: failed,
       incidents: await openIncidents(options.warehouse, db, named),
-      ...(lost.length > 0 && { increments_stand: lost }),
-      ...(quiet.length > 0 && { quiet }),
-      ...(customers && { forgotten_customers: customers }),
-      ...(events && { events }),
-      ...(privacy && { privacy }),
-      ...(freshness && { freshness }),
-      ...(stretched && { stretched_polling: stretched }),
+      increments_stand: lost.length > 0 ? lost : undefined,
+      quiet: quiet.length > 0 ? quiet : undefined,
+      forgotten_customers: customers,
+      events,
+      privacy,
+      freshness,
+      stretched_polling: stretched,
       ...(await readWorkers(options.warehouse, options.shards)),
     }
     return { healthy: (cursors.length > 0 || isForgotten || running !== null) && isWell(found), ...found }
@@ -248,9 +248,9 @@ async function runsOf(
   const shards = await readShardRuns(db, last_run, leases)
   return {
     lease: leases[0] ?? null,
-    ...(leases.length > 1 && { leases }),
+    leases: leases.length > 1 ? leases : undefined,
     last_run,
-    ...(shards.length > 0 && { shards }),
+    shards: shards.length > 0 ? shards : undefined,
   }
 }
 

@@ -119,7 +119,7 @@ async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): P
         ...made,
         view_changes: views.made,
         warehouse_absent: absent,
-        ...(freshness && { freshness: freshness.plan }),
+        freshness: freshness ? freshness.plan : undefined,
       })
     else out.say(planText(made, { views, absent, more: freshness?.text ?? '' }, out.terminal))
     return made.cursors.some((cursor) => cursor.status === 'failed') ? 1 : 0

@@ -131,7 +131,7 @@ function technicianLines(rows: PeriodRows, shops: Findings['shops'], part: Part)
   const before = ranked(figuresOf(rows.techniciansBefore, part), technician, technicianHours)
   return ranked(own, technician, technicianHours).map((line) => {
     const earlier = moved.has(line.key) ? undefined : before.find(({ key }) => key === line.key)
-    return { ...line, ...(earlier && { before: earlier.amounts }) }
+    return { ...line, before: earlier ? earlier.amounts : undefined }
   })
 }
 
