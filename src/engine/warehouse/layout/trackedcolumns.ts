@@ -49,19 +49,18 @@ export function leftColumns(
   live: readonly LiveColumn[],
 ): LeftColumns {
   const left: Record<string, Record<string, Kind>> = {}
-  for (const resource of list) {
-    const { name: of, tables } = resource
-    const history = live.filter(({ table }) => table === historyName(resource.resource))
-    for (const column of live) {
-      const { name, table } = column
-      if (table !== of || isDeclared(resource, name)) continue
-      const known = tables[0]?.columns.find((one) => one.name === name)
-      if (known && !known.isLeft) continue
-      const found = tracked.find((one) => one.resource === of && one.name === name)
-      if (!found && !history.some((one) => one.name === name)) continue
-      const kind = kinds.find((one) => one === found?.kind) ?? liveKind(dialect, column)
-      if (kind) left[of] = { ...left[of], [name]: kind }
-    }
+  const resources = new Map(list.map((resource) => [resource.name, resource]))
+  for (const column of live) {
+    const { name, table: of } = column
+    const resource = resources.get(of)
+    if (!resource || isDeclared(resource, name)) continue
+    const known = resource.tables[0]?.columns.find((one) => one.name === name)
+    if (known && !known.isLeft) continue
+    const found = tracked.find((one) => one.resource === of && one.name === name)
+    const history = historyName(resource.resource)
+    if (!found && !live.some((one) => one.table === history && one.name === name)) continue
+    const kind = kinds.find((one) => one === found?.kind) ?? liveKind(dialect, column)
+    if (kind) left[of] = { ...left[of], [name]: kind }
   }
   return left
 }
