@@ -39,5 +39,4 @@ export const switchedOff: readonly { readonly name: string; readonly breakage: B
       return sound(resources, Object.fromEntries(kept), ...more)
     }),
   },
-  { name: 'register', breakage: breaking('engine/warehouse/store/register').keepsRegister(() => false) },
 ]

@@ -1,5 +1,5 @@
 /**
- * npm run bench -- without totals|register|privacy|history [--pairs 15] [--phase first] …
+ * npm run bench -- without totals|privacy|history [--pairs 15] [--phase first] …
  *
  * The cost of one thing that the product does beyond storing records (switchedoff.ts): compares this build (A) with a
  * copy in which it is switched off (B), as pairs.ts compares two builds, and with the same flags.

@@ -1,7 +1,7 @@
 /**
  * Simulates a cursor of any size: its records are the numbers 0 to N-1, one every few seconds, so ten million records
- * take no memory. The source has deleted some records. The warehouse lacks others: its register knows those that the
- * warehouse lost, but nothing knows those that it never had. Both sides answer as the real ones do.
+ * take no memory. The source has deleted some records. The warehouse never had some others, which nothing shows. Both sides
+ * answer as the real ones do.
  */
 
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
@@ -52,7 +52,6 @@ class Sequence {
 /** The numbers of the records in which source and warehouse differ, by cause. */
 export interface Differences {
   readonly deleted?: readonly number[]
-  readonly lost?: readonly number[]
   readonly neverStored?: readonly number[]
 }
 
@@ -68,17 +67,15 @@ export class SimulatedCursor implements ComparePort<readonly ObservedRecord[]> {
   readonly #rows: Sequence
   readonly #stored = new Set<number>()
   readonly #gone = new Set<number>()
-  readonly #lost: readonly number[]
   requests = 0
   items = 0
   readonly known = nothingFound
   readonly random: () => number
 
   constructor(records: number, differences: Differences, random: () => number) {
-    const { deleted = [], lost = [], neverStored = [] } = differences
+    const { deleted = [], neverStored = [] } = differences
     this.#source = new Sequence(records, deleted)
-    this.#rows = new Sequence(records, [...lost, ...neverStored])
-    this.#lost = lost
+    this.#rows = new Sequence(records, neverStored)
     this.random = random
   }
 
@@ -139,16 +136,6 @@ export class SimulatedCursor implements ComparePort<readonly ObservedRecord[]> {
       this.#gone.add(Number(id))
     }
     return candidates.map(({ updatedAt }) => ({ before: updatedAt, after: null }))
-  }
-
-  /** Requests each vanished row by its id; if one isn't found, also a record that exists. */
-  async recall(): Promise<Move[]> {
-    const found = this.#lost.filter((id) => this.#source.has(id))
-    const asked = this.#lost.length + (found.length < this.#lost.length ? 1 : 0)
-    this.requests += asked
-    this.items += asked
-    for (const id of found) this.#stored.add(id)
-    return found.map((id) => ({ before: null, after: timeOf(id) }))
   }
 
   inDoubt(): number {

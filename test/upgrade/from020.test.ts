@@ -15,6 +15,7 @@ import { scratch } from '../support/harness/scratch.js'
 import { make } from '../support/harness/views.js'
 import { bothWarehouses, contents, migrate, reopen } from '../support/harness/warehouse.js'
 import { compare, expected } from '../support/oracle/cells.js'
+import { registersAgree } from '../support/oracle/registers.js'
 import { EventBench } from '../support/world/events.js'
 import { fillAsThen, keptWarehouse } from '../support/world/upgrades.js'
 
@@ -37,6 +38,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     // Newer columns aren't in `before`.
     expect(await contents(warehouse, known)).toMatchObject(before)
     expect(await migrate(warehouse)).toEqual([])
+    await registersAgree(warehouse, 1)
 
     const bench = await EventBench.open(sandbox, warehouse)
     expect(await bench.states()).toEqual(['settled', 'waiting', 'waiting'])
@@ -63,6 +65,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       full: true,
     })
     expect(reconciled).toMatchObject({ status: 'ok', rows_deleted: 0 })
+    await registersAgree(warehouse, 1)
     const cells = expected(sandbox)
     // A forgotten tenant stays away.
     for (const rows of cells.values())

@@ -62,11 +62,6 @@ export class Bisection<P> {
     this.#rows = new RowHistogram(await this.port.cells(epoch, forever))
     const rows = this.#rows.after(epoch)
     if (rows > this.#page && fullCost(rows, this.#page) <= 1 + gridSize(rows)) return this.#ended('listing')
-    // A lost row and a deleted record cancel out in the counts. So the rows that the warehouse knows it has lost come
-    // first.
-    const found = await this.port.recall()
-    if (!found) return this.#ended('listing')
-    this.#moved(found)
     for (let round = 1; round <= rounds; round++) {
       if (round > 1) await this.#again()
       else if (await this.#open()) break

@@ -28,11 +28,6 @@ export interface ComparePort<P> {
    * the candidates the source may count without showing them.
    */
   settle(candidates: readonly Candidate[], counted?: number): Promise<readonly Move[]>
-  /**
-   * Restores the rows that the last run counted and that have since vanished from the warehouse or changed in it.
-   * Returns how rows moved. undefined: there are such rows, and listing everything is the better way to find them.
-   */
-  recall(): Promise<readonly Move[] | undefined>
   /** Rows that the source's list doesn't show and about which its answers by id say nothing. */
   inDoubt(): number
   /** Stores the records that have arrived since, before comparing again. */

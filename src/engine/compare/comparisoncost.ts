@@ -32,7 +32,7 @@ export const fullCost = (records: number, page = pageRecords): number =>
   (records <= page ? 1 : Math.ceil(records / page) + 1) + (records > 0 && records % page === 0 ? 1 : 0)
 
 /**
- * The number of cut points in addition to the total. A row that the warehouse lost and a record that the source deleted
+ * The number of cut points in addition to the total. A record that the warehouse never had and one that the source deleted
  * cancel out in every count except between them; that calls for many cut points. A comparison that finds nothing should
  * be cheap; that calls for few. The result is 6 for 60,000 records and 23 for a million.
  */

@@ -127,16 +127,14 @@ export const stateTables = {
     },
   }),
   sync_registers: define({
-    doc: 'Which live rows each cursor should have. Updated in the same transaction as the rows, so shopsync notices if rows vanish any other way, and which ones.',
+    doc: 'How many live rows each cursor should have. Updated in the same transaction as the rows, so shopsync notices if rows vanish any other way.',
     vouches: true,
     key: ['tenant_id', 'resource'],
     fields: {
       ...cursor,
       live_rows: integer('Number of live rows; null if unknown.'),
-      sketch: text(
-        'A two-kilobyte sketch of their ids and versions. Comparing two sketches shows which rows differ.',
-      ),
     },
+    former: ['sketch'],
   }),
   sync_walk_parts: define({
     doc: 'Ids that an unfinished walk has seen, one row per page; empty if there is no such walk.',
@@ -409,6 +407,7 @@ const asTable = ([name, declared]: readonly [string, StateTable]): Table => ({
   key: declared.key,
   indexes: declared.indexes ?? [],
   vouches: declared.vouches,
+  former: declared.former,
   columns: Object.entries(declared.fields).map(([column, field]) => ({
     name: column,
     kind: field.kind,

@@ -11,6 +11,8 @@ export interface StateTable {
   readonly indexes?: readonly (readonly string[])[]
   /** Its content was found out by querying the source, so none of it stays when the warehouse gets another source. */
   readonly vouches?: true | undefined
+  /** Columns that earlier versions made: warehouses keep them, nothing reads or writes them, and copies lack them. */
+  readonly former?: readonly string[] | undefined
   /** The table that it follows in the data dictionary. Default: the one before it in its feature, or else the last. */
   readonly after?: string
 }

@@ -59,6 +59,8 @@ export interface Table {
   readonly unique?: readonly string[] | undefined
   /** See `StateTable.vouches`. */
   readonly vouches?: true | undefined
+  /** See `StateTable.former`. */
+  readonly former?: readonly string[] | undefined
 }
 
 const column = (name: string, kind: Kind, nullable: boolean, doc: string): Column => ({

@@ -54,11 +54,6 @@ export class Confirmation {
     return this.byId.isOffered
   }
 
-  /** See `CursorList.usualPage`. */
-  get usualPage(): number {
-    return this.list.usualPage
-  }
-
   /** Rows that were left as they are because the answer says nothing about their records. */
   get unclear(): ReadonlyMap<Int64, UnclearAnswer> {
     return this.#unclear

@@ -12,10 +12,10 @@ import { type Cell, cellsOf } from '../compare/histogram.js'
 import { cutBefore, epoch, forever, isWholeFrom } from '../list/cutpoint.js'
 import type { Table } from '../model/table.js'
 import { type Database, rootTable } from '../warehouse/database.js'
-import type { Register } from '../warehouse/store/register.js'
-import { digest, Sketch } from '../warehouse/store/sketch.js'
+import type { RegisterFinding } from '../warehouse/store/register.js'
 import type { Version } from '../warehouse/store/versionbatch.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Note } from './runreport.js'
 import type { CursorTask } from './tenant.js'
 import { rootOf } from './tenant.js'
 
@@ -34,9 +34,7 @@ const counted = (rows: SelectQueryBuilder<Database, 'any root', object>) =>
 export class LiveRows {
   readonly #tenantId: Int64
   readonly #root: Table
-  /** The register of all live rows, counted when the whole cursor's cells were last read. */
-  counted: Register | undefined
-  /** The rows whose records have left the list, as of then. */
+  /** The rows whose records have left the list, as of when the whole cursor's cells were last read. */
   unlisted: readonly Candidate[] = []
 
   /** `hasUnlisted`: false if the table is still without the column that tells them. */
@@ -96,19 +94,16 @@ export class LiveRows {
     }
   }
 
-  /** The cells of all rows, and their register. */
+  /** The cells of all rows; also finds those whose records have left the list. */
   async #wholeCells(): Promise<Cell[]> {
-    const sketch = new Sketch()
     const unlisted: Candidate[] = []
-    let [cells, live, each]: [Cell[], number, number] = [[], 0, wholeCell]
+    let [cells, each]: [Cell[], number] = [[], wholeCell]
     for (let [from, most] = [epoch, rowsAtOnce]; ; ) {
       const rows = await this.#oldest(from, most)
       const isLast = rows.length < most
       // If a second was not read to its end, its rows are left for the next step.
       const end = isLast ? forever : cutBefore(rows.at(-1)?.updated_at ?? '')
       const whole = isLast ? rows : rows.filter(({ updated_at }) => updated_at <= end)
-      for (const { id, updated_at } of whole) sketch.add({ id, version: digest(updated_at) })
-      live += whole.length
       for (const { id, updated_at, _unlisted_at } of whole)
         if (_unlisted_at !== null) unlisted.push({ id, updatedAt: updated_at })
       const times = whole.flatMap(({ updated_at, _unlisted_at }) => (_unlisted_at === null ? updated_at : []))
@@ -121,7 +116,6 @@ export class LiveRows {
         each *= 2
       }
     }
-    this.counted = { live, sketch }
     this.unlisted = unlisted
     return cells
   }
@@ -199,6 +193,13 @@ export class LiveRows {
     return versions
   }
 }
+
+/** Says why a list has to be compared whole. */
+export const tellLost = (tell: Note, { expected, found }: RegisterFinding): void =>
+  tell(
+    'Rows have vanished from the warehouse, or were added by something else: the whole list has to be compared',
+    { expected, found },
+  )
 
 const inPairs = (cells: readonly Cell[]): Cell[] =>
   cells.flatMap((cell, i) => {

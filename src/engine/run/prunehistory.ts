@@ -1,7 +1,8 @@
 /*
  * Keeps the history of runs small: rows older than `history.keep` are removed, and of idle runs older than a week, one
  * row per day and cursor remains. Done once a day, at the end of a run, under its lease. The amount of work is bounded,
- * and each transaction covers one run, so nobody has to wait. The next run does what is left over.
+ * and each transaction covers one run, so nobody has to wait. The next run does what is left over. The requests of one
+ * cursor are trimmed by each walk that stores something, and by each reconcile.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -9,12 +10,14 @@ import { describeError, Retry } from '../base/errors.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
 import { isOfTable } from '../warehouse/classify.js'
 import type { Db } from '../warehouse/database.js'
+import { cursorColumns } from '../warehouse/state/cursors.js'
 import { readMeta, storeMeta } from '../warehouse/state/meta.js'
 import { removeRun, thinRun } from '../warehouse/state/runcursors.js'
 import { runsBack, runsBetween } from '../warehouse/state/runs.js'
 import { knownTenants } from '../warehouse/state/tenants.js'
+import type { Writer } from '../warehouse/warehouse.js'
 import type { Writing } from './runcontext.js'
-import { now } from './tenant.js'
+import { type CursorTask, keyOf, now } from './tenant.js'
 
 const dayMicros = 86_400_000_000n
 /** How long idle runs are kept whole, in days. */
@@ -128,4 +131,30 @@ function removeRequests(db: Db, tenantId: Int64, before: string, most: number): 
     .where('tenant_id', '=', tenantId)
     .where('synced_at', 'in', old)
     .compile()
+}
+
+/** How many bytes of recorded requests a row may cost on average, and the bytes of one recorded request. */
+const bytesARow = 16
+const bytesARequest = 250
+/** This many requests are always kept. */
+const least = 16
+
+/**
+ * Deletes a cursor's recorded requests that fetched few rows, oldest first. This keeps the records for `why` small,
+ * however often single records change. For rows from a deleted request, `why` can only show the run.
+ */
+export async function trimRequests(warehouse: Writer, task: CursorTask, rows: number): Promise<void> {
+  const kept = Math.max(least, Math.floor((rows * bytesARow) / bytesARequest))
+  const { db } = warehouse
+  const own = db.selectFrom('sync_requests').where((eb) => eb.and(cursorColumns(keyOf(task))))
+  const surplus = own.select('synced_at').orderBy('rows_written', 'desc').orderBy('synced_at', 'desc')
+  const found = await warehouse.read(() => surplus.offset(kept).limit(1_000_000).execute())
+  for (let i = 0; i < found.length; i += 500) {
+    const stamps = found.slice(i, i + 500).map((row) => row.synced_at)
+    const gone = db
+      .deleteFrom('sync_requests')
+      .where('tenant_id', '=', task.tenantId)
+      .where('synced_at', 'in', stamps)
+    await warehouse.write([gone.compile()])
+  }
 }

@@ -1,6 +1,7 @@
 /**
- * Which tables and columns a copy takes: all that exist, as they are. The copy of an older program's warehouse stays
- * one, so the next run upgrades the copy as it would have upgraded the original, with the same consequences.
+ * Which tables and columns a copy takes: all that exist, as they are, but for columns that nothing reads any more. The
+ * copy of an older program's warehouse stays one, so the next run upgrades the copy as it would have upgraded the
+ * original, with the same consequences.
  */
 import { isWithheld, type Kind } from '../../../schema/resource.js'
 import { madeColumns } from '../../engine/model/flatten/recordname.js'
@@ -45,6 +46,7 @@ function columnsOf(
   kindOfOther: (column: LiveColumn) => Kind | undefined,
 ) {
   const names = new Set(found.map(({ name }) => name))
+  for (const name of table.former ?? []) names.delete(name)
   const declared = table.columns.filter(({ name }) => names.has(name))
   for (const { name } of declared) names.delete(name)
   const others = found.flatMap((column): Column[] => {

@@ -17,11 +17,12 @@ import {
   noCounts,
 } from '../../engine/run/cursorwork.js'
 import { overlapOf } from '../../engine/run/lateness.js'
-import { LiveRows } from '../../engine/run/liverows.js'
+import { LiveRows, tellLost } from '../../engine/run/liverows.js'
 import { floorOf, remaining } from '../../engine/run/resumecursor.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
 import { plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
+import { compareRegister } from '../../engine/warehouse/store/register.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { beginningOf, endOf, manyRecords } from '../backfill/work.js'
 
@@ -70,6 +71,8 @@ export class Forecast implements CursorWork {
       readonly hasTable: boolean
       /** Whether the table already tells which rows its list no longer shows. */
       readonly hasUnlisted: boolean
+      /** Whether there are registers yet. */
+      readonly hasRegister: boolean
       /** If the run has to create a table first, a walk of the whole list fills it. */
       readonly isRefilled: boolean
     },
@@ -104,18 +107,33 @@ export class Forecast implements CursorWork {
     if (mode === 'backfill') return this.#backfill()
     const walk = await this.#walk()
     if (mode !== 'reconcile') return walk
-    const rows = Math.max(await this.#rows(epoch), this.#state?.watermark ? 0 : walk.records)
-    const isListing = this.#request.full === true
+    const isSearch = this.#request.full === true
+    const expected = isSearch ? undefined : await this.#expectedRows()
+    const isListing = isSearch || expected !== undefined
+    const rows = Math.max(expected ?? (await this.#rows(epoch)), this.#state?.watermark ? 0 : walk.records)
     // Records that left the list are requested by id, one by one.
     const left = memoryOf(this.#state?.remembered).left?.records ?? 0
     return {
-      // A listing requests how many records there are without a filter by time.
+      // A search requests how many records there are without a filter by time.
       requests:
-        walk.requests + left + (isListing ? wholeCost(rows, this.#page) + 1 : compareCost(rows, this.#page)),
+        walk.requests +
+        left +
+        (isListing ? wholeCost(rows, this.#page) : compareCost(rows, this.#page)) +
+        (isSearch ? 1 : 0),
       records: walk.records,
       checks: walk.checks + (isListing ? burstChecks(this.#pagesOf(rows)) : 0),
       refill: walk.refill,
     }
+  }
+
+  /** How many rows there should be, if there are more or fewer: then the whole list is compared. */
+  async #expectedRows(): Promise<number | undefined> {
+    if (!this.how.hasTable || !this.how.hasRegister) return undefined
+    const { key, root, warehouse, warn } = this.cursor
+    const register = await compareRegister(warehouse, key, root)
+    if (register.is !== 'different') return undefined
+    tellLost(warn, register)
+    return register.expected
   }
 
   async #walk(): Promise<Cost> {

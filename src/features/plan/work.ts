@@ -145,7 +145,8 @@ export async function makePlan(
       const isRefilled =
         changes.some(({ table, refills }) => names.has(table) && refills(cursor.key.tenantId)) ||
         moves.some(({ resource, refills }) => refills && resource === cursor.resource.name)
-      const forecast = new Forecast(cursor, { request, hasTable, hasUnlisted, isRefilled })
+      const hasRegister = !creates(changes, 'sync_registers')
+      const forecast = new Forecast(cursor, { request, hasTable, hasUnlisted, hasRegister, isRefilled })
       forecasts.set(cursorName(cursor.key), forecast)
       return forecast
     },

@@ -17,9 +17,11 @@ import { type Evidence, movesWatermark } from '../../engine/list/verdict.js'
 import { walk } from '../../engine/list/walk.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import { overlapOf } from '../../engine/run/lateness.js'
+import { tellLost } from '../../engine/run/liverows.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
 import { differingText } from '../../engine/run/sourceregression.js'
 import { Flow } from '../../engine/source/rate/flow.js'
+import type { RegisterFinding } from '../../engine/warehouse/store/register.js'
 import { listedVersion } from '../../engine/warehouse/store/unlisted.js'
 import type { Fetched } from '../../engine/warehouse/store/versionbatch.js'
 import { Deciding, type Sides } from './deciding.js'
@@ -93,7 +95,10 @@ function unsettled(missing: readonly Candidate[], moves: readonly Move[]): numbe
   }).length
 }
 
-/** Compares one cursor by counting, or by listing everything if that costs less or was requested. */
+/**
+ * Compares one cursor by counting, or by listing everything if that costs less, was requested, or if its rows aren't as
+ * many as the register says.
+ */
 export class Comparing {
   readonly deciding: Deciding
   readonly overlapMs: number
@@ -104,12 +109,21 @@ export class Comparing {
     this.overlapMs = overlapOf(run.config.sync.overlap, run.lateness, resource.name)
   }
 
-  async run(full: boolean): Promise<ComparedCursor> {
+  /** `isSearch`: the user requested a listing. */
+  async run(
+    register: RegisterFinding,
+    { isSearch }: { readonly isSearch: boolean },
+  ): Promise<ComparedCursor> {
     const memory = this.sides.memory()
     // Of this run's own walk, which knows more than the cursor did.
     if (memory.readable) this.sides.list.readable = memory.readable.size
     // If a list's counts are wrong, counting finds nothing.
-    if (full || !countsHold(memory)) return this.#listing({ isSearch: full })
+    if (isSearch || !countsHold(memory)) return this.#listing({ isSearch })
+    // A lost row and a deleted record cancel out in the counts.
+    if (register.is === 'different') {
+      tellLost(this.sides.tell, register)
+      return this.#listing({ isSearch })
+    }
     const found = await new Bisection<Fetched>(this.#port()).run()
     if (found.method === 'listing') return this.#listing({ before: found, isSearch: false })
     const evidence: Evidence = { basis: { by: 'counts', isEven: found.isEven } }
@@ -125,7 +139,6 @@ export class Comparing {
       rows: (after, until) => repair.rows.rows(after, until),
       store: (page) => this.deciding.store(page.payload),
       settle: (candidates) => this.deciding.settle(candidates),
-      recall: () => this.deciding.recall(),
       inDoubt: () => this.deciding.unclear.size,
       refresh: async () => void (await refresh()),
       known: knownOf(this.sides.memory()),

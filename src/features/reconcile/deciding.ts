@@ -4,7 +4,6 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
-import { fullCost } from '../../engine/compare/comparisoncost.js'
 import type { Move } from '../../engine/compare/histogram.js'
 import type { IdSet } from '../../engine/list/idset.js'
 import type { Memory } from '../../engine/list/memory.js'
@@ -13,12 +12,10 @@ import { Confirmation, idsOf } from '../../engine/run/confirm.js'
 import type { CursorList } from '../../engine/run/cursorlist.js'
 import { DeletionGuard } from '../../engine/run/deletionguard.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
-import type { RegisterCheck } from '../../engine/run/registercheck.js'
 import type { Note } from '../../engine/run/runreport.js'
 import { answersApart, OlderRows } from '../../engine/run/sourceregression.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import type { GoneRow } from '../../engine/run/tombstone.js'
-import { digest, type SetDifference } from '../../engine/warehouse/store/sketch.js'
 import { listedVersion } from '../../engine/warehouse/store/unlisted.js'
 import type { Fetched, Version } from '../../engine/warehouse/store/versionbatch.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -50,7 +47,6 @@ export interface Sides {
   readonly list: CursorList
   readonly byId: ById
   readonly live: LiveRows
-  readonly check: RegisterCheck
   readonly repair: Repair
   /** What is remembered about the list. */
   memory(): Memory
@@ -63,7 +59,8 @@ export interface Sides {
     /** Otherwise, the share of a cursor's rows that may be marked deleted at once. */
     readonly maxDeletes: number
   }
-  readonly warn: Note
+  /** Reports why the whole list is compared. */
+  readonly tell: Note
 }
 
 /** How many rows are requested first when there are many: they show whether a landslide is real. */
@@ -206,46 +203,6 @@ export class Deciding {
         return since === null ? [] : [[id, since] as const]
       }),
     )
-  }
-
-  /**
-   * Asks for every row that has vanished from the warehouse, or has a version that shopsync didn't write: the register
-   * names them. Returns undefined if the source doesn't answer by id, or if that costs more than listing everything.
-   */
-  async recall(): Promise<readonly Move[] | undefined> {
-    const { check, live, warn } = this.sides
-    const finding = await check.look(live.counted)
-    if (finding === 'sound' || finding === 'unknown') return []
-    if (finding === 'many') {
-      warn('Too many rows have vanished from the warehouse, or were changed in it, to name them', {})
-      return undefined
-    }
-    const { lost, strange } = await this.#sortOut(finding)
-    if (lost.length + strange.length === 0) return []
-    warn('Rows have vanished from the warehouse, or were changed in it; fetching each from the source', {
-      vanished: lost.length,
-      changed: strange.length,
-    })
-    const listing = fullCost(live.counted?.live ?? 0, this.#confirmation.usualPage)
-    if (lost.length + strange.length > listing) return undefined
-    const found = await this.#confirmation.find(lost)
-    if (!found) return undefined
-    const moves: Move[] = []
-    for (const fetched of found) moves.push(...(await this.store(fetched, false)))
-    if (strange.length > 0) moves.push(...(await this.settle(strange)))
-    return moves
-  }
-
-  /** `lost`: missing rows. `strange`: rows with a version that shopsync didn't write. */
-  async #sortOut({ more, less }: SetDifference) {
-    const rows = await this.sides.live.versions([...more, ...less].map(({ id }) => id))
-    const lost = more.filter(({ id }) => rows.get(id)?.deletedAt !== null).map(({ id }) => id)
-    const strange = less.flatMap(({ id, version }): Candidate[] => {
-      const row = rows.get(id)
-      const isThere = row?.deletedAt === null && digest(row.updatedAt) === version
-      return isThere ? [{ id, updatedAt: row.updatedAt }] : []
-    })
-    return { lost, strange }
   }
 
   /**

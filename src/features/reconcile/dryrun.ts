@@ -7,7 +7,7 @@ import type { Candidate } from '../../engine/compare/comparison.js'
 import type { Cell, Move } from '../../engine/compare/histogram.js'
 import { forever } from '../../engine/list/cutpoint.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
-import type { RegisterCheck } from '../../engine/run/registercheck.js'
+import type { RegisterFinding } from '../../engine/warehouse/store/register.js'
 import { listedVersion } from '../../engine/warehouse/store/unlisted.js'
 import type { Fetched, Version } from '../../engine/warehouse/store/versionbatch.js'
 import type { Repair } from './deciding.js'
@@ -54,22 +54,14 @@ export class DryRun implements Repair {
   }
 
   /**
-   * Called after a comparison has counted the rows: what was news isn't new if the warehouse once had it. `claimed`: up
-   * to when the cursor claims to be complete; null if that can't be trusted. Then everything counts as a difference.
+   * If rows have vanished, a record without a row isn't news: the warehouse may have had it. `claimed`: up to when the
+   * cursor claims to be complete; null if that can't be trusted. Then everything counts as a difference.
    */
-  async counts(check: RegisterCheck, claimed: string | null) {
-    const hasNews = [...this.#entries.values()].some(({ isNews }) => isNews)
-    const finding = hasNews ? await check.look(this.live.counted) : 'sound'
-    if (finding === 'sound' || finding === 'unknown') return this.#countsOf(claimed, () => false)
-    if (finding === 'many') return this.#countsOf(claimed, () => true)
-    const vanished = new Set([...finding.more, ...finding.less].map(({ id }) => id))
-    return this.#countsOf(claimed, (id) => vanished.has(id))
-  }
-
-  #countsOf(claimed: string | null, wasThere: (id: Int64) => boolean) {
-    const isNewer = ([id, { stored, source, isNews }]: readonly [Int64, DryRunEntry]): boolean => {
+  counts(register: RegisterFinding, claimed: string | null) {
+    const hasLost = register.is === 'different'
+    const isNewer = ([, { stored, source, isNews }]: readonly [Int64, DryRunEntry]): boolean => {
       if (claimed === null || source === null || source <= (stored ?? '')) return false
-      return source > claimed || (isNews && !wasThere(id))
+      return source > claimed || (isNews && !(hasLost && stored === null))
     }
     const all = [...this.#entries]
     const entries = all.filter((entry) => !isNewer(entry)).map(([, entry]) => entry)

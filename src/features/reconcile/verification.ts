@@ -17,13 +17,13 @@ import {
   noCounts,
 } from '../../engine/run/cursorwork.js'
 import { LiveRows } from '../../engine/run/liverows.js'
-import { RegisterCheck } from '../../engine/run/registercheck.js'
 import { floorOf } from '../../engine/run/resumecursor.js'
 import { beyondHoles } from '../../engine/run/retryhole.js'
 import { differingText } from '../../engine/run/sourceregression.js'
 import { believedWatermark, plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { countQuarantined } from '../../engine/warehouse/state/quarantine.js'
+import { compareRegister } from '../../engine/warehouse/store/register.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { areDeletesChecked, isNeverWalked } from './claims.js'
 import { beforeAllText, type ComparedCursor, Comparing, unclearOf, unclearText } from './comparing.js'
@@ -38,7 +38,7 @@ export interface VerifyOptions {
 }
 
 /** How one cursor compares with the source. */
-export interface Verified extends Awaited<ReturnType<DryRun['counts']>> {
+export interface Verified extends ReturnType<DryRun['counts']> {
   /** Live rows whose record is gone, in a cursor whose deletions were checked recently: no difference. */
   readonly gone: number
   readonly method: ComparedCursor['method'] | 'names'
@@ -86,7 +86,6 @@ export class Verification implements VerifyWork {
   readonly #list: CursorList
   readonly #byId: ById
   readonly #liveRows: LiveRows
-  readonly #check: RegisterCheck
   readonly #dryRun: DryRun
   readonly #comparing: Comparing
   #memory: Memory
@@ -105,18 +104,16 @@ export class Verification implements VerifyWork {
     this.#list = flatList(cursor, 'reconcile')
     this.#byId = readingById(cursor, this.#list)
     this.#liveRows = new LiveRows(cursor.warehouse, cursor)
-    this.#check = new RegisterCheck(cursor)
     this.#dryRun = new DryRun(this.#liveRows)
     this.#comparing = new Comparing({
       cursor,
       list: this.#list,
       live: this.#liveRows,
-      check: this.#check,
       byId: this.#byId,
       repair: this.#dryRun,
       memory: () => this.#memory,
       refresh: () => this.#catchUp(),
-      warn: cursor.note,
+      tell: cursor.note,
     })
   }
 
@@ -168,13 +165,14 @@ export class Verification implements VerifyWork {
     await this.#doubtWatermark()
     const walked = await this.#catchUp()
     const warehouse = await this.#liveRows.count(epoch, forever)
-    const found = await this.#comparing.run(this.options.full)
+    const register = await compareRegister(this.cursor.warehouse, this.cursor.key, this.cursor.root)
+    const found = await this.#comparing.run(register, { isSearch: this.options.full })
     const { deciding } = this.#comparing
     const left = [...(await deciding.settleLeft()).keys()]
     const quarantined = await countQuarantined(this.cursor.warehouse, this.cursor.key)
     const sample = await this.#sample()
     const { method, source, anomalies, memory } = found
-    const counts = await this.#dryRun.counts(this.#check, this.#claimed)
+    const counts = this.#dryRun.counts(register, this.#claimed)
     const isChecked = counts.extra > 0 && (await areDeletesChecked(this.cursor))
     this.found = {
       method,

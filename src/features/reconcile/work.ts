@@ -21,13 +21,14 @@ import {
   noCounts,
 } from '../../engine/run/cursorwork.js'
 import { deletionLimit } from '../../engine/run/deletionguard.js'
-import { cursorWalk, walkOf } from '../../engine/run/listwalk.js'
+import { closeRegister, cursorWalk, walkOf } from '../../engine/run/listwalk.js'
 import { LiveRows } from '../../engine/run/liverows.js'
 import { NamesSync } from '../../engine/run/nameslist.js'
-import { RegisterCheck, trimRequests } from '../../engine/run/registercheck.js'
+import { trimRequests } from '../../engine/run/prunehistory.js'
 import type { Reconciled, RunRequest } from '../../engine/run/runreport.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { moveCursor, newCursor } from '../../engine/warehouse/state/cursors.js'
+import { compareRegister } from '../../engine/warehouse/store/register.js'
 import { beforeAllText, type ComparedCursor, Comparing, unclearOf, unsureText } from './comparing.js'
 import type { Sides } from './deciding.js'
 import { type LeftStanding, leftReport, leftStanding } from './leftthelist.js'
@@ -53,7 +54,6 @@ export function beginReconcile({
 class Reconciliation implements CursorWork {
   readonly #list: CursorList
   readonly #liveRows: LiveRows
-  readonly #check: RegisterCheck
   readonly #repair: Repairing
   readonly #comparing: Comparing
   #walk: CursorWalk
@@ -70,15 +70,13 @@ class Reconciliation implements CursorWork {
     const { warehouse, warn } = cursor
     this.#list = flatList(cursor, 'reconcile')
     this.#liveRows = new LiveRows(warehouse, cursor)
-    this.#check = new RegisterCheck(cursor, warehouse)
     this.#repair = new Repairing(cursor, this.#liveRows)
     this.#comparing = new Comparing({
       cursor,
       list: this.#list,
       live: this.#liveRows,
-      check: this.#check,
       repair: this.#repair,
-      warn,
+      tell: warn,
       byId: byIdOf(cursor, this.#list),
       memory: () => this.#walk.memory,
       refresh: () => this.#refresh(),
@@ -101,8 +99,10 @@ class Reconciliation implements CursorWork {
     if (!outcome || !movesWatermark(outcome)) return { ...this.progress, outcome }
     const { deciding } = this.#comparing
     deciding.met(this.#walk.store.older)
-    this.#repair.measureLateness((await this.#hasLostRows()) ? null : this.#walk.store.walkedAt)
-    const found = await this.#comparing.run(this.options.full)
+    const { key, root, warehouse } = this.cursor
+    const register = await compareRegister(warehouse, key, root)
+    this.#repair.measureLateness(register.is === 'equal' ? this.#walk.store.walkedAt : null)
+    const found = await this.#comparing.run(register, { isSearch: this.options.full })
     const left = await this.#settleLeft(found.memory)
     const { isEven, evidence: _, memory: ofList, anomalies, beforeAll, refused: __, ...rest } = found
     const { left: ___, ...others } = ofList
@@ -111,8 +111,9 @@ class Reconciliation implements CursorWork {
     const differing = deciding.differing + unclear.size
     const isSure = isEven && differing === 0
     await this.#repair.keepFreshness(isSure)
-    if (isSure) await this.#check.close(this.options.full ? 'listing' : found.method)
-    await trimRequests(this.cursor.warehouse, this.cursor, found.warehouse)
+    // Until then, a register keeps its difference from the rows.
+    if (isSure && (found.method === 'listing' || register.is === 'unknown')) await closeRegister(this.cursor)
+    await trimRequests(warehouse, this.cursor, found.warehouse)
     this.#unstorable = anomalies.unstorable
     const reconciled: Reconciled = {
       ...rest,
@@ -156,10 +157,6 @@ class Reconciliation implements CursorWork {
       ...(isDone && { status: 'ok', last_error: null, last_success_at: this.cursor.now() }),
     }
     await warehouse.write([moveCursor(warehouse.db, key, change)])
-  }
-
-  async #hasLostRows(): Promise<boolean> {
-    return (await this.#check.live()) !== (await this.#liveRows.countLive())
   }
 
   /** The source has moved: another walk, from the previous walk's watermark. */

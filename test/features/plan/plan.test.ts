@@ -129,7 +129,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it.each([50, 500, isWhole() ? 5000 : 1500])(
-    'of a reconcile of %i records, and is wrong when rows were lost',
+    'of a reconcile of %i records, also when rows were lost',
     async (count) => {
       sandbox.reset()
       sandbox.store.addTenant({ id: 1 })
@@ -137,7 +137,7 @@ describe.each(warehouses())('$name', (kind) => {
       const warehouse = await stock.open()
       const notes = { resources: ['notes'] }
       await sync(sandbox, warehouse, notes)
-      const plan = await agree(sandbox, warehouse, { ...notes, mode: 'reconcile' })
+      await agree(sandbox, warehouse, { ...notes, mode: 'reconcile' })
       await agree(sandbox, warehouse, { ...notes, mode: 'reconcile', full: true })
       const ranges = [{ from: at(70), to: at(7 * (count - 20)) }]
       await agree(sandbox, warehouse, { ...notes, mode: 'backfill', ranges })
@@ -145,11 +145,8 @@ describe.each(warehouses())('$name', (kind) => {
       const slow = { clock: new HandClock(new Date().toISOString(), 100_000n), readAhead: 16 }
       const [cursor] = (await planned(sandbox, warehouse, { ...notes, mode: 'full', ...slow })).cursors
       expect(cursor?.checks).toBe(count < 900 ? 0 : 1)
-      if (count <= 1000) return
       await lose(warehouse, [3])
-      const again = { ...notes, mode: 'reconcile', readAhead: 1, random: randomFrom(7) } as const
-      const found = await sync(sandbox, warehouse, again)
-      expect(found.requests).toBeGreaterThan(plan.requests)
+      await agree(sandbox, warehouse, { ...notes, mode: 'reconcile' })
     },
   )
 })

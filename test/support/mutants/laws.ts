@@ -56,9 +56,9 @@ function ofLaw(law: string, where: string, says: RegExp, mutants: Mutants): LawM
 export const laws: readonly LawMutant[] = [
   ...ofLaw('1 Replay', 'order replay', /Law 1/, {
     'register-entered-twice': () =>
-      breaking('engine/warehouse/store/register').enterRows((sound, db, key, row, rows) => {
-        const { page } = key as unknown as { page?: { records: NonNullable<typeof rows.came> } }
-        return sound(db, key, row, page ? { ...rows, came: page.records } : rows)
+      breaking('engine/warehouse/store/register').enterRows((sound, db, key, rows) => {
+        const { page } = key as unknown as { page?: { records: readonly unknown[] } }
+        return sound(db, key, page ? { ...rows, came: page.records.length } : rows)
       }),
   }),
   ...ofLaw('2 Order', 'order order', /Law 2/, {

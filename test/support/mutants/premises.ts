@@ -223,8 +223,8 @@ export const premises: Mutants = {
       older: [],
     })),
   "counts what came after a cursor's claim as a difference": () =>
-    breaking('features/reconcile/dryrun').DryRun.counts(async (sound, ...given) => {
-      const { newer, ...tally } = await sound(...given)
+    breaking('features/reconcile/dryrun').DryRun.counts((sound, ...given) => {
+      const { newer, ...tally } = sound(...given)
       return { ...tally, missing: tally.missing + newer, newer: 0 }
     }),
   'calls a list of names complete that it has not read': () =>

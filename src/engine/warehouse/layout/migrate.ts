@@ -20,9 +20,10 @@ import { leftColumns, trackedChanges, trackedColumns, trackPromoted } from './tr
 
 /**
  * Incremented when older programs can no longer use a warehouse. Additions don't count. 4: several processes write at a
- * time, each with a lease of its own.
+ * time, each with a lease of its own. 5: `sync_registers.sketch`, which 0.3.0 compares with the rows, is no longer
+ * written.
  */
-const schemaVersion = 4
+const schemaVersion = 5
 
 /** That of 0.2.0. Warehouses from there on are upgraded. */
 const oldestVersion = 3

@@ -58,15 +58,9 @@ function sortIds(batch: Batch, previous: ReadonlyMap<Int64, Version>): SortedIds
   return sorted
 }
 
-/** The live rows in the batch, and the stored live rows that they replace. */
-function liveRows({ page: { records } }: Batch, { changed }: SortedIds, stored: Applied['previous']) {
-  const came = records.filter(({ id }) => changed.has(id))
-  const went = came.flatMap(({ id }) => {
-    const before = stored.get(id)
-    return before?.deletedAt === null ? [{ id, updatedAt: before.updatedAt }] : []
-  })
-  return { came, went }
-}
+/** The ids of the stored live rows that the batch replaces. */
+const replacedIds = ({ changed }: SortedIds, stored: Applied['previous']): Int64[] =>
+  [...stored].flatMap(([id, { deletedAt }]) => (changed.has(id) && deletedAt === null ? id : []))
 
 /**
  * Lets rows named in `forceOlder` go back to the version in the batch, since the upsert's guard lets nothing older
@@ -196,7 +190,7 @@ async function writeQuarantine<R extends Rows<R>>(
   ])
 }
 
-/** The stored versions of the batch's records, and its cursor's opened register. */
+/** The stored versions of the batch's records, seen once its cursor's register is open. */
 async function look<R extends Rows<R>>(
   db: Db,
   root: Table,
@@ -204,13 +198,12 @@ async function look<R extends Rows<R>>(
   session: Session<R>,
   batch: Batch,
 ) {
-  if (batch.page.records.length === 0)
-    return { register: undefined, versions: new Map<Int64, Version>(), lowered: 0 }
-  const [register, stored] = await allSettled([
+  if (batch.page.records.length === 0) return { versions: new Map<Int64, Version>(), lowered: 0 }
+  const [, stored] = await allSettled([
     isRegistered ? session.run(openRegister(db, batch, root)) : undefined,
     storedVersions(db, root, session, batch, locks),
   ])
-  return { register, ...stored }
+  return stored
 }
 
 /** Keeps the versions that the batch is about to replace, if versions are kept. */
@@ -279,10 +272,9 @@ export async function applyBatch<R extends Rows<R>, E>(
   const turn = batch.closing || isKeepingOthers ? 'alone' : batch.page.forgotten && 'beside'
   if (turn && dialect.locksRows) await session.run(tenantTurn(db, batch.tenantId, turn))
   const looked = await look(db, root, { isRegistered, locks }, session, batch)
-  const { register, versions: previous, lowered } = looked
+  const { versions: previous, lowered } = looked
   const sorted = sortIds(batch, previous)
-  const { came, went } = liveRows(batch, sorted, previous)
-  const replaced = went.map(({ id }) => id)
+  const replaced = replacedIds(sorted, previous)
   const versions = isVersioned(to)
     ? await keepVersions(dialect, session, to, batch, { sorted, replaced })
     : undefined
@@ -291,7 +283,8 @@ export async function applyBatch<R extends Rows<R>, E>(
   if (batch.forceOlder) await returnToOlder(db, root, session, batch)
   const contested = isRegistered ? undefined : await writeContested(root, rows(root), before)
   const work = { ...before, sorted: contested?.sorted ?? sorted }
-  const entry = register && enterRows(db, batch, register.rows[0], { came, went })
+  const moved = { came: sorted.changed.size, went: replaced.length }
+  const entry = isRegistered ? enterRows(db, batch, moved) : undefined
   const writeEmbedded = async (table: Table): Promise<number> => {
     const found = table === root ? undefined : rows(table)
     if (!found || found.owners.length === 0) return 0

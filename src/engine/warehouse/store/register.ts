@@ -1,42 +1,27 @@
 /**
- * The register: which live rows a cursor should have (docs/architecture.md, What else the engine rests on). apply.ts
- * enters every row that is added or removed; reconcile compares the register with the rows (src/features/reconcile).
+ * The register: how many live rows a cursor should have (docs/architecture.md, What else the engine rests on). Whatever
+ * adds or removes live rows changes it in the same transaction; reconcile compares it with the rows
+ * (src/features/reconcile).
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
-import type { StateRows } from '../../model/state.js'
 import type { Table } from '../../model/table.js'
 import { compiledOnce, type Db, rootTable } from '../database.js'
-import type { CursorKey } from '../state/cursors.js'
-import type { Session } from '../transaction.js'
-import { digest, type SetDifference, Sketch } from './sketch.js'
-
-type RegisterRow = Pick<StateRows['sync_registers'], 'live_rows' | 'sketch'>
-
-/** The live rows that a cursor should have, according to everything that was written. */
-export interface Register {
-  readonly live: number
-  readonly sketch: Sketch
-}
-
-const idsAtOnce = 5000
+import type { CursorKey, Reader } from '../state/cursors.js'
 
 /**
- * Whether a table keeps a register: its rows need an id and a version, and no other resource may add rows to it.
- * Without that, nothing shows which rows should exist.
+ * Whether a table keeps a register: its rows are records, and no other resource may add rows to it. Without that, nothing
+ * shows how many rows should exist.
  */
 export const keepsRegister = (root: Table, embedded: readonly Table[]): boolean =>
   root.columns.some(({ name }) => name === 'updated_at') && !embedded.some(({ name }) => name === root.name)
 
 /**
- * The statement that reads a cursor's register and locks its row until the transaction ends. Creates a register if
- * there is none; if the table already has rows, nothing shows whether these are all.
+ * The statement that locks a cursor's register until the transaction ends: pages that write the same rows wait for each
+ * other here, before they look which of them exist. Creates a register if there is none; if the table already has rows,
+ * nothing shows whether these are all.
  */
-export const openRegister = (
-  db: Db,
-  { tenantId: tenant_id }: CursorKey,
-  root: Table,
-): CompiledQuery<RegisterRow> =>
+export const openRegister = (db: Db, { tenantId: tenant_id }: CursorKey, root: Table): CompiledQuery =>
   compiledOnce(db, `openRegister ${root.name}`, { tenant_id }, (key) => {
     const one = db.selectFrom(rootTable(root)).select(sql`1`.as('one'))
     const rows = one.where('tenant_id', '=', key.tenant_id)
@@ -52,110 +37,80 @@ export const openRegister = (
           live_rows: eb.fn.coalesce('sync_registers.live_rows', 'excluded.live_rows'),
         })),
       )
-      .returning(['live_rows', 'sketch'])
   })
 
-/** Like `openRegister`, but doesn't create a register: returns no row if there is none. */
-export const lockRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<RegisterRow> =>
-  db
-    .updateTable('sync_registers')
+const updateOf = (db: Db, { tenantId, resource }: CursorKey) =>
+  db.updateTable('sync_registers').where('tenant_id', '=', tenantId).where('resource', '=', resource)
+
+/** Like `openRegister`, but doesn't create a register. */
+export const lockRegister = (db: Db, key: CursorKey): CompiledQuery =>
+  updateOf(db, key)
     .set((eb) => ({ live_rows: eb.ref('live_rows') }))
-    .where('tenant_id', '=', tenantId)
-    .where('resource', '=', resource)
-    .returning(['live_rows', 'sketch'])
     .compile()
 
-export const registerOf = (row: RegisterRow | undefined): Register | null =>
-  row === undefined || row.live_rows === null
-    ? null
-    : { live: Number(row.live_rows), sketch: Sketch.decode(row.sketch) }
-
-function writeRegister(db: Db, { tenantId, resource }: CursorKey, { live, sketch }: Register): CompiledQuery {
-  return db
-    .updateTable('sync_registers')
-    .set({ live_rows: live, sketch: sketch.encode() })
-    .where('tenant_id', '=', tenantId)
-    .where('resource', '=', resource)
-    .compile()
-}
-
-/** The statement that enters live rows that were added or removed. undefined if there are none. */
+/**
+ * The statement that enters how many live rows were added and removed. undefined if that changes nothing. An unknown
+ * number stays unknown.
+ */
 export function enterRows(
   db: Db,
   key: CursorKey,
-  row: RegisterRow | undefined,
-  {
-    came = [],
-    went = [],
-  }: Partial<
-    Readonly<Record<'came' | 'went', readonly { readonly id: Int64; readonly updatedAt: string }[]>>
-  >,
+  { came, went }: { readonly came: number; readonly went: number },
 ): CompiledQuery | undefined {
-  const register = came.length + went.length === 0 ? null : registerOf(row)
-  if (!register) return undefined
-  const { live, sketch } = register
-  for (const { id, updatedAt } of came) sketch.add({ id, version: digest(updatedAt) })
-  for (const { id, updatedAt } of went) sketch.add({ id, version: digest(updatedAt) }, -1)
-  return writeRegister(db, key, { live: live + came.length - went.length, sketch })
+  if (came === went) return undefined
+  return updateOf(db, key)
+    .set((eb) => ({ live_rows: eb('live_rows', '+', came - went) }))
+    .compile()
 }
 
-/** Reads a register without locking it: another transaction may change it meanwhile. */
-export const readRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<RegisterRow> =>
+const expectedOf = (db: Db, { tenantId, resource }: CursorKey) =>
   db
     .selectFrom('sync_registers')
-    .select(['live_rows', 'sketch'])
+    .select('live_rows')
     .where('tenant_id', '=', tenantId)
     .where('resource', '=', resource)
-    .compile()
 
-/** A register of the live rows that are in the table now. */
-export async function countLive(
-  db: Db,
-  /** Runs a statement, in a transaction or not. */
-  run: <R>(query: CompiledQuery<R>) => Promise<{ readonly rows: R[] }>,
-  root: Table,
-  tenantId: Int64,
-): Promise<Register> {
-  const sketch = new Sketch()
-  let live = 0
-  for (let last: Int64 | undefined; ; ) {
-    let query = db
-      .selectFrom(rootTable(root))
-      .select(['id', 'updated_at'])
-      .where('tenant_id', '=', tenantId)
-      .where('_deleted_at', 'is', null)
-      .orderBy('id')
-      .limit(idsAtOnce)
-    if (last !== undefined) query = query.where('id', '>', last)
-    const { rows } = await run(query.compile())
-    for (const { id, updated_at } of rows) sketch.add({ id, version: digest(updated_at) })
-    live += rows.length
-    last = rows.at(-1)?.id
-    if (rows.length < idsAtOnce) return { live, sketch }
-  }
+const liveOf = (db: Db, root: Table, tenantId: Int64) =>
+  db
+    .selectFrom(rootTable(root))
+    .select((eb) => eb.fn.countAll<Int64>().as('n'))
+    .where('tenant_id', '=', tenantId)
+    .where('_deleted_at', 'is', null)
+
+/** How many live rows a cursor should have. undefined if nothing shows that. */
+export async function expectedRows(warehouse: Reader, key: CursorKey): Promise<number | undefined> {
+  const row = await warehouse.read((db) => expectedOf(db, key).executeTakeFirst())
+  return row?.live_rows == null ? undefined : Number(row.live_rows)
 }
 
-/**
- * The rows that the register has and the table doesn't, and vice versa. undefined if there are too many for a sketch to
- * name.
- */
-export function vanished(register: Register, found: Register): SetDifference | undefined {
-  const difference = register.sketch.against(found.sketch)
-  if (!difference) return undefined
-  return register.live - found.live === difference.more.length - difference.less.length
-    ? difference
-    : undefined
+/** How a cursor's register compares with its rows. `unknown`: nothing shows how many there should be. */
+export interface RegisterFinding {
+  readonly is: 'equal' | 'different' | 'unknown'
+  readonly expected: number
+  readonly found: number
 }
 
-/** Opens a register and writes the result of the work. Writes nothing if the work returns undefined. */
-export async function changeRegister(
-  db: Db,
-  session: Session,
+/** Both numbers come from one statement, so they are of one moment, whoever else is writing. */
+export async function compareRegister(
+  warehouse: Reader,
   key: CursorKey,
   root: Table,
-  work: (register: Register | null) => Promise<Register | undefined>,
-): Promise<void> {
-  const opened = await session.run(openRegister(db, key, root))
-  const changed = await work(registerOf(opened.rows[0]))
-  if (changed) await session.run(writeRegister(db, key, changed))
+): Promise<RegisterFinding> {
+  const row = await warehouse.read((db) =>
+    db
+      .selectNoFrom([expectedOf(db, key).as('expected'), liveOf(db, root, key.tenantId).as('found')])
+      .executeTakeFirstOrThrow(),
+  )
+  const found = Number(row.found)
+  if (row.expected === null) return { is: 'unknown', expected: found, found }
+  const expected = Number(row.expected)
+  return { is: expected === found ? 'equal' : 'different', expected, found }
 }
+
+/** The statements that let a register say what the table has; the first locks it, so no page is half counted. */
+export const recounted = (db: Db, key: CursorKey, root: Table): CompiledQuery[] => [
+  openRegister(db, key, root),
+  updateOf(db, key)
+    .set({ live_rows: liveOf(db, root, key.tenantId) })
+    .compile(),
+]
