@@ -21,6 +21,14 @@ export interface Database extends ResourceTables, DerivedRows, StateRows {
 
 export type Db = Kysely<Database>
 
+/** The part of a warehouse that reads, and repeats a read while the database is away. */
+export interface Reader {
+  read<T>(work: (db: Db) => Promise<T>): Promise<T>
+}
+
+/** Reads that see what this database shows, such as one instant of it. */
+export const readerOf = (db: Db): Reader => ({ read: (work) => work(db) })
+
 /** A resource's root table, by name. */
 export const rootTable = (table: { readonly name: string }): 'any root' => table.name as 'any root'
 

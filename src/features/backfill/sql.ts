@@ -2,8 +2,8 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { RangeOutcome } from '../../engine/list/types.js'
 import type { TimeRange } from '../../engine/run/runreport.js'
-import { type Db, readJson } from '../../engine/warehouse/database.js'
-import { type CursorKey, cursorColumns, type Reader } from '../../engine/warehouse/state/cursors.js'
+import { type Db, type Reader, readJson } from '../../engine/warehouse/database.js'
+import { type CursorKey, cursorColumns } from '../../engine/warehouse/state/cursors.js'
 import { withBackfills } from './tables.js'
 
 /** The backfill of one cursor over one range, from an instant up to, but not including, another. */

@@ -5,8 +5,8 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import { readHolders, runningMs } from '../../engine/run/lastrun.js'
-import type { Db } from '../../engine/warehouse/database.js'
-import { alikeCursors, listCursors, readerOf } from '../../engine/warehouse/state/cursors.js'
+import { type Db, readerOf } from '../../engine/warehouse/database.js'
+import { alikeCursors, listCursors } from '../../engine/warehouse/state/cursors.js'
 import { alertKinds, isSuspicion } from './alertsettings.js'
 import {
   type CursorHealth,

@@ -6,13 +6,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import { count, plural } from '../../engine/base/format.js'
 import { addMicros, fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import { memoryHours } from '../../engine/run/polls.js'
-import type { Db } from '../../engine/warehouse/database.js'
-import {
-  type Cursor,
-  listCursors,
-  readerOf,
-  type WantedCursors,
-} from '../../engine/warehouse/state/cursors.js'
+import { type Db, readerOf } from '../../engine/warehouse/database.js'
+import { type Cursor, listCursors, type WantedCursors } from '../../engine/warehouse/state/cursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** A list that is quiet: an entry of `quiet` in the document of `shopsync status`. */

@@ -5,8 +5,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import { ageOf } from '../../engine/base/format.js'
 import { inParts } from '../../engine/base/parts.js'
 import { hiddenIn, memoryOf } from '../../engine/list/memory.js'
-import { type Db, rootTable } from '../../engine/warehouse/database.js'
-import { listCursors, readerOf, rowName } from '../../engine/warehouse/state/cursors.js'
+import { type Db, readerOf, rootTable } from '../../engine/warehouse/database.js'
+import { listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
 import {
   type CursorHealth,
   cursorState,

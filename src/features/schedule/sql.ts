@@ -4,8 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { RowsOf } from '../../engine/model/statetable.js'
-import type { Db } from '../../engine/warehouse/database.js'
-import type { Reader } from '../../engine/warehouse/state/cursors.js'
+import type { Db, Reader } from '../../engine/warehouse/database.js'
 import { type jobTables, withJobs } from './tables.js'
 
 export type JobRow = RowsOf<typeof jobTables>['sync_jobs']

@@ -6,13 +6,8 @@ import { toMillis } from '../../engine/base/timestamp.js'
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { CursorTask } from '../../engine/run/tenant.js'
-import {
-  type CursorPart,
-  cursorParts,
-  pollTotals,
-  type Reader,
-  rowName,
-} from '../../engine/warehouse/state/cursors.js'
+import type { Reader } from '../../engine/warehouse/database.js'
+import { type CursorPart, cursorParts, pollTotals, rowName } from '../../engine/warehouse/state/cursors.js'
 import type { Announcements, WaitingEvents } from './announced.js'
 import type { PolledList } from './pollranking.js'
 import { type ListWaits, restingLists } from './restinglists.js'

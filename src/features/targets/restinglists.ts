@@ -6,7 +6,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import type { Shard } from '../../engine/base/shard.js'
 import { toMillis } from '../../engine/base/timestamp.js'
-import { type Reader, rowName } from '../../engine/warehouse/state/cursors.js'
+import type { Reader } from '../../engine/warehouse/database.js'
+import { rowName } from '../../engine/warehouse/state/cursors.js'
 import { lastFailures } from '../../engine/warehouse/state/runcursors.js'
 
 /** A failed list is tried again after a quarter of its target, but neither sooner nor later than this. */

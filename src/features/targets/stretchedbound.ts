@@ -5,7 +5,7 @@
  */
 
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
-import type { Reader } from '../../engine/warehouse/state/cursors.js'
+import type { Reader } from '../../engine/warehouse/database.js'
 import { readMeta, removeMeta, storeMeta } from '../../engine/warehouse/state/meta.js'
 import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import { boundOf } from './pollranking.js'

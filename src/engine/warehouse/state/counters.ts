@@ -3,8 +3,7 @@
  * src/features/health/metrics.ts reads them.
  */
 import type { CompiledQuery } from 'kysely'
-import type { Db } from '../database.js'
-import type { Reader } from './cursors.js'
+import type { Db, Reader } from '../database.js'
 
 /** One number of one metric. */
 export interface CounterEntry {

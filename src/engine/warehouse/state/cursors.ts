@@ -12,18 +12,10 @@ import type { Int64 } from '../../../../schema/resource.js'
 import { inParts } from '../../base/parts.js'
 import type { Shard } from '../../base/shard.js'
 import { type StateRows, stateTables } from '../../model/state.js'
-import { compiledOnce, type Database, type Db } from '../database.js'
+import { compiledOnce, type Database, type Db, type Reader } from '../database.js'
 import type { Session } from '../transaction.js'
 import { isOfShard } from './shardsql.js'
 import { storedRow } from './storedrow.js'
-
-/** The part of a warehouse that reads, and repeats a read while the database is away. */
-export interface Reader {
-  read<T>(work: (db: Db) => Promise<T>): Promise<T>
-}
-
-/** Reads that see what this database shows, such as one instant of it. */
-export const readerOf = (db: Db): Reader => ({ read: (work) => work(db) })
 
 /** A cursor: one resource of one tenant. */
 export interface CursorKey {

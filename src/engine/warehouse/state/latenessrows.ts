@@ -4,8 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import { addMicros } from '../../base/timestamp.js'
-import type { Db } from '../database.js'
-import type { Reader } from './cursors.js'
+import type { Db, Reader } from '../database.js'
 
 /** `walk`: found by a walk, late or not. `reconcile`: found late, only by a comparison. */
 type LatenessWay = 'walk' | 'reconcile'

@@ -1,8 +1,7 @@
 /* sync_meta: what the warehouse remembers under a name. */
 import type { CompiledQuery } from 'kysely'
-import type { Db } from '../database.js'
+import type { Db, Reader } from '../database.js'
 import type { Session } from '../transaction.js'
-import type { Reader } from './cursors.js'
 
 /** null if nothing is kept under this name. */
 export const readMeta = (warehouse: Reader, name: string): Promise<string | null> =>

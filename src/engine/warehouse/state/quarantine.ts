@@ -2,9 +2,9 @@ import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Shard } from '../../base/shard.js'
 import type { QuarantineEntry } from '../../model/flatten/batch.js'
-import { compiledOnce, type Db } from '../database.js'
+import { compiledOnce, type Db, type Reader } from '../database.js'
 import type { BatchStamp } from '../store/versionbatch.js'
-import { type CursorKey, cursorColumns, type Reader, rowName } from './cursors.js'
+import { type CursorKey, cursorColumns, rowName } from './cursors.js'
 import { isOfShard } from './shardsql.js'
 
 /** Entries per statement: 8 parameters each, far below the limits of both databases. */

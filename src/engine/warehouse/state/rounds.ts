@@ -4,8 +4,7 @@
  */
 import type { ExpressionBuilder } from 'kysely'
 import { type Shard, shardName } from '../../base/shard.js'
-import type { Database } from '../database.js'
-import type { Reader } from './cursors.js'
+import type { Database, Reader } from '../database.js'
 import { isAnyRun, listRuns } from './runs.js'
 
 type Conditions = ExpressionBuilder<Database, 'sync_runs'>

@@ -11,8 +11,8 @@ import {
 import type { Int64 } from '../../../../schema/resource.js'
 import { toMicros } from '../../base/timestamp.js'
 import { type StateRows, stateTables } from '../../model/state.js'
-import type { Database, Db } from '../database.js'
-import { lastSuccesses, type Reader } from './cursors.js'
+import type { Database, Db, Reader } from '../database.js'
+import { lastSuccesses } from './cursors.js'
 import { storedRow } from './storedrow.js'
 
 /** A run: its row, whose columns model/state.ts explains. */

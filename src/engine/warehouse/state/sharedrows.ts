@@ -6,8 +6,8 @@
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Table } from '../../model/table.js'
-import { type Db, rootTable } from '../database.js'
-import { type CursorKey, listCursors, moveCursor, type Reader, readerOf } from './cursors.js'
+import { type Db, type Reader, readerOf, rootTable } from '../database.js'
+import { type CursorKey, listCursors, moveCursor } from './cursors.js'
 
 /** If there are more pairs than this, the ids aren't unique, and nothing follows from two records sharing one. */
 const mostPairs = 1000

@@ -15,9 +15,8 @@ import { Stop } from '../../base/errors.js'
 import { count } from '../../base/format.js'
 import { toMicros } from '../../base/timestamp.js'
 import type { StateRows } from '../../model/state.js'
-import type { Database, Db } from '../database.js'
+import type { Database, Db, Reader } from '../database.js'
 import { stampsBegin, stampsEnd } from '../store/voidstamps.js'
-import type { Reader } from './cursors.js'
 import { readMeta, storeMeta } from './meta.js'
 
 export interface KnownTenant {

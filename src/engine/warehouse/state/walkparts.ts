@@ -1,7 +1,7 @@
 /* The ids that an unfinished walk has seen, in sync_walk_parts. */
 import type { CompiledQuery } from 'kysely'
-import { compiledOnce, type Db } from '../database.js'
-import { type CursorKey, cursorColumns, type Reader } from './cursors.js'
+import { compiledOnce, type Db, type Reader } from '../database.js'
+import { type CursorKey, cursorColumns } from './cursors.js'
 
 interface WalkKey extends CursorKey {
   /**

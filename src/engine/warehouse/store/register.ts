@@ -6,8 +6,8 @@
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Table } from '../../model/table.js'
-import { compiledOnce, type Db, rootTable } from '../database.js'
-import type { CursorKey, Reader } from '../state/cursors.js'
+import { compiledOnce, type Db, type Reader, rootTable } from '../database.js'
+import { type CursorKey, cursorColumns } from '../state/cursors.js'
 
 /**
  * Whether a table keeps a register: its rows are records, and no other resource may add rows to it. Without that, nothing
@@ -58,9 +58,10 @@ export function enterRows(
   { came, went }: { readonly came: number; readonly went: number },
 ): CompiledQuery | undefined {
   if (came === went) return undefined
-  return updateOf(db, key)
-    .set((eb) => ({ live_rows: eb('live_rows', '+', came - went) }))
-    .compile()
+  const values = { ...cursorColumns(key), more: came - went }
+  return compiledOnce(db, 'enterRows', values, ({ tenant_id: tenantId, resource, more }) =>
+    updateOf(db, { tenantId, resource }).set((eb) => ({ live_rows: eb('live_rows', '+', more) })),
+  )
 }
 
 const expectedOf = (db: Db, { tenantId, resource }: CursorKey) =>

@@ -1,8 +1,8 @@
 /* Queries about the data itself: how fresh and complete it is, and how it arrived. */
 import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
-import type { Db } from '../../../engine/warehouse/database.js'
-import { readerOf, rowName } from '../../../engine/warehouse/state/cursors.js'
+import { type Db, readerOf } from '../../../engine/warehouse/database.js'
+import { rowName } from '../../../engine/warehouse/state/cursors.js'
 import { firstEnds } from '../../../engine/warehouse/state/runcursors.js'
 import { listRuns } from '../../../engine/warehouse/state/runs.js'
 import { type CursorHealth, type HealthRule, tenantRows, tenantStandings } from '../../health/cursorhealth.js'
