@@ -23,7 +23,7 @@ export const forever = '~'
 
 /**
  * The instant at which both sides count the same records as newer: the last microsecond of a second, because the source
- * may print and compare whole seconds (docs/architecture.md, What else the engine rests on).
+ * may print and compare whole seconds.
  */
 export const cutPoint = (t: string): string => (t <= epoch ? epoch : endOfSecond(t))
 

@@ -1,6 +1,6 @@
 /*
  * The warehouse: the one place through which rows and state are read and written, with retries while the database is
- * away. Opened by openwarehouse.ts; used by every command except demo and config. Under a lease (`under`), every commit
+ * away. Opened by openwarehouse.ts; used by all commands that need one. Under a lease (`under`), every commit
  * checks that the lease is still held: a run that was stopped for longer than its lease lasts can't write once another
  * one has taken over (lease.ts). What only some commands do with a whole warehouse is beside it: migrate.ts,
  * rewrites.ts, openlease.ts.

@@ -1,7 +1,7 @@
 /*
  * The queue through which rounds of a job reach workers on other machines: one delivery for each shard of the tenants, and
  * one for the whole warehouse once the shards have ended. It holds nothing worth keeping: the lease decides who may write,
- * and a delivery that is lost or doubled costs a run that finds little to do. postgres/deliveryqueue.ts has it on pg-boss.
+ * and a delivery that is lost or doubled costs a run that finds little to do. deliveryqueue.ts has it on pg-boss.
  */
 import { Stop } from '../../base/errors.js'
 import { plural, span } from '../../base/format.js'

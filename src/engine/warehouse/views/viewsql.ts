@@ -1,5 +1,5 @@
 /**
- * The parts of the SQL of views that differ between the databases. sqlite/viewsql.ts and postgres/viewsql.ts implement
+ * The parts of the SQL of views that differ between the databases. viewsql.ts of sqlite/views/ and of postgres/views/ implement
  * it. src/features/analytics/viewwords.ts combines it with the model and the configuration into the words that the
  * declarations in schema/views/ use.
  */

@@ -1,5 +1,5 @@
 /**
- * Where the views of a warehouse are, and how they are created there. sqlite/viewstore.ts and postgres/viewstore.ts
+ * Where the views of a warehouse are, and how they are created there. viewstore.ts of sqlite/views/ and of postgres/views/
  * implement it; src/features/analytics/makeviews.ts uses it.
  */
 import type { CompiledQuery, Kysely } from 'kysely'
