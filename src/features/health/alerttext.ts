@@ -78,8 +78,14 @@ export function messageOf(
   const about = all.map(({ kind, tenant_id, resource, since }) => [kind, String(tenant_id), resource, since])
   return {
     body: {
-      ...{ type, text, incidents, more: more > 0 ? more : undefined },
-      ...{ run_id: runId, job, warehouse, name: speaker.name },
+      type,
+      text,
+      incidents,
+      more: more > 0 ? more : undefined,
+      run_id: runId,
+      job,
+      warehouse,
+      name: speaker.name,
     },
     news: JSON.stringify([warehouse, type, about.sort()]),
   }
