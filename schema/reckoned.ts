@@ -93,7 +93,8 @@ const deposits = (q: ViewWords): PlainLeg =>
  */
 function leftOut(q: ViewWords): PlainLeg {
   const gone = q.shopDay('g', 'o.tenant_id', 'o.shop_id', 'coalesce(p._deleted_at, p._unlisted_at)')
-  const current = `(select ${q.month('t.day')} from today t order by t.day desc limit 1)`
+  // Of the shop's own zone: where the month is still running, another zone may be in the next one.
+  const current = `(select ${q.month('t.day')} from today t where t.zone = ${q.zone('o.tenant_id', 'o.shop_id')})`
   return beginsAndEnds(
     'receivables_left_out',
     '1',
