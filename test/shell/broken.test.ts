@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Ended } from '../support/harness/call.js'
 import { sendEvent, startStaying } from '../support/harness/listening.js'
-import { configure, viewedPlace } from '../support/harness/place.js'
+import { configure, place, viewedPlace } from '../support/harness/place.js'
 import { Program, program } from '../support/harness/process.js'
 import { eventBody } from '../support/harness/receiver.js'
 import { listens } from '../support/harness/relays.js'
@@ -166,9 +166,19 @@ Map.prototype.set = function (key, value) {
   })
 
   test('the thread that stores rows ended: the document is printed', async () => {
-    const { code, stderr, json } = await run(['sync', '--full', '--json'], broken(inThread))
+    // Enough rows for a thread.
+    const large = await place({ repairOrders: 40, tenants: 1 })
+    large.configure({ sync: { resources: ['notes', 'repair_orders'] } })
+    const env = { ...broken(inThread), API_SECRET: large.sandbox.secret }
+    const { code, stderr, json } = await new Program(program, ['sync', '--json'], { cwd: large.folder, env })
+      .ended
     expect([code, stderr]).toEqual([70, expect.stringContaining('planted')])
-    expect(json()).toMatchObject({ cursors: [{}, {}, {}] })
+    expect(json()).toMatchObject({
+      cursors: [
+        { resource: 'repair_orders', status: 'failed', reason: 'bug' },
+        { resource: 'notes', status: 'ok' },
+      ],
+    })
   })
 
   test('the thread that makes a page ended: the next page and the jobs go on', async () => {

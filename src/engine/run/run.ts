@@ -82,9 +82,6 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   const { round } = request
   const cursors = round ? new Map<string, Cursor>() : await readCursors(warehouse, { shard })
   const { run, ask } = await openRun(recorded, cursors)
-  // A long walk is ahead: start preparing for it while the source is queried for the tenants.
-  if (request.mode === 'full' || (request.mode === 'sync' && !round && cursors.size === 0))
-    warehouse.dialect.bulk.warm()
   const since = fromMicros(stamps.next())
   const ended = round
     ? await workOnDue(run, request, { round, ask, cursors, done: recorded.done })

@@ -180,8 +180,6 @@ export class WarehouseStore implements WalkStore {
   /** What an earlier process left of the walk. */
   async #left(walk: BegunWalk): Promise<WalkPlan['resume']> {
     const { key, state, warehouse } = this.cursor
-    // For long walks only: an idle cursor must not pay for the preparation.
-    if (walk.mode === 'full' || !state || (state.walk && !walk.isQuick)) warehouse.dialect.bulk.warm()
     const progress = walk.isQuick ? undefined : progressFor(state, walk, this.watermark === null)
     if (!progress) return undefined
     const parts = await readWalkParts(warehouse, { ...key, slot: slotOf(walk) }, progress.part)

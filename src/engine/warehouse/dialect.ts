@@ -100,8 +100,6 @@ interface Bulk<R extends Rows<R> = AnyRows, E = unknown> {
   readonly backlog: number
   /** By how many percent the heap may grow before a full collection: with two threads filling it, memory buys time. */
   readonly heapGrowth: number
-  /** Starts threads and connections ahead of a long load. */
-  warm(): void
   /** Encodes the rows of a page, by table name. The tuples aren't needed afterwards. */
   encode(rows: FlatPage['rows'], tables: ReadonlyMap<string, Table>): E
   /** A page's rows for one table. Empty if the page has no such table. */

@@ -122,19 +122,6 @@ async function transact<T>(
   }
 }
 
-/**
- * Opens all connections: opening one takes as long as storing a page. A connection that fails is opened again later.
- */
-function warm(pool: pg.Pool): void {
-  if (pool.totalCount >= connections) return
-  const opened = Array.from({ length: connections }, () => pool.connect())
-  for (const opening of opened)
-    opening.then(
-      (client) => client.release(),
-      () => {},
-    )
-}
-
 /** Why there is no warehouse: most often, its schema has another name. */
 async function absence(db: Db, schema: string, place: string): Promise<Obstacle> {
   const asked = sql<{
@@ -304,7 +291,6 @@ export function postgresDialect(
     bulk: {
       backlog: 5,
       heapGrowth: 200,
-      warm: () => warm(pool),
       encode,
       rows: rowsOf,
       isTaken: (error) => error instanceof Error && 'code' in error && error.code === uniqueViolation,

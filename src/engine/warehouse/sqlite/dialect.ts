@@ -349,8 +349,6 @@ export function sqliteDialect(
     bulk: {
       backlog: 2,
       heapGrowth: 110,
-      // A thread that gets no page would start for nothing.
-      warm: () => void (threadFrom < Number.POSITIVE_INFINITY && writer.warm()),
       encode: (rows) => encode(rows, threadFrom),
       rows: rowsOf,
       offload: (to, batch) =>

@@ -12,7 +12,7 @@ import { batchMessage, errorOf, type WriterPlace, type WriterReply } from './mes
 const youngMegabytes = 16
 
 /**
- * absent:  no thread runs; the first batch, or `warm`, starts one.
+ * absent:  no thread runs; the first batch starts one.
  * idle:    the thread waits for batches, and doesn't keep the process alive.
  * working: batches wait for replies; the thread keeps the process alive.
  * closing: `close` was sent; the thread ends when it has stored what it has.
@@ -44,23 +44,11 @@ export class WriterThread {
     })
   }
 
-  /** Starts the thread before it is needed: that takes as long as storing a few pages. */
-  warm(): void {
-    if (this.#thread) return
-    this.#thread = this.#start()
-    this.#thread.unref()
-  }
-
   async close(): Promise<void> {
     if (this.#unreported !== undefined) throw this.#unreported
     const thread = this.#thread
     this.#thread = undefined
     if (!thread) return
-    // Started for nothing: to wait until it is up would take longer than most runs.
-    if (this.#told.size === 0) {
-      await thread.terminate()
-      return
-    }
     const ended = new Promise((resolve) => thread.once('exit', resolve))
     thread.ref()
     thread.postMessage('close')
