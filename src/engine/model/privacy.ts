@@ -47,7 +47,12 @@ export const keyCheck = ({ key }: Pick<Privacy, 'key'>): string | null =>
   key && createHmac('sha256', key).update('shopsync').digest('hex').slice(0, 16)
 
 /** The value that is stored instead of a column's value. */
-export function hiddenValue(privacy: Privacy, tenantId: Int64, column: HiddenColumn, value: Value): Value {
+export function hiddenValue(
+  privacy: Privacy,
+  tenantId: Int64,
+  column: Pick<HiddenColumn, 'treatment' | 'domain'>,
+  value: Value,
+): Value {
   if (column.treatment === 'drop' || typeof value !== 'string') return null
   return pseudonym(privacy, tenantId, column, value)
 }

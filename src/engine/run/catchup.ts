@@ -13,7 +13,7 @@ import type { Table } from '../model/table.js'
 import { isEverybodys, ofTable } from '../warehouse/classify.js'
 import { rootTable } from '../warehouse/database.js'
 import { type Hidden, type LoosenedColumn, loosen, tryHiding } from '../warehouse/hiding/hiding.js'
-import { isUnhidden, storedPrivacy } from '../warehouse/hiding/privacystate.js'
+import { checkPrivacy, isUnhidden, storedPrivacy } from '../warehouse/hiding/privacystate.js'
 import type { Change } from '../warehouse/layout/ddl.js'
 import { isNewWarehouse } from '../warehouse/layout/ddl.js'
 import type { InterferedTables } from '../warehouse/layout/interference.js'
@@ -24,7 +24,6 @@ import {
   rewriteRows,
   tablesToRewrite,
 } from '../warehouse/layout/rewrites.js'
-import { checkPrivacy } from '../warehouse/lease/oneconfiguration.js'
 import { openLease } from '../warehouse/lease/openlease.js'
 import { isAnyCursor } from '../warehouse/state/cursors.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/store/recompute.js'
@@ -154,7 +153,7 @@ export async function tryChanges(warehouse: Writer): Promise<readonly Skip[]> {
   const derived = (await readOutdated(warehouse, model)).map((one) => one.derived.table.name)
   const pending = (await pendingRewrites(warehouse)).map(({ table }) => table)
   for (const name of new Set([...derived, ...pending])) await attempt('rows', name)
-  await tryHiding({ dialect, transact, hides: model, interfered: { changing }, at: now({ clock }) })
+  await tryHiding({ dialect, transact, model, interfered: { changing }, at: now({ clock }) })
   return interfered.allUnchanged()
 }
 
@@ -186,7 +185,7 @@ export async function loosenPrivacy(
   const transact: Transact = (work) => warehouse.transaction(work)
   const { dialect, interfered } = warehouse
   warehouse.found = { left: warehouse.model.left, held: new Set() }
-  const work = { dialect, interfered, transact, hides: warehouse.model, at: now(deps) }
+  const work = { dialect, interfered, transact, model: warehouse.model, at: now(deps) }
   const loose = await warehouse.trying(() => loosen(work))
   lease.throwIfLost()
   return loose
@@ -207,7 +206,7 @@ export async function migrateStored(
   if (warehouse.rowSettings) checkPrivacy(hidden, model, warehouse.where)
   const waits =
     (await tablesToRewrite(warehouse)).length > 0 ||
-    (await warehouse.trying(() => isUnhidden(warehouse.dialect, model))) ||
+    (await warehouse.trying(() => isUnhidden(warehouse))) ||
     (await readOutdated(warehouse, model)).length > 0
   if (!waits) return { rewritten: [], recomputed: [], hidden: { done: [], left: null } }
   await using lease = await openLease(deps, 'migrate')

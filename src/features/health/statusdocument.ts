@@ -17,7 +17,7 @@ import {
   type StatusHolder,
 } from '../../engine/run/lastrun.js'
 import { latenessOf } from '../../engine/run/lateness.js'
-import { type PrivacyStatus, privacyStatus } from '../../engine/warehouse/hiding/pendingprivacy.js'
+import { type PrivacyStatus, privacyStatus } from '../../engine/warehouse/hiding/privacystate.js'
 import { absenceText, plannedChanges } from '../../engine/warehouse/layout/migrate.js'
 import { type FailedWork, failedWorks } from '../../engine/warehouse/state/failedworks.js'
 import { readLateness } from '../../engine/warehouse/state/latenessrows.js'

@@ -7,7 +7,7 @@ import type { FlatPage, Tuple, Value } from '../../engine/model/flatten/batch.js
 import { type Column, type Table, tupleColumns } from '../../engine/model/table.js'
 import { type CursorTask, keyOf as keyOfCursor } from '../../engine/run/tenant.js'
 import { readJson } from '../../engine/warehouse/database.js'
-import { storedForms } from '../../engine/warehouse/hiding/pendingprivacy.js'
+import { storedForms } from '../../engine/warehouse/hiding/privacystate.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** One value that differs between warehouse and source. */

@@ -120,7 +120,7 @@ const rewrite = (
   return hideStored({
     dialect: { ...warehouse.dialect, erase },
     transact: (work) => warehouse.transaction((session) => work(watched(session, moment))),
-    hides: warehouse.model,
+    model: warehouse.model,
     interfered: warehouse.interfered,
     at: '2026-03-01T00:00:00.000000Z',
     recordsAtOnce: 2,

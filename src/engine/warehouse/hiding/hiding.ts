@@ -22,12 +22,11 @@ import { demandRebuild } from '../state/tenants.js'
 import { updateListed } from '../store/derived.js'
 import type { Session, Transact } from '../transaction.js'
 import {
-  type Hides,
   type Hiding,
+  hiddenOf,
   isNewKey,
   type Known,
   keyNote,
-  keyRow,
   loosened,
   nameOf,
   note,
@@ -36,7 +35,6 @@ import {
   resourcesOf,
   storedPrivacy,
   unhidden,
-  waitingToHide,
   wantedOf,
   withoutOlder,
 } from './privacystate.js'
@@ -45,7 +43,7 @@ import {
 interface HidingWork {
   readonly dialect: Dialect
   readonly transact: Transact
-  readonly hides: Hides & Pick<Model, 'list' | 'tableByName'>
+  readonly model: Model
   readonly interfered: Pick<InterferedTables, 'changing'>
   /** Now, canonical. */
   readonly at: string
@@ -69,18 +67,18 @@ export interface Hidden {
 
 /** Hides what is stored, and what is left of it in the database's files. Returns the tables that had something. */
 export async function hideStored(work: HidingWork): Promise<Hidden> {
-  const { dialect, transact, hides, at, interfered } = work
+  const { dialect, transact, model, at, interfered } = work
   const known = await storedPrivacy(dialect.db).execute()
   await beginReading(work, known)
-  const waiting = unhidden(known, wantedOf(hides))
+  const waiting = unhidden(known, model)
   if (waiting.length === 0) {
     await endReading(work)
     return { done: [], left: null }
   }
-  const { keyVersion } = hides.privacy
-  const state = ({ table, name, treatment, doneTo }: Hiding, more: Partial<Known> = {}): Known => ({
+  const { keyVersion } = model.privacy
+  const state = ({ table, column, treatment, doneTo }: Hiding, more: Partial<Known> = {}): Known => ({
     table,
-    column: name,
+    column,
     mode: treatment,
     key_version: keyVersion,
     state: 'hiding',
@@ -90,7 +88,7 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   })
   // From here on no other process may store more, whatever becomes of this one.
   await transact(async (session) => {
-    await session.run(note(dialect.db, [...waiting.map((one) => state(one)), ...keyNote(hides, at)]))
+    await session.run(note(dialect.db, [...waiting.map((one) => state(one)), ...keyNote(model, at)]))
     await session.run(demandRebuild(dialect.db))
   })
   const done: HiddenRows[] = []
@@ -100,14 +98,14 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
       if (rows === undefined) left.add(table)
       else if (rows > 0) done.push({ table, columns, rows })
     // Names are made of what is hidden now.
-    for (const resource of await withOtherNames(dialect.db, hides))
+    for (const resource of await withOtherNames(dialect.db, model))
       if (!left.has(resource.name)) {
         const remake = () => remakeNames(dialect, transact, resource)
         if ((await interfered.changing('privacy', resource.name, remake)) === undefined)
           left.add(resource.name)
       }
     const reported = await hideReports(work)
-    if (reported > 0) done.push({ table: quarantined.table, columns: [quarantined.name], rows: reported })
+    if (reported > 0) done.push({ table: quarantined.table, columns: [quarantined.column], rows: reported })
     // What still holds its values is erased when they are hidden.
     for (const name of left) if (there.includes(name)) there.splice(there.indexOf(name), 1)
   }
@@ -145,21 +143,23 @@ async function hideTables(
   const stored = waiting.filter(({ table }) => table !== quarantined.table)
   for (const group of new Set(stored.map(({ table, doneTo }) => `${table} ${doneTo}`))) {
     const columns = stored.filter(
-      ({ table, name, doneTo }) =>
-        `${table} ${doneTo}` === group && live.has(`${table}.${name.includes('.') ? '_children' : name}`),
+      ({ table, column, doneTo }) =>
+        `${table} ${doneTo}` === group && live.has(`${table}.${placeOf(column)}`),
     )
     const [first] = columns
     if (!first) continue
     const { table } = first
     const rows = await work.interfered.changing('privacy', table, () => hideTable(work, first, columns))
-    done.push([table, columns.map(({ name }) => name), rows])
+    done.push([table, columns.map(({ column }) => column), rows])
   }
   return done
 }
 
 /** Tries `hideStored` with one record of each table, for work whose transactions are undone. */
-export const tryHiding = async (work: HidingWork): Promise<unknown> =>
-  hideTables({ ...work, recordsAtOnce: 1 }, await waitingToHide(work.dialect, work.hides))
+export async function tryHiding(work: HidingWork): Promise<void> {
+  const known = await storedPrivacy(work.dialect.db).execute()
+  await hideTables({ ...work, recordsAtOnce: 1 }, unhidden(known, work.model))
+}
 
 /** Removes what a program that was reading kept in the database's files. Returns why some is left; null if none is. */
 export async function eraseTraces({ dialect, transact, at }: HidingWork): Promise<string | null> {
@@ -182,25 +182,25 @@ async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly strin
 
 /** With a newer key, the lists with hashed columns are read whole: only the source knows the texts. */
 async function beginReading(
-  { dialect: { db }, transact, hides, at }: HidingWork,
+  { dialect: { db }, transact, model, at }: HidingWork,
   known: readonly Known[],
 ): Promise<void> {
-  if (!isNewKey(known, hides)) return
-  const { keyVersion: key_version } = hides.privacy
-  const hashed = known.filter(({ mode, table }) => table !== keyRow.table && mode === 'hash')
+  if (!isNewKey(known, model)) return
+  const { keyVersion: key_version } = model.privacy
+  const hashed = hiddenOf(known).filter(({ mode }) => mode === 'hash')
   const rows = hashed.map((row) => ({ ...row, key_version, state: 'reading', since: at }))
-  const lists = new Set(hashed.flatMap(({ table }) => resourcesOf(hides, table)))
+  const lists = new Set(hashed.flatMap(({ table }) => resourcesOf(model, table)))
   await transact(async (session) => {
-    await session.run(note(db, [...rows, ...keyNote(hides, at)]))
+    await session.run(note(db, [...rows, ...keyNote(model, at)]))
     for (const name of lists) await session.run(demandRefill(db, name, 'privacy.keyVersion was raised', at))
   })
 }
 
 /** When all lists of a column are through, pseudonyms of an earlier key that are left are of nobody that is listed. */
-async function endReading({ dialect: { db }, transact, hides }: HidingWork): Promise<void> {
+async function endReading({ dialect: { db }, transact, model }: HidingWork): Promise<void> {
   const known = await storedPrivacy(db).where('state', '=', 'reading').execute()
   for (const row of known) {
-    const lists = resourcesOf(hides, row.table)
+    const lists = resourcesOf(model, row.table)
     await transact(async (session) => {
       const waiting = cursorQuery(db, ['refill'], {
         resources: [...lists],
@@ -208,7 +208,7 @@ async function endReading({ dialect: { db }, transact, hides }: HidingWork): Pro
       })
       if ((await session.run(waiting.limit(1).compile())).rows.length > 0) return
       // Versions that have ended keep the pseudonyms of their time.
-      if (row.mode === 'hash' && hides.tableByName.has(row.table)) {
+      if (row.mode === 'hash' && model.tableByName.has(row.table)) {
         await session.run(withoutOlder(db, row))
         await session.run(demandRebuild(db))
       }
@@ -231,17 +231,17 @@ export interface LoosenedColumn {
 export async function loosen({
   dialect: { db },
   transact,
-  hides,
+  model,
   at,
 }: HidingWork): Promise<LoosenedColumn[]> {
-  const loose = loosened(await storedPrivacy(db).execute(), hides)
-  const wanted = new Map(wantedOf(hides).map((one) => [`${one.table}.${one.name}`, one.treatment]))
-  const { keyVersion } = hides.privacy
+  const loose = loosened(await storedPrivacy(db).execute(), model)
+  const wanted = new Map(wantedOf(model).map((one) => [nameOf(one), one.treatment]))
+  const { keyVersion } = model.privacy
   const done: LoosenedColumn[] = []
   for (const row of loose) {
     const { table, column } = row
     const mode = wanted.get(nameOf(row))
-    const lists = resourcesOf(hides, table)
+    const lists = resourcesOf(model, table)
     const rows = await transact(async (session) => {
       const state = mode && { ...row, mode, key_version: keyVersion, state: 'reading', since: at }
       const here = { table, column }
@@ -254,7 +254,7 @@ export async function loosen({
               .compile(),
       )
       for (const name of lists) await session.run(demandRefill(db, name, 'privacy hides less', at))
-      if (hides.tableByName.get(table)?.role !== 'root') return 0
+      if (model.tableByName.get(table)?.role !== 'root') return 0
       const deleted = db
         .selectFrom(rootTable({ name: table }))
         .select((eb) => eb.fn.countAll<Int64>().as('n'))
@@ -262,7 +262,7 @@ export async function loosen({
       return Number((await session.run(deleted.compile())).rows[0]?.n ?? 0)
     })
     // Versions are loosened with their records.
-    if (hides.tableByName.has(table)) done.push({ table, column, lists, rows })
+    if (model.tableByName.has(table)) done.push({ table, column, lists, rows })
   }
   return done
 }
@@ -279,19 +279,15 @@ interface HidingTable {
 }
 
 /** The table of a resource, of its nested lists, or of its versions, whether they are still kept or not. */
-function tableOf(
-  { hides }: Pick<HidingWork, 'hides'>,
-  name: string,
-  columns: readonly Hiding[],
-): HidingTable {
-  const list = hides.list.find(
+function tableOf(model: Model, name: string, columns: readonly Hiding[]): HidingTable {
+  const list = model.list.find(
     ({ tables, resource }) => tables[0]?.name === name || historyName(resource) === name,
   )
-  const isExtraHidden = hides.hidden.get(name)?.some((column) => column.name === '_extra') ?? false
+  const isExtraHidden = model.hidden.get(name)?.some((column) => column.name === '_extra') ?? false
   const promoted = Object.entries(isExtraHidden ? {} : (list?.promoted ?? {})).filter(([field]) =>
-    columns.some((column) => column.name === field),
+    columns.some(({ column }) => column === field),
   )
-  const table = hides.tableByName.get(name) ?? (list && historyTable({ ...list.resource, history: true }))
+  const table = model.tableByName.get(name) ?? (list && historyTable({ ...list.resource, history: true }))
   if (!table) throw new Bug(`There is no table ${name}`)
   return { table, columns, promoted }
 }
@@ -305,7 +301,7 @@ export async function hideTable(
   columns: readonly Hiding[],
 ): Promise<number> {
   const { dialect, transact, recordsAtOnce = 2000 } = work
-  const hiding = tableOf(work, name, columns)
+  const hiding = tableOf(work.model, name, columns)
   let done = 0
   let last = recordIn(doneTo)
   for (;;) {
@@ -318,7 +314,7 @@ export async function hideTable(
         .updateTable('sync_privacy')
         .set(reached as never)
         .where('table', '=', name)
-      const names = columns.map((one) => one.name)
+      const names = columns.map(({ column }) => column)
       await session.run(noted.where('column', 'in', names).compile())
       return part.to
     })
@@ -343,7 +339,7 @@ async function nextRecords(
   after: Part['after'],
 ): Promise<Part | undefined> {
   const owner = ownerOf(table)
-  const holding = columns.map(({ name }) => sql`${sql.ref(placeOf(name))} is not null`)
+  const holding = columns.map(({ column }) => sql`${sql.ref(placeOf(column))} is not null`)
   const members = promoted.map(([name]) => sql`${extra.has(name)}`)
   const { rows } = await session.run(
     db
@@ -365,17 +361,17 @@ async function nextRecords(
 const placeOf = (name: string): string => (name.includes('.') ? '_children' : name)
 
 async function hidePart(
-  { dialect, hides: { privacy } }: HidingWork,
+  { dialect, model: { privacy } }: HidingWork,
   session: Session,
   { table, columns, promoted, after, to }: HidingTable & Part,
 ): Promise<number> {
   const { db, sql: words } = dialect
   const owner = ownerOf(table)
   const key = table.key.map((name) => columnNamed(table, name))
-  const own = columns.filter(({ name }) => !name.includes('.'))
-  const nested = columns.filter(({ name }) => name.includes('.'))
+  const own = columns.filter(({ column }) => !column.includes('.'))
+  const nested = columns.filter(({ column }) => column.includes('.'))
   const set = [
-    ...own.map(({ name }) => columnNamed(table, name)),
+    ...own.map(({ column }) => columnNamed(table, column)),
     ...(promoted.length > 0 ? [field('_extra', 'json')] : []),
     ...(nested.length > 0 ? [field('_children', 'json')] : []),
   ]
@@ -399,7 +395,7 @@ async function hidePart(
       return valueOfMember(String(member), kind, words.numbers).value
     }
     return set.map(({ name }) => {
-      const column = own.find((one) => one.name === name)
+      const column = own.find((one) => one.column === name)
       if (column) return hiddenValue(privacy, tenantId, column, valueIn(name))
       const text = row[name]
       if (text == null) return null
@@ -443,18 +439,18 @@ const hiddenNested = (
   hide: (column: Hiding, value: Value) => Value,
 ): string | null =>
   edited<Record<string, Record<string, Value>[]>>(text, (lists) => {
-    for (const column of nested) {
-      const [table = '', name = ''] = column.name.split('.')
+    for (const one of nested) {
+      const [table = '', name = ''] = one.column.split('.')
       for (const row of lists[table] ?? [])
-        if (Object.hasOwn(row, name)) row[name] = hide(column, row[name] ?? null)
+        if (Object.hasOwn(row, name)) row[name] = hide(one, row[name] ?? null)
     }
     return lists
   })
 
 /** Values in quarantine, and examples of drift. Returns how many values were hidden. */
-export async function hideReports({ dialect: { db }, transact, hides }: HidingWork): Promise<number> {
+export async function hideReports({ dialect: { db }, transact, model }: HidingWork): Promise<number> {
   let done = 0
-  for (const { name: resource, places } of hides.list) {
+  for (const { name: resource, places } of model.list) {
     if (!places.hides('')) continue
     done += await transact(async (session) => {
       const held = db

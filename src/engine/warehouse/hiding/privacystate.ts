@@ -9,62 +9,91 @@
  *            or the row is gone.
  *
  * Less privacy is never taken from a configuration alone: a file that lost a line would bring customers' names into the
- * warehouse, and nobody would know. `shopsync migrate --loosen-privacy` says that it is meant. Used by hiding.ts, and in
- * every claim of the lease (oneconfiguration.ts).
+ * warehouse, and nobody would know. `shopsync migrate --loosen-privacy` says that it is meant. hiding.ts brings the rows
+ * there. Every claim of the lease compares what they are with the configuration (claim.ts); commands that only read say
+ * what is waiting, and show values as they will be.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import { Stop } from '../../base/errors.js'
 import { joinedNames } from '../../base/format.js'
-import { noPrivacy } from '../../config/treatment.js'
 import { historyName } from '../../model/historytable.js'
-import { type HiddenColumn, keyCheck } from '../../model/privacy.js'
+import { type HiddenColumn, hiddenValue, keyCheck } from '../../model/privacy.js'
 import type { Model } from '../../model/resourcemodel.js'
 import type { StateRows } from '../../model/state.js'
 import type { Table } from '../../model/table.js'
 import { type Db, readJson } from '../database.js'
-import type { Dialect } from '../dialect.js'
+import { toldToHideLess } from '../lease/oneconfiguration.js'
+import { type CursorKey, readCursor } from '../state/cursors.js'
+import type { Warehouse } from '../warehouse.js'
 
 export type Known = StateRows['sync_privacy']
 
-/** What a process hides. */
-export type Hides = Pick<Model, 'privacy' | 'hidden' | 'byName'>
-
-export const hidesNothing: Hides = { privacy: noPrivacy, hidden: new Map(), byName: new Map() }
-
-/** The row that tells keys apart has this name and no table. */
-export const keyRow = { table: '', column: 'key' } as const
-
 export const storedPrivacy = (db: Db) => db.selectFrom('sync_privacy').selectAll()
-
-/** Where `_extra` is hidden, quarantined values are: a rule that became stricter is applied to what is there, once. */
-export const quarantined = {
-  table: 'sync_quarantine',
-  name: 'value',
-  treatment: 'short',
-  domain: '',
-} as const
-
-export function wantedOf({ hidden }: Pick<Hides, 'hidden'>): (HiddenColumn & { readonly table: string })[] {
-  const columns = [...hidden].flatMap(([table, all]) => all.map((column) => ({ ...column, table })))
-  return columns.some(({ name }) => name === '_extra') ? [...columns, quarantined] : columns
-}
 
 export const nameOf = ({ table, column }: Pick<Known, 'table' | 'column'>): string => `${table}.${column}`
 
+/** The row that tells keys apart has this name and no table. */
+const keyRow = { table: '', column: 'key' } as const
+
+/** The rows that say how columns are hidden. */
+export const hiddenOf = (known: readonly Known[]): Known[] =>
+  known.filter(({ table }) => table !== keyRow.table)
+
+/** A column that the configuration hides. */
+interface Wanted extends Pick<HiddenColumn, 'treatment' | 'domain'> {
+  readonly table: string
+  readonly column: string
+}
+
+/** Where `_extra` is hidden, quarantined values are: a rule that became stricter is applied to what is there, once. */
+export const quarantined: Wanted = {
+  table: 'sync_quarantine',
+  column: 'value',
+  treatment: 'short',
+  domain: '',
+}
+
+export function wantedOf({ hidden }: Pick<Model, 'hidden'>): Wanted[] {
+  const columns = [...hidden].flatMap(([table, all]) =>
+    all.map(({ name: column, treatment, domain }) => ({ table, column, treatment, domain })),
+  )
+  return columns.some(({ column }) => column === '_extra') ? [...columns, quarantined] : columns
+}
+
+/** A column whose stored rows have to be hidden. */
+export interface Hiding extends Wanted {
+  readonly doneTo: string | null
+}
+
+/** The columns whose stored rows aren't hidden as configured yet. */
+export function unhidden(known: readonly Known[], model: Pick<Model, 'hidden'>): Hiding[] {
+  const states = new Map(known.map((row) => [nameOf(row), row]))
+  return wantedOf(model).flatMap((column) => {
+    const state = states.get(nameOf(column))
+    if (state?.mode === column.treatment && state.state !== 'hiding') return []
+    const isResumed = state?.mode === column.treatment && state.done_to !== null
+    const doneTo = isResumed ? JSON.stringify(readJson(state.done_to)) : null
+    return [{ ...column, doneTo }]
+  })
+}
+
+/** The ids are kept as texts, since JSON may round them. */
+export function recordIn(doneTo: string | null): readonly [tenant: Int64, record: Int64] | undefined {
+  if (doneTo === null) return undefined
+  const [tenant = '0', record = '0'] = JSON.parse(doneTo) as string[]
+  return [BigInt(tenant), BigInt(record)]
+}
+
 /** The resource's own table, for that table and for its versions. */
-const recordTable = ({ byName }: Pick<Hides, 'byName'>, table: string): Table | undefined =>
-  [...byName.values()].find(({ resource }) => resource.name === table || historyName(resource) === table)
-    ?.tables[0]
+const recordTable = ({ list }: Model, table: string): Table | undefined =>
+  list.find(({ resource }) => resource.name === table || historyName(resource) === table)?.tables[0]
 
 /** The columns as `privacy` names them, each once: a version's are those of its record and of its nested lists. */
-export const configuredNames = (
-  hides: Pick<Hides, 'byName'>,
-  rows: readonly Pick<Known, 'table' | 'column'>[],
-): string[] => [
+const configuredNames = (model: Model, rows: readonly Pick<Known, 'table' | 'column'>[]): string[] => [
   ...new Set(
     rows.map(({ table, column }) =>
-      column.includes('.') ? column : `${recordTable(hides, table)?.name ?? table}.${column}`,
+      column.includes('.') ? column : `${recordTable(model, table)?.name ?? table}.${column}`,
     ),
   ),
 ]
@@ -89,14 +118,14 @@ export function heldColumns(
 }
 
 /** The columns of which this process would store more than the warehouse may have. */
-export function loosened(known: readonly Known[], hides: Hides): Known[] {
-  const wanted = new Map(wantedOf(hides).map((one) => [`${one.table}.${one.name}`, one.treatment]))
-  return known.filter(({ table, column, mode }) => {
-    if (table === keyRow.table) return false
+export function loosened(known: readonly Known[], model: Model): Known[] {
+  const wanted = new Map(wantedOf(model).map((one) => [nameOf(one), one.treatment]))
+  return hiddenOf(known).filter((row) => {
+    const { table, column, mode } = row
     // A column that is no longer configured is part of `_extra` again.
-    const fields = recordTable(hides, table)?.columns
+    const fields = recordTable(model, table)?.columns
     const isField = column.includes('.') || (fields?.some(({ name }) => name === column) ?? true)
-    const now = wanted.get(`${table}.${column}`) ?? (isField ? undefined : wanted.get(`${table}._extra`))
+    const now = wanted.get(nameOf(row)) ?? (isField ? undefined : wanted.get(`${table}._extra`))
     return now === undefined || (mode === 'drop' && now === 'hash')
   })
 }
@@ -110,21 +139,26 @@ const otherKey = (where: string, found: string, expected: string, hint: string):
 /** The most columns that a message names. */
 export const mostNamed = 8
 
-/** Throws Stop if this process would store more of a column than the warehouse may have, or other pseudonyms. */
-export function refuseLooser(known: readonly Known[], hides: Hides, where: string): void {
-  const loose = loosened(known, hides)
+/**
+ * Throws Stop if this process would store more of a column than the warehouse may have, or other pseudonyms; or if it still
+ * hides what the warehouse no longer does.
+ */
+export function checkPrivacy(known: readonly Known[], model: Model, where: string): void {
+  const names = new Set(known.map(nameOf))
+  if ([...(model.privacy.held ?? [])].some((name) => !names.has(name))) throw toldToHideLess(where)
+  const loose = loosened(known, model)
   if (loose.length > 0)
     throw new Stop(
-      `The warehouse ${where} hides ${joinedNames(configuredNames(hides, loose), mostNamed)}, and this configuration does not, or less; nothing was done`,
+      `The warehouse ${where} hides ${joinedNames(configuredNames(model, loose), mostNamed)}, and this configuration does not, or less; nothing was done`,
       {
         exitCode: 2,
         hint: 'Put the setting back under privacy; or type shopsync migrate --loosen-privacy, and the lists are read in full',
       },
     )
-  const check = keyCheck(hides.privacy)
+  const check = keyCheck(model.privacy)
   const key = known.find(({ table }) => table === keyRow.table)
   if (!key || check === null) return
-  const [theirs, ours] = [Number(key.key_version), hides.privacy.keyVersion]
+  const [theirs, ours] = [Number(key.key_version), model.privacy.keyVersion]
   if (ours < theirs)
     throw otherKey(
       where,
@@ -141,45 +175,6 @@ export function refuseLooser(known: readonly Known[], hides: Hides, where: strin
     )
 }
 
-/** What is to be done with one column. */
-export interface Hiding extends HiddenColumn {
-  readonly table: string
-  readonly doneTo: string | null
-}
-
-/** Which of the columns aren't hidden yet as configured in stored rows. */
-export function unhidden(
-  known: readonly Known[],
-  wanted: readonly (HiddenColumn & { readonly table: string })[],
-): Hiding[] {
-  const states = new Map(known.map((row) => [nameOf(row), row]))
-  return wanted.flatMap((column) => {
-    const state = states.get(`${column.table}.${column.name}`)
-    if (state?.mode === column.treatment && state.state !== 'hiding') return []
-    const isResumed = state?.mode === column.treatment && state.done_to !== null
-    const doneTo = isResumed ? JSON.stringify(readJson(state.done_to)) : null
-    return [{ ...column, doneTo }]
-  })
-}
-
-/** The columns whose stored rows aren't hidden yet. */
-export const waitingToHide = async ({ db }: Pick<Dialect, 'db'>, hides: Hides): Promise<Hiding[]> =>
-  unhidden(await storedPrivacy(db).execute(), wantedOf(hides))
-
-/** Whether a claim of the lease has anything to do: for traces and for lists that were read, too. */
-export async function isUnhidden({ db }: Pick<Dialect, 'db'>, hides: Hides): Promise<boolean> {
-  const known = await storedPrivacy(db).execute()
-  if (isNewKey(known, hides) || known.some(({ state }) => /^(reading|traces)$/.test(state ?? ''))) return true
-  return unhidden(known, wantedOf(hides)).length > 0
-}
-
-/** The ids are kept as texts, since JSON may round them. */
-export function recordIn(doneTo: string | null): readonly [tenant: Int64, record: Int64] | undefined {
-  if (doneTo === null) return undefined
-  const [tenant = '0', record = '0'] = JSON.parse(doneTo) as string[]
-  return [BigInt(tenant), BigInt(record)]
-}
-
 /** The resources whose records make rows of a table, or versions of one. */
 export const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): string[] =>
   list.flatMap(({ name, resource, tables }) =>
@@ -187,7 +182,7 @@ export const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): strin
   )
 
 /** Whether the key is a newer one than that of the stored pseudonyms. */
-export const isNewKey = (known: readonly Known[], { privacy }: Hides): boolean => {
+export const isNewKey = (known: readonly Known[], { privacy }: Pick<Model, 'privacy'>): boolean => {
   const key = known.find(({ table }) => table === keyRow.table)
   return key !== undefined && keyCheck(privacy) !== null && Number(key.key_version) < privacy.keyVersion
 }
@@ -207,7 +202,7 @@ export const note = (db: Db, rows: readonly Known[]): CompiledQuery =>
     )
     .compile()
 
-export function keyNote({ privacy }: Hides, at: string): Known[] {
+export function keyNote({ privacy }: Pick<Model, 'privacy'>, at: string): Known[] {
   const mode = keyCheck(privacy)
   const row = { ...keyRow, key_version: privacy.keyVersion, state: 'hidden', done_to: null, since: at }
   return mode === null ? [] : [{ ...row, mode }]
@@ -220,3 +215,126 @@ export const withoutOlder = (db: Db, { table, column, key_version: version }: Kn
     .set({ [column]: null } as never)
     .where(sql<boolean>`${sql.ref(column)} like 'h%:%' and ${sql.ref(column)} not like ${`h${version}:%`}`)
     .compile()
+
+/** What a writing command would do first. `loosened`: only `shopsync migrate --loosen-privacy` would. */
+interface PendingPrivacy {
+  readonly table: string
+  readonly column: string
+  readonly to: 'hidden' | 'new key' | 'loosened'
+  /** Lists that are then read in full. */
+  readonly lists: readonly string[]
+}
+
+export async function pendingPrivacy(db: Db, model: Model): Promise<PendingPrivacy[]> {
+  const known = await storedPrivacy(db).execute()
+  const hashed = isNewKey(known, model) ? hiddenOf(known).filter(({ mode }) => mode === 'hash') : []
+  const change = (to: PendingPrivacy['to'], rows: Parameters<typeof configuredNames>[1]): PendingPrivacy[] =>
+    configuredNames(model, rows).map((name) => {
+      const [table = '', column = ''] = name.split('.')
+      return { table, column, to, lists: to === 'hidden' ? [] : resourcesOf(model, table) }
+    })
+  return [
+    ...change('hidden', unhidden(known, model)),
+    ...change('new key', hashed),
+    ...change('loosened', loosened(known, model)),
+  ]
+}
+
+/**
+ * Whether there are rows to hide, or lists to read for a new key: what only the holder of the whole warehouse does. Not of
+ * tables that were found to let nothing be hidden.
+ */
+export async function mustHide({ db, model, interfered }: Warehouse): Promise<boolean> {
+  const known = await storedPrivacy(db).execute()
+  const waiting = unhidden(known, model)
+  return isNewKey(known, model) || waiting.some(({ table }) => !interfered.unchanged([table]))
+}
+
+/** Whether a claim of the lease has anything to do: for traces and for lists that were read, too. */
+export async function isUnhidden({ db, model }: Warehouse): Promise<boolean> {
+  const known = await storedPrivacy(db).execute()
+  if (isNewKey(known, model) || known.some(({ state }) => state === 'reading' || state === 'traces'))
+    return true
+  return unhidden(known, model).length > 0
+}
+
+/** Part of the document of `status`. */
+export interface PrivacyStatus {
+  /** How many columns are hidden. */
+  readonly hidden: number
+  /** Columns with stored values that aren't hidden yet. */
+  readonly unfinished: readonly string[]
+  /** Whether the database's files may still contain values that were stored before. */
+  readonly traces_left: boolean
+  /** Columns whose lists are read in full, since only the source knows what they hide. */
+  readonly reading: readonly string[]
+}
+
+/** undefined if nothing is hidden, and nothing shall be. */
+export async function privacyStatus({ db, model }: Warehouse): Promise<PrivacyStatus | undefined> {
+  const known = hiddenOf(await storedPrivacy(db).execute())
+  const unfinished = configuredNames(model, unhidden(known, model))
+  if (known.length === 0 && unfinished.length === 0) return undefined
+  const of = (state: string): string[] =>
+    configuredNames(
+      model,
+      known.filter((row) => row.state === state),
+    )
+  const traces = of('traces')
+  return {
+    hidden: new Set([...of('hidden'), ...traces]).size,
+    unfinished: unfinished.sort(),
+    traces_left: traces.length > 0,
+    reading: of('reading').sort(),
+  }
+}
+
+/** The columns of a list that is still to be read for them, with `_extra`: a value may be in either. */
+async function unread(warehouse: Warehouse, key: CursorKey): Promise<string[]> {
+  const { resource } = key
+  const { model } = warehouse
+  const columns = Object.keys({ ...model.byName.get(resource)?.promoted, ...model.left[resource] })
+  if (columns.length === 0) return []
+  const state = await readCursor(warehouse, key)
+  return state?.refill == null ? [] : [...columns, '_extra'].map((name) => `${resource}.${name}`)
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** How stored values are to be read while they aren't yet what `privacy` makes of them. */
+interface StoredForms {
+  /** A row as if all of it were hidden already. */
+  row(table: Table, row: Row): Row
+  isHidden(table: string, column: string): boolean
+  /** Whether what is stored may differ from what the source has, because its list is still to be read. */
+  isOpen(table: string, column: string): boolean
+}
+
+export async function storedForms(warehouse: Warehouse, cursor: CursorKey): Promise<StoredForms> {
+  const { model } = warehouse
+  const isThere = model.hidden.size > 0 && (await warehouse.has('sync_privacy'))
+  const known = isThere ? await warehouse.read((db) => storedPrivacy(db).execute()) : []
+  const waiting = isThere ? unhidden(known, model) : []
+  const reading = known.filter(({ state }) => state === 'reading' || isNewKey(known, model))
+  const open = new Set([...(await unread(warehouse, cursor)), ...reading.map(nameOf)])
+  const hiddenForm = (column: Hiding, table: Table, row: Row): unknown => {
+    const value = row[column.column]
+    const [tenantId, id] = [row['tenant_id'], row[table.owner ?? 'id']] as [bigint, bigint]
+    const done = recordIn(column.doneTo)
+    const isDone = done && (tenantId < done[0] || (!(tenantId > done[0]) && id <= done[1]))
+    return isDone || value === null || value === undefined
+      ? value
+      : hiddenValue(model.privacy, tenantId, column, value as string)
+  }
+  return {
+    row: (table, row) => {
+      const columns = waiting.filter((one) => one.table === table.name && Object.hasOwn(row, one.column))
+      return {
+        ...row,
+        ...Object.fromEntries(columns.map((one) => [one.column, hiddenForm(one, table, row)])),
+      }
+    },
+    isHidden: (table, column) => model.hidden.get(table)?.some(({ name }) => name === column) ?? false,
+    isOpen: (table, column) => open.has(`${table}.${column}`),
+  }
+}

@@ -9,7 +9,7 @@ import { nameColumn } from '../../model/flatten/recordname.js'
 import type { ResourceModel } from '../../model/resourcemodel.js'
 import { type Db, rootTable } from '../database.js'
 import type { Dialect } from '../dialect.js'
-import { pendingPrivacy } from '../hiding/pendingprivacy.js'
+import { pendingPrivacy } from '../hiding/privacystate.js'
 import { demandRebuild } from '../state/tenants.js'
 import { briefly, type Transact } from '../transaction.js'
 import type { Warehouse, Writer } from '../warehouse.js'
@@ -53,7 +53,7 @@ async function waitingRewrites({ dialect: { db }, model }: Warehouse): Promise<R
 export const tablesToRewrite = (warehouse: Warehouse): Promise<string[]> =>
   warehouse.trying(async () => (await waitingRewrites(warehouse)).map(({ resource }) => resource.name))
 
-/** What `rewriteRows` would do, and what `privacy` changes (pendingprivacy.ts). */
+/** What `rewriteRows` would do, and what `privacy` changes (hiding/privacystate.ts). */
 export interface PendingRewrite extends Pick<RewrittenRows, 'table' | 'column'> {
   readonly to: Rewrite['to'] | 'hidden' | 'new key' | 'loosened'
   readonly resource: string
@@ -75,7 +75,7 @@ export const pendingRewrites = (warehouse: Warehouse): Promise<PendingRewrite[]>
       }),
     )
     const hidden = (await warehouse.has('sync_privacy'))
-      ? await pendingPrivacy(warehouse.dialect, warehouse.model)
+      ? await pendingPrivacy(warehouse.db, warehouse.model)
       : []
     for (const { lists, ...change } of hidden)
       for (const resource of lists.length > 0 ? lists : [''])

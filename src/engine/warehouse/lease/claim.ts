@@ -8,8 +8,9 @@ import type { Clock, Stamps } from '../../base/clock.js'
 import { Bug } from '../../base/errors.js'
 import type { Shard } from '../../base/shard.js'
 import { addMicros, fromMicros, toMicros } from '../../base/timestamp.js'
+import type { Model } from '../../model/resourcemodel.js'
 import type { Dialect } from '../dialect.js'
-import { type Hides, hidesNothing, storedPrivacy } from '../hiding/privacystate.js'
+import { checkPrivacy, storedPrivacy } from '../hiding/privacystate.js'
 import { storeMeta } from '../state/meta.js'
 import { highestOfRuns } from '../state/runs.js'
 import { wholeName } from '../store/versionbatch.js'
@@ -27,7 +28,7 @@ import {
   thisMachine,
   waitedFor,
 } from './holder.js'
-import { checkPrivacy, type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
+import { type RowSettings, rowSettingsName } from './oneconfiguration.js'
 
 export interface LeaseRequest {
   readonly runId: string
@@ -41,10 +42,8 @@ export interface LeaseRequest {
   readonly isBare?: boolean | undefined
   /** The part of the tenants that is claimed. undefined: the whole warehouse. */
   readonly shard?: Shard | undefined
-  /** What shapes the rows that the holder stores. undefined if it stores none. */
-  readonly rowSettings?: RowSettings | undefined
-  /** What the holder hides. Default: nothing. */
-  readonly hides?: Hides | undefined
+  /** What shapes the rows that the holder stores, and hides of them. undefined if it stores none. */
+  readonly shaping?: { readonly rowSettings: RowSettings; readonly model: Model } | undefined
 }
 
 /** What a claim took. */
@@ -144,8 +143,14 @@ async function above({ db }: Dialect, session: Session, claim: LeaseRequest, fou
 export const lockRow = (db: Dialect['db']) =>
   db.updateTable('sync_lease').set({ name: wholeName }).where('name', '=', wholeName).compile()
 
+/** Part of a statement: the text that shaped the rows last. A bare warehouse may have no such table. */
+const storedSettings = (db: Dialect['db'], { shaping }: LeaseRequest) =>
+  shaping
+    ? db.selectFrom('sync_meta').select('value').where('name', '=', rowSettingsName)
+    : sql<string | null>`null`
+
 /** A new lease row, such as that of a copy, hasn't counted changes of what was forgotten. */
-const anyForgotten = (db: Dialect['db'], isBare: boolean) =>
+const anyForgotten = (db: Dialect['db'], { isBare }: LeaseRequest) =>
   isBare
     ? sql<Int64 | null>`null`
     : db.selectFrom('sync_forgotten_records').select('tenant_id').limit(1).$castTo<Int64 | null>()
@@ -169,8 +174,8 @@ async function read(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
     .selectAll()
     .select([
       server.as('server'),
-      storedSettings(db, claim.rowSettings).as('settings'),
-      anyForgotten(db, claim.isBare === true).as('any_forgotten'),
+      storedSettings(db, claim).as('settings'),
+      anyForgotten(db, claim).as('any_forgotten'),
     ])
     .orderBy('name', 'desc')
   const { rows } = await session.run(query.compile())
@@ -208,13 +213,14 @@ async function compareSettings(
   { db, where }: Dialect,
   session: Session,
   { own, siblings, now }: Found,
-  { rowSettings, leaseMs, hides = hidesNothing }: LeaseRequest,
+  { shaping, leaseMs }: LeaseRequest,
 ): Promise<Pick<Claimed, 'differing' | 'hasSettings'>> {
-  if (!rowSettings) return { differing: [], hasSettings: false }
+  if (!shaping) return { differing: [], hasSettings: false }
+  const { rowSettings, model } = shaping
   const atWork = siblings.filter((row) => isLive(row, now, leaseMs))
   const differing = rowSettings.differing(atWork.flatMap((row) => row.row_settings ?? []))
   if (differing.length === 0) rowSettings.check(own.settings, where)
-  checkPrivacy((await session.run(storedPrivacy(db).compile())).rows, hides, where)
+  checkPrivacy((await session.run(storedPrivacy(db).compile())).rows, model, where)
   if (differing.length === 0 && rowSettings.text !== own.settings)
     await session.run(storeMeta(db, rowSettingsName, rowSettings.text))
   return { differing, hasSettings: differing.length === 0 }
@@ -245,7 +251,7 @@ export async function take(dialect: Dialect, session: Session, claim: LeaseReque
     expires_at: later(now, claim.leaseMs),
     // A warehouse of an older program, as `copy` finds it, doesn't have these columns.
     wanted_at: claim.command !== listenCommand && own.wanted_at ? null : undefined,
-    row_settings: claim.rowSettings?.text,
+    row_settings: claim.shaping?.rowSettings.text,
   }
   if (overlapping.length > 0)
     await session.run(

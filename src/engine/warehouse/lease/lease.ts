@@ -104,7 +104,7 @@ async function extend(
 /** Claims the warehouse for one run; throws Stop with exit code 4 while another holds it. */
 export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<Lease> {
   const claimed = await dialect.transaction((session) => take(dialect, session, claim))
-  if (claimed.hasSettings) claim.rowSettings?.stored()
+  if (claimed.hasSettings) claim.shaping?.rowSettings.stored()
   const { name, token, server, stamps, hasForgotten, differing } = claimed
   if (stamps) claim.stamps?.raise(stamps.from)
   const lost = new AbortController()

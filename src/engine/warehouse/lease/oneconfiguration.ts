@@ -14,20 +14,11 @@
  * To go by which process is older was judged better than to refuse every difference: nobody would have to confirm a
  * change of a setting, and going back to former settings is a change like any other.
  */
-import { sql } from 'kysely'
 import { Stop } from '../../base/errors.js'
 import { programKey } from '../../model/rowsettings.js'
-import type { Db } from '../database.js'
-import { type Hides, nameOf, refuseLooser } from '../hiding/privacystate.js'
 
 /** In sync_meta: the text that shaped the rows last. */
 export const rowSettingsName = 'row_settings'
-
-/** Part of a statement: the stored text. A bare warehouse may have no such table, so none is asked for without settings. */
-export const storedSettings = (db: Db, settings: RowSettings | undefined) =>
-  settings
-    ? db.selectFrom('sync_meta').select('value').where('name', '=', rowSettingsName)
-    : sql<string | null>`null`
 
 const parsed = (text: string): Readonly<Record<string, string>> => JSON.parse(text) as Record<string, string>
 
@@ -57,6 +48,15 @@ class OtherProgram extends Stop {
   }
 }
 
+/** The warehouse no longer hides what this process still hides for it. */
+export const toldToHideLess = (where: string): OtherSettings =>
+  new OtherSettings(
+    `The warehouse ${where} was told to hide less since this program opened it; nothing was done`,
+    'Start this program again: it then hides what the warehouse hides now',
+    where,
+    [],
+  )
+
 export const isSuperseded = (error: unknown): error is OtherSettings | OtherProgram =>
   error instanceof OtherSettings || error instanceof OtherProgram
 
@@ -72,19 +72,6 @@ function superseded(where: string, names: readonly string[]): OtherSettings | Ot
     where,
     names,
   )
-}
-
-/** Throws Stop if the warehouse hides what this process would store, or no longer what this process still hides for it. */
-export function checkPrivacy(stored: Parameters<typeof refuseLooser>[0], hides: Hides, where: string): void {
-  const known = new Set(stored.map(nameOf))
-  if ([...(hides.privacy.held ?? [])].some((name) => !known.has(name)))
-    throw new OtherSettings(
-      `The warehouse ${where} was told to hide less since this program opened it; nothing was done`,
-      'Start this program again: it then hides what the warehouse hides now',
-      where,
-      [],
-    )
-  refuseLooser(stored, hides, where)
 }
 
 /** A process's own settings: one object for each reading of its configuration. */

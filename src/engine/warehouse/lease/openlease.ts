@@ -4,7 +4,7 @@ import type { Clock, Stamps } from '../../base/clock.js'
 import type { Shard } from '../../base/shard.js'
 import { fromMicros } from '../../base/timestamp.js'
 import { eraseTraces, type Hidden, hideStored } from '../hiding/hiding.js'
-import { mustHide } from '../hiding/pendingprivacy.js'
+import { mustHide } from '../hiding/privacystate.js'
 import { briefly } from '../transaction.js'
 import type { Warehouse, Writer } from '../warehouse.js'
 import type { LeaseRequest } from './claim.js'
@@ -85,7 +85,7 @@ const hideNow = (warehouse: Writer, clock: Clock, command: string): Promise<Hidd
     const work: Parameters<typeof hideStored>[0] = {
       dialect: warehouse.dialect,
       transact: briefly(warehouse),
-      hides: warehouse.model,
+      model: warehouse.model,
       interfered: warehouse.interfered,
       at: fromMicros(clock.nowMicros()),
     }
@@ -142,7 +142,8 @@ export async function openLease(needs: LeaseNeeds, command: string): Promise<Wri
   const runId = newRunId(clock)
   const rowSettings = shapesRows ? warehouse.rowSettings : undefined
   let hidden = shard && rowSettings ? await hideBefore(needs, command) : nothingHidden
-  const request = { runId, command, leaseMs, stamps, isBare, shard, rowSettings, hides: warehouse.model }
+  const shaping = rowSettings && { rowSettings, model: warehouse.model }
+  const request = { runId, command, leaseMs, stamps, isBare, shard, shaping }
   const lease = await claim(needs, request)
   const held = warehouse.under(lease, runId)
   try {
