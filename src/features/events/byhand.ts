@@ -8,6 +8,7 @@ import { LeaseHeld } from '../../engine/warehouse/lease/holder.js'
 import { type CursorKey, cursorName, listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
 import { checkSourceIdentity } from '../../engine/warehouse/state/sourceidentity.js'
 import type { CommandContext } from '../../shell/command.js'
+import { eventParts } from './events.js'
 import { Inbox } from './inbox.js'
 import { RingMemory } from './ringmemory.js'
 import { eventSettings } from './settings.js'
@@ -96,9 +97,7 @@ async function settle(context: CommandContext, inbox: Inbox, eventId: string): P
 
 /** What has become of the lists, as the inbox has it. */
 async function readRung(inbox: Inbox, eventId: string): Promise<RungByHand> {
-  const rows = await inbox.read((db) =>
-    db.selectFrom('sync_events').select('state').where('event_id', '=', eventId).execute(),
-  )
+  const rows = await eventParts(inbox, ['state'], { eventId })
   const inState = (wanted: string): number => rows.filter(({ state }) => state === wanted).length
   return { rung: rows.length, settled: inState('settled'), waiting: inState('waiting') }
 }

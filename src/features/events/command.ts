@@ -63,7 +63,7 @@ function refuseForeignFlags(options: Invocation['options']): void {
 }
 
 async function list(context: CommandContext): Promise<number> {
-  const [{ eventsText, listEvents, nobodyListened }, { absenceText }, { sinceFlag }] = await Promise.all([
+  const [{ eventsText, nobodyListened, receivedEvents }, { absenceText }, { sinceFlag }] = await Promise.all([
     import('./eventlist.js'),
     import('../../engine/warehouse/layout/migrate.js'),
     import('../../shell/timerange.js'),
@@ -78,8 +78,9 @@ async function list(context: CommandContext): Promise<number> {
     return 0
   }
   const { tenants, resources } = context.choice
-  const events = await listEvents(context, {
-    last: last ?? (since === undefined ? usualNumber : mostEvents),
+  const events = await receivedEvents(context, {
+    limit: last ?? (since === undefined ? usualNumber : mostEvents),
+    order: 'desc',
     state: options.state === undefined ? undefined : String(options.state),
     since,
     tenants: options.tenant === undefined ? null : tenants,

@@ -3,7 +3,6 @@
  * are stored with the events, since a write into a busy warehouse would delay the receiver.
  */
 import { type CompiledQuery, sql } from 'kysely'
-import { resources } from '../../../schema/index.js'
 import type { CounterEntry } from '../../engine/warehouse/state/counters.js'
 import type { EventDb } from './tables.js'
 
@@ -80,7 +79,3 @@ export const writeEventCounts = (db: EventDb, counts: readonly Count[]): Compile
           )
           .compile(),
       ]
-
-/** Whether an event makes its own cursor due, rather than one of `events.also`. A ring by hand isn't an event. */
-export const isOwnEvent = (type: string | null, resource: string): boolean =>
-  type !== null && resources[resource]?.entity === type

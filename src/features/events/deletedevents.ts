@@ -14,7 +14,7 @@ import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { markDeleted } from '../../engine/run/tombstone.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import type { EventRow } from './tables.js'
+import type { EventRow } from './events.js'
 
 /**
  * The guard counts deletions over this period together, in microseconds: one by one, no event would ever look like a

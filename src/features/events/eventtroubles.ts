@@ -2,13 +2,13 @@
  * Problems with events that need attention: a listener that takes none or has ended, events that wait, records that no
  * list shows.
  */
-import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import { readHolders, type StatusHolder } from '../../engine/run/lastrun.js'
 import { listenCommand } from '../../engine/warehouse/lease/holder.js'
 import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
 import { isAnyRun } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { cursorsWaiting, endedFor } from './events.js'
 import { isLivingListener, type ListenerView, readListeners } from './eventview.js'
 import type { Inbox } from './inbox.js'
 import { type UnreadableInbox, watchInbox } from './watchinbox.js'
@@ -56,10 +56,13 @@ export const readEventTroubles = (
     const listeners = await readListeners(inbox, nowMicros)
     const living = listeners.filter(isLivingListener)
     const lost = listeners.slice(0, 1).filter(({ state }) => state === 'lost')
-    const late = [
-      ...(await dueBefore(inbox, ago(lateAfterMs), lateAfterMs)),
-      ...(await leftBefore(inbox, warehouse, ago(runAfterMs), runAfterMs)),
-    ]
+    const hasRun = await isAnyRun(warehouse, {
+      withEvents: false,
+      where: (eb) => eb('finished_at', '>=', ago(runAfterMs)),
+    })
+    const late = await lateCursors(inbox, 'due', { nowMicros, afterMs: lateAfterMs })
+    // What is left to the next run is late only if none has ended since then.
+    if (!hasRun) late.push(...(await lateCursors(inbox, 'left', { nowMicros, afterMs: runAfterMs })))
     return {
       listeners: [...lost, ...living.filter(({ state }) => state === 'not_ready')],
       late: await notInHand(warehouse, late, { nowMicros, since: ago(lateAfterMs) }),
@@ -67,54 +70,18 @@ export const readEventTroubles = (
     }
   })
 
-/** Cursors that have been due since before that moment. */
-async function dueBefore(inbox: Inbox, moment: string, lateAfterMs: number): Promise<LateCursor[]> {
-  const rows = await inbox.read((db) =>
-    db
-      .selectFrom('sync_events')
-      .select(['tenant_id', 'resource'])
-      .select((eb) => eb.fn.min<string>('due_at').as('at'))
-      .where('state', '=', 'waiting')
-      .where('due_at', '<', moment)
-      .groupBy(['tenant_id', 'resource'])
-      .orderBy('at')
-      .execute(),
-  )
-  return rows.map(({ tenant_id, resource, at }) => ({
-    tenantId: tenant_id,
-    resource,
-    since: addMicros(at, BigInt(lateAfterMs) * 1000n),
-  }))
-}
-
-/** Cursors left to the next run, if no run has ended since that moment. */
-async function leftBefore(
+/** Cursors whose events have waited for longer than that. */
+async function lateCursors(
   inbox: Inbox,
-  warehouse: Warehouse,
-  moment: string,
-  runAfterMs: number,
+  how: 'due' | 'left',
+  { nowMicros, afterMs }: { readonly nowMicros: bigint; readonly afterMs: number },
 ): Promise<LateCursor[]> {
-  const hasRun = await isAnyRun(warehouse, {
-    withEvents: false,
-    where: (eb) => eb('finished_at', '>=', moment),
-  })
-  if (hasRun) return []
-  const rows = await inbox.read((db) =>
-    db
-      .selectFrom('sync_events')
-      .select(['tenant_id', 'resource'])
-      .select((eb) => eb.fn.min<string>('received_at').as('at'))
-      .where('state', '=', 'waiting')
-      .where('due_at', 'is', null)
-      .where('received_at', '<', moment)
-      .groupBy(['tenant_id', 'resource'])
-      .orderBy('at')
-      .execute(),
-  )
-  return rows.map(({ tenant_id, resource, at }) => ({
+  const after = BigInt(afterMs) * 1000n
+  const rows = await cursorsWaiting(inbox, how, fromMicros(nowMicros - after))
+  return rows.map(({ tenant_id, resource, since }) => ({
     tenantId: tenant_id,
     resource,
-    since: addMicros(at, BigInt(runAfterMs) * 1000n),
+    since: addMicros(since, after),
   }))
 }
 
@@ -157,18 +124,9 @@ async function cursorsOf(
   return new Set(rows.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
 }
 
-/** Events that ended since then for one of these reasons. These are rare, so the query searches the table by them. */
+/** Events that ended since then in one of two ways that need attention. */
 async function oddEvents(inbox: Inbox, since: string): Promise<Pick<EventTroubles, 'notListed' | 'left'>> {
-  const rows = await inbox.read((db) =>
-    db
-      .selectFrom('sync_events')
-      .select(['tenant_id', 'resource', 'state'])
-      .select((eb) => [eb.fn.countAll<Int64>().as('amount'), eb.fn.min<string>('settled_at').as('since')])
-      .where('reason', 'in', ['not_listed', 'breaker'])
-      .where('settled_at', '>=', since)
-      .groupBy(['tenant_id', 'resource', 'state'])
-      .execute(),
-  )
+  const rows = await endedFor(inbox, ['not_listed', 'breaker'], since)
   const of = (wanted: string): OddEvents[] =>
     rows
       .filter(({ state }) => state === wanted)

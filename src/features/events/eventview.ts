@@ -5,13 +5,23 @@
 
 import type { Int64 } from '../../../schema/resource.js'
 import { since } from '../../engine/base/format.js'
-import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
+import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import type { CounterEntry } from '../../engine/warehouse/state/counters.js'
+import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { isOwnEvent } from './counts.js'
+import {
+  countWaiting,
+  cursorsWaiting,
+  type EventRow,
+  eventParts,
+  isOwnEvent,
+  openStates,
+  outcomesSince,
+  secondsBetween,
+  waitingSince,
+} from './events.js'
 import type { Inbox } from './inbox.js'
-import type { EventDb } from './tables.js'
 import { readUnannounced, type Unannounced } from './unannounced.js'
 import { type UnreadableInbox, watchInbox } from './watchinbox.js'
 
@@ -83,92 +93,62 @@ export const isLivingListener = ({ state }: ListenerView): boolean =>
 export const readEventsStatus = (
   warehouse: Pick<Warehouse, 'dialect'>,
   nowMicros: bigint,
-  chosen: CursorChoice = { tenants: null, resources: null },
+  { tenants, resources }: CursorChoice = { tenants: null, resources: null },
 ): Promise<EventsStatus | UnreadableInbox | undefined> =>
   watchInbox(warehouse, async (inbox) => {
     const listeners = await readListeners(inbox, nowMicros)
     const now = fromMicros(nowMicros)
-    const due = await inbox.read((db) =>
-      chosenEvents(db, chosen)
-        .select(['tenant_id', 'resource'])
-        .select((eb) => eb.fn.min<string | null>('due_at').as('since'))
-        .where('state', '=', 'waiting')
-        .where('due_at', '<=', now)
-        .groupBy(['tenant_id', 'resource'])
-        .orderBy('since')
-        .execute(),
-    )
-    const last = await inbox.read((db) =>
-      chosenEvents(db, chosen)
-        .select((eb) => eb.fn.max<string | null>('received_at').as('at'))
-        .executeTakeFirst(),
-    )
-    const waiting = await inbox.read((db) =>
-      chosenEvents(db, chosen)
-        .select((eb) => eb.fn.countAll<Int64>().as('n'))
-        .where('state', '=', 'waiting')
-        .executeTakeFirst(),
-    )
+    // An event of an unknown kind names no resource: it is counted whichever are chosen.
+    const chosen = { tenants, resources: resources && ['', ...resources] }
+    const due = await cursorsWaiting(inbox, 'due', addMicros(now, 1n), chosen)
+    const [last] = await eventParts(inbox, ['received_at'], { ...chosen, order: 'desc', limit: 1 })
     return {
       listener: listeners.find(isLivingListener) ?? listeners[0] ?? null,
-      last_received_at: last?.at ?? null,
+      last_received_at: last?.received_at ?? null,
       due_cursors: due.length,
       due_since: due[0]?.since ?? null,
-      waiting: Number(waiting?.n ?? 0),
+      waiting: await countWaiting(inbox, chosen),
       today: await readToday(inbox, now, chosen),
       unannounced: await readUnannounced(inbox, now),
     }
   })
 
-/** A ring by hand isn't an event. */
-const chosenEvents = (db: EventDb, { tenants, resources }: CursorChoice) =>
-  db
-    .selectFrom('sync_events')
-    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', [0, ...(tenants ?? [])]))
-    .$if(resources !== null, (query) => query.where('resource', 'in', ['', ...(resources ?? [])]))
-
 /** How many events are used for the median settling time. */
 const mostMeasured = 2000
 
-async function readToday(inbox: Inbox, now: string, chosen: CursorChoice): Promise<EventsStatus['today']> {
+async function readToday(
+  inbox: Inbox,
+  now: string,
+  chosen: Pick<CursorChoice, 'tenants' | 'resources'>,
+): Promise<EventsStatus['today']> {
   const midnight = `${now.slice(0, 10)}T00:00:00.000000Z`
-  const groups = await inbox.read((db) =>
-    chosenEvents(db, chosen)
-      .select(['type', 'resource', 'state'])
-      .select((eb) => [
-        eb.fn.countAll<Int64>().as('events'),
-        eb.fn.sum<Int64 | null>(eb.case().when('deliveries', '>', 1).then(1).else(0).end()).as('again'),
-      ])
-      .where('received_at', '>=', midnight)
-      .groupBy(['type', 'resource', 'state'])
-      .execute(),
-  )
+  const groups = await outcomesSince(inbox, midnight, chosen)
   // An event of an unknown kind makes no cursor due and has one row.
   const own = groups.filter(({ type, resource, state }) => state === 'unknown' || isOwnEvent(type, resource))
   const sum = (of: readonly { readonly events: Int64 }[]): number =>
     of.reduce((all, { events }) => all + Number(events), 0)
-  const isOver = ({ state }: { readonly state: string | null }): boolean =>
-    state !== 'waiting' && state !== 'ignored' && state !== 'unknown'
   return {
     since: midnight,
     received: sum(own),
     received_again: own.reduce((all, { again }) => all + Number(again ?? 0), 0),
-    settled: sum(own.filter(isOver)),
+    settled: sum(own.filter(({ state }) => !openStates.includes(state))),
     settled_after_seconds: await settledAfter(inbox, midnight, chosen),
     deletions: sum(own.filter(({ state }) => state === 'deleted')),
   }
 }
 
-async function settledAfter(inbox: Inbox, midnight: string, chosen: CursorChoice): Promise<number | null> {
-  const rows = await inbox.read((db) =>
-    chosenEvents(db, chosen)
-      .select(['type', 'resource', 'received_at', 'settled_at'])
-      .where('received_at', '>=', midnight)
-      .where('state', 'not in', ['waiting', 'ignored', 'unknown'])
-      .orderBy('received_at', 'desc')
-      .limit(mostMeasured)
-      .execute(),
-  )
+async function settledAfter(
+  inbox: Inbox,
+  midnight: string,
+  chosen: Pick<CursorChoice, 'tenants' | 'resources'>,
+): Promise<number | null> {
+  const rows = await eventParts(inbox, ['type', 'resource', 'received_at', 'settled_at'], {
+    ...chosen,
+    isOver: true,
+    since: midnight,
+    order: 'desc',
+    limit: mostMeasured,
+  })
   const took = rows
     .filter(({ type, resource }) => isOwnEvent(type, resource))
     .map(({ received_at, settled_at }) => secondsBetween(received_at, settled_at) ?? 0)
@@ -176,43 +156,28 @@ async function settledAfter(inbox: Inbox, midnight: string, chosen: CursorChoice
   return took[Math.floor(took.length / 2)] ?? null
 }
 
-/** The receiver may be another machine whose clock is ahead. */
-export const secondsBetween = (from: string | null, to: string | null): number | null =>
-  from === null || to === null ? null : Math.max(0, Number(toMicros(to) - toMicros(from)) / 1e6)
-
-/** The last event that rang for a record. */
-export interface LastEvent {
-  readonly event_id: string
-  readonly type: string | null
-  readonly action: string | null
-  readonly received_at: string | null
-  readonly state: string | null
-  readonly reason: string | null
-  readonly settled_at: string | null
-  readonly run_id: string | null
-}
+/** Of the last event that rang for a record. */
+const lastEventColumns = [
+  'event_id',
+  'type',
+  'action',
+  'received_at',
+  'state',
+  'reason',
+  'settled_at',
+  'run_id',
+] as const
+export type LastEvent = Pick<EventRow, (typeof lastEventColumns)[number]>
 
 export async function lastEventOf(
   inbox: Inbox,
-  {
-    tenantId,
-    resource,
-    id,
-  }: { readonly tenantId: Int64; readonly resource: string; readonly id: Int64 | null },
+  cursor: CursorKey,
+  id: Int64 | null,
 ): Promise<LastEvent | null> {
   if (id === null) return null
-  const rows = await inbox.read((db) =>
-    db
-      .selectFrom('sync_events')
-      .select(['event_id', 'type', 'action', 'received_at', 'state', 'reason', 'settled_at', 'run_id'])
-      .where('tenant_id', '=', tenantId)
-      .where('resource', '=', resource)
-      .where('record_id', '=', id)
-      .orderBy('received_at', 'desc')
-      .execute(),
-  )
-  // If another resource's events make a list due, their ids are those of other records.
-  return rows.find(({ type }) => isOwnEvent(type, resource)) ?? null
+  const filter = { announcing: cursor, records: [id], order: 'desc' } as const
+  const [last] = await eventParts(inbox, lastEventColumns, filter)
+  return last ?? null
 }
 
 /** What is counted of events over the lifetime of the warehouse. */
@@ -243,16 +208,7 @@ export const readEventTotals = (
         .orderBy('labels')
         .execute(),
     )
-    const waiting = await inbox.read((db) =>
-      db
-        .selectFrom('sync_events')
-        .select((eb) => [
-          eb.fn.countAll<Int64>().as('n'),
-          eb.fn.min<string | null>('received_at').as('oldest'),
-        ])
-        .where('state', '=', 'waiting')
-        .executeTakeFirst(),
-    )
+    const { waiting, oldest } = await waitingSince(inbox)
     const now = fromMicros(nowMicros)
     return {
       counts: rows.map(({ metric, labels, part, value }) => ({
@@ -261,8 +217,8 @@ export const readEventTotals = (
         value: Number(value ?? 0),
         labels: JSON.parse(labels) as CounterEntry['labels'],
       })),
-      waiting: Number(waiting?.n ?? 0),
-      oldestSeconds: secondsBetween(waiting?.oldest ?? null, now) ?? 0,
+      waiting,
+      oldestSeconds: secondsBetween(oldest, now) ?? 0,
       unannounced: await readUnannounced(inbox, now),
     }
   })

@@ -3,7 +3,7 @@
  * three tables beside the other one, written at any moment without the lease, and what it has accepted must be on disk.
  * It contains nothing personal: ids and times.
  */
-import { type CompiledQuery, type Insertable, sql } from 'kysely'
+import type { CompiledQuery, Insertable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
@@ -19,9 +19,8 @@ import type { Session } from '../../engine/warehouse/transaction.js'
 import { type Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 import type { BesideWarehouse } from '../../shell/command.js'
 import { judgedMetrics } from './counts.js'
-import { type EventDb, type EventRow, eventTables, withEvents } from './tables.js'
-
-export type Delivered = Pick<EventRow, (typeof eventTables)['sync_events']['key'][number] | 'deliveries'>
+import { type Delivered, deleteAllEvents, type EventRow, insertEvents, pruneEvents } from './events.js'
+import { type EventDb, eventTables, withEvents } from './tables.js'
 
 /** How sync_listeners identifies a source. */
 export const listenedTo = ({ baseUrl, partnerId }: SourceAddress): string => `${baseUrl} ${partnerId}`
@@ -149,24 +148,10 @@ export class Inbox extends Writer implements BesideWarehouse {
       const forgotten = await forgottenAmong(tenants, this.warehouse.dialect, session)
       const kept = rows.filter(({ tenant_id }) => !forgotten.has(tenant_id))
       const stored: Delivered[] = []
-      for (const part of inParts(kept)) stored.push(...(await session.run(this.#insertion(part))).rows)
+      for (const part of inParts(kept)) stored.push(...(await session.run(insertEvents(this.db, part))).rows)
       for (const other of more) await session.run(other)
       return stored
     })
-  }
-
-  #insertion(rows: readonly Insertable<EventRow>[]): CompiledQuery<Delivered> {
-    const { key } = eventTables.sync_events
-    return this.db
-      .insertInto('sync_events')
-      .values([...rows])
-      .onConflict((conflict) =>
-        conflict.columns([...key]).doUpdateSet({
-          deliveries: sql<number>`sync_events.deliveries + excluded.deliveries`,
-        }),
-      )
-      .returning([...key, 'deliveries'])
-      .compile()
   }
 
   /** The source of the most recent events; undefined if there were none. */
@@ -181,7 +166,7 @@ export class Inbox extends Writer implements BesideWarehouse {
   prune(before: string): Promise<number> {
     const { db } = this
     return this.write([
-      db.deleteFrom('sync_events').where('state', '!=', 'waiting').where('settled_at', '<', before).compile(),
+      pruneEvents(db, before),
       db.deleteFrom('sync_listeners').where('seen_at', '<', before).compile(),
     ])
   }
@@ -206,7 +191,7 @@ export class Inbox extends Writer implements BesideWarehouse {
       .compile()
     if (sameData) return [heard]
     const judged = db.deleteFrom('sync_event_counts').where('metric', 'in', Object.values(judgedMetrics))
-    return [heard, db.deleteFrom('sync_events').compile(), judged.compile()]
+    return [heard, deleteAllEvents(db), judged.compile()]
   }
 }
 

@@ -4,7 +4,8 @@
  */
 import { describeError, instead } from '../../engine/base/errors.js'
 import { type EventCounts, writeEventCounts } from './counts.js'
-import type { Delivered, Inbox } from './inbox.js'
+import type { Delivered } from './events.js'
+import type { Inbox } from './inbox.js'
 import type { EventRowToStore } from './judge.js'
 import { eventTables } from './tables.js'
 

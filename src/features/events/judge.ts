@@ -1,6 +1,6 @@
 /* What happens to a received event: which cursors it makes due, or why none. */
 import type { Int64 } from '../../../schema/resource.js'
-import type { EventRow } from './tables.js'
+import type { EventRow } from './events.js'
 import type { ReceiverCall, SyncedNow } from './threadmessages.js'
 import type { ReceivedEvent } from './understand.js'
 

@@ -7,10 +7,10 @@ import type { Dependencies } from '../../engine/run/runcontext.js'
 import { LeaseHeld } from '../../engine/warehouse/lease/holder.js'
 import { isSuperseded } from '../../engine/warehouse/lease/oneconfiguration.js'
 import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
+import { dueCursors } from './events.js'
 import type { Inbox } from './inbox.js'
 import { RingMemory, type RingSettings } from './ringmemory.js'
 import { takeTurn } from './turn.js'
-import { dueCursors } from './waiting.js'
 
 /** Milliseconds between two checks of the inbox when nothing is received: waiting events become due. */
 const betweenLooks = 1000

@@ -15,8 +15,7 @@ import type { CursorRun } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { addLateness } from '../../engine/warehouse/state/latenessrows.js'
 import { openEvents } from './deletedevents.js'
-import type { EventRow } from './tables.js'
-import { isOlder } from './waiting.js'
+import { type EventRow, isOlder } from './events.js'
 
 /** How far ahead of the source's clock an announced version may be. Beyond that, it means nothing. */
 const aheadMicros = 60_000_000n

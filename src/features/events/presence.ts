@@ -6,6 +6,7 @@ import { hostname } from 'node:os'
 import type { Clock } from '../../engine/base/clock.js'
 import { instead } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
+import { countWaiting } from './events.js'
 import type { Inbox } from './inbox.js'
 import type { Intake } from './intake.js'
 import type { ReceiverCall } from './threadmessages.js'
@@ -109,18 +110,7 @@ export class Presence {
   async #measure(): Promise<void> {
     const room = await this.inbox.dialect.file.room()
     if (room !== undefined && room < leastRoom) this.#measured = 'disk_full'
-    else this.#measured = (await this.#waiting()) >= mostWaiting ? 'backlog' : undefined
-  }
-
-  async #waiting(): Promise<number> {
-    const row = await this.inbox.read((db) =>
-      db
-        .selectFrom('sync_events')
-        .select((eb) => eb.fn.countAll().as('n'))
-        .where('state', '=', 'waiting')
-        .executeTakeFirst(),
-    )
-    return Number(row?.n ?? 0)
+    else this.#measured = (await countWaiting(this.inbox)) >= mostWaiting ? 'backlog' : undefined
   }
 
   #now(): string {

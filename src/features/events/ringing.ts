@@ -13,13 +13,13 @@ import { RunStats } from '../../engine/run/runstats.js'
 import { type CursorTask, keyOf, TenantRuns } from '../../engine/run/tenant.js'
 import type { Source } from '../../engine/source/source.js'
 import { type Cursor, cursorColumns, cursorName, readCursor } from '../../engine/warehouse/state/cursors.js'
+import { cutShort, type DueCursor, dueCursors, ignoreEvents, waitAgain, waitingOf } from './events.js'
 import type { Inbox } from './inbox.js'
 import type { RingMemory, RingSettings } from './ringmemory.js'
 import { recordRing } from './ringrecord.js'
 import { RingShare } from './ringshare.js'
 import { beforeWalk } from './settling.js'
 import { isSynced, readUnavailable, type SyncedCursors } from './synced.js'
-import { cutShort, type DueCursor, dueCursors, ignoreEvents, waitAgain, waitingOf } from './waiting.js'
 
 /** How many rings run at once. */
 const mostRings = 8

@@ -8,10 +8,9 @@ import { Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { AfterWalk, CursorRun } from '../../engine/run/tenant.js'
 import { DeletedEvents, isOpenReason, openEvents } from './deletedevents.js'
+import { type EventRow, type Settled, settleEvents, voidFrom, waitAgain, waitingOf } from './events.js'
 import type { Inbox } from './inbox.js'
 import { askUnlisted, unseenOf } from './notlisted.js'
-import type { EventRow } from './tables.js'
-import { type Settled, settleEvents, voidFrom, waitAgain, waitingOf } from './waiting.js'
 
 /** Milliseconds until a walk looks again for an announced record that isn't there: a replica may lag. */
 const pausesMs = [5_000, 30_000, 120_000, 600_000] as const

@@ -65,9 +65,6 @@ export const eventTables = {
   }),
 } as const
 
-/** An event of a cursor. */
-export type EventRow = RowsOf<typeof eventTables>['sync_events']
-
 export type EventDb = Kysely<Database & RowsOf<typeof eventTables>>
 
 /** The database with these tables. */

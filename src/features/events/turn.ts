@@ -13,11 +13,11 @@ import { LeaseHeld, listenCommand } from '../../engine/warehouse/lease/holder.js
 import { wishes } from '../../engine/warehouse/lease/lease.js'
 import { openLease } from '../../engine/warehouse/lease/openlease.js'
 import { checkSourceIdentity } from '../../engine/warehouse/state/sourceidentity.js'
+import { dueCursors } from './events.js'
 import type { Inbox } from './inbox.js'
 import { Ringing } from './ringing.js'
 import type { RingMemory, RingSettings } from './ringmemory.js'
 import { readSynced } from './synced.js'
-import { dueCursors } from './waiting.js'
 
 /** Milliseconds between two checks of the inbox, and of whether someone else wants the lease. */
 const betweenLooks = 1000

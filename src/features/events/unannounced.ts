@@ -18,11 +18,11 @@ import { rootTable } from '../../engine/warehouse/database.js'
 import { type CursorKey, cursorName, listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { EventCounts, isOwnEvent, judgedMetrics, writeEventCounts } from './counts.js'
+import { EventCounts, judgedMetrics, writeEventCounts } from './counts.js'
+import { eventParts, isOlder } from './events.js'
 import type { Inbox } from './inbox.js'
 import { readSynced } from './synced.js'
 import type { EventDb } from './tables.js'
-import { isOlder } from './waiting.js'
 
 /** One resource, all tenants together. */
 export interface Unannounced {
@@ -163,8 +163,10 @@ async function judgeCursor(
   const isAnnounced = (id: Int64, updatedAt: string): boolean =>
     events
       .get(String(id))
-      ?.some(({ version, receivedAt }) =>
-        version === null ? receivedAt >= addMicros(updatedAt, -clocksApart) : !isOlder(version, updatedAt),
+      ?.some(({ version, received_at }) =>
+        version === null
+          ? (received_at ?? '') >= addMicros(updatedAt, -clocksApart)
+          : !isOlder(version, updatedAt),
       ) ?? false
   for (let after = { at: from, id: null as Int64 | null }; ; ) {
     const rows = await changedRows(warehouse, resource, tenantId, { after, through })
@@ -210,31 +212,14 @@ const changedRows = (
       .execute(),
   )
 
-interface Announcement {
-  readonly version: string | null
-  readonly receivedAt: string
-}
-
 /** The cursor's own events since then, by record. */
-async function eventsSince(
-  inbox: Inbox,
-  { tenantId, resource }: CursorKey,
-  since: string,
-): Promise<Map<string, Announcement[]>> {
-  const rows = await inbox.read((db) =>
-    db
-      .selectFrom('sync_events')
-      .select(['type', 'record_id', 'version', 'received_at'])
-      .where('tenant_id', '=', tenantId)
-      .where('resource', '=', resource)
-      .where('received_at', '>=', since)
-      .execute(),
-  )
-  const found = new Map<string, Announcement[]>()
-  for (const { type, record_id, version, received_at } of rows) {
-    if (!isOwnEvent(type, resource)) continue
-    const id = String(record_id)
-    found.set(id, [...(found.get(id) ?? []), { version, receivedAt: received_at ?? '' }])
+async function eventsSince(inbox: Inbox, cursor: CursorKey, since: string) {
+  const columns = ['record_id', 'version', 'received_at'] as const
+  const rows = await eventParts(inbox, columns, { announcing: cursor, since })
+  const found = new Map<string, typeof rows>()
+  for (const row of rows) {
+    const id = String(row.record_id)
+    found.set(id, [...(found.get(id) ?? []), row])
   }
   return found
 }

@@ -9,9 +9,8 @@ import type { CursorRun } from '../../engine/run/tenant.js'
 import { cursorName } from '../../engine/warehouse/state/cursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
-import { isOwnEvent } from '../events/counts.js'
+import { eventParts, isOlder, isOwnEvent } from '../events/events.js'
 import { Inbox } from '../events/inbox.js'
-import { isDueNow, isOlder } from '../events/waiting.js'
 
 /** How far the clocks of the source and the receiver may differ. */
 const clocksApart = 600_000_000n
@@ -55,22 +54,12 @@ export class Announcements {
   async lacking({ key, state }: CursorRun, arrivals: readonly Arrival[]): Promise<number> {
     const since = addMicros(state?.polled_at ?? arrivals[0]?.updatedAt ?? '', -clocksApart)
     const ids = arrivals.map(({ id }) => id)
-    const rows = await this.#reading((inbox) =>
-      inbox.read((db) =>
-        db
-          .selectFrom('sync_events')
-          .select(['type', 'record_id', 'version'])
-          .where('tenant_id', '=', key.tenantId)
-          .where('resource', '=', key.resource)
-          .where('received_at', '>=', since)
-          .where('record_id', 'in', ids)
-          .execute(),
-      ),
+    const events = await this.#reading((inbox) =>
+      eventParts(inbox, ['record_id', 'version'], { announcing: key, since, records: ids }),
     )
-    const own = (rows ?? []).filter(({ type }) => isOwnEvent(type, key.resource))
     return arrivals.filter(
       ({ id, updatedAt }) =>
-        !own.some(
+        !events?.some(
           ({ record_id, version }) =>
             String(record_id) === String(id) && (version === null || !isOlder(version, updatedAt)),
         ),
@@ -98,18 +87,9 @@ export class Announcements {
    * event, and one that a walk has looked for in vain doesn't count until it is looked for again.
    */
   async waiting(now: string): Promise<ReadonlyMap<string, WaitingEvents>> {
-    const rows = await this.#reading((inbox) =>
-      inbox.read((db) =>
-        db
-          .selectFrom('sync_events')
-          .select(['tenant_id', 'resource', 'type', 'record_id', 'received_at'])
-          .where('state', '=', 'waiting')
-          .where((eb) => isDueNow(eb, now))
-          .orderBy('received_at')
-          .limit(mostWaiting)
-          .execute(),
-      ),
-    )
+    const columns = ['tenant_id', 'resource', 'type', 'record_id', 'received_at'] as const
+    const filter = { state: 'waiting', dueNow: now, order: 'asc', limit: mostWaiting } as const
+    const rows = await this.#reading((inbox) => eventParts(inbox, columns, filter))
     const found = new Map<string, { count: number; hours: number }>()
     const seen = new Set<string>()
     for (const { tenant_id: tenantId, resource, type, record_id, received_at } of rows ?? []) {

@@ -248,7 +248,7 @@ async function tell(
   const deleted = typeof record?._deleted_at === 'string'
   const version = typeof record?.updated_at === 'string' ? record.updated_at : null
   const heard = await watchInbox(deps.warehouse, async (inbox) => ({
-    event: await lastEventOf(inbox, { ...cursor, id }),
+    event: await lastEventOf(inbox, cursor, id),
   }))
   const event = heard && isUnreadable(heard) ? heard : heard?.event
   const erased = id === null ? undefined : await forgottenSince(deps.warehouse, resource, tenantId, id)

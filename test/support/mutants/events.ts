@@ -27,8 +27,7 @@ export const events: Mutants = {
     breaking('features/events/settling', 'daily').beforeWalk(
       async (sound, inbox, cursor) => async (floor) => (await sound(inbox, cursor))?.(floor),
     ),
-  'accepts every version as the announced one': () =>
-    breaking('features/events/waiting').isOlder(() => false),
+  'accepts every version as the announced one': () => breaking('features/events/events').isOlder(() => false),
   'requests nothing by id': () =>
     breaking('features/events/notlisted').askUnlisted(async (_sound, _cursor, _floor, rows) => ({
       absent: [],
@@ -41,7 +40,7 @@ export const events: Mutants = {
       if (records.length > 1) sound(records, previous)
     }),
   'treats every waiting event as due': () =>
-    breaking('features/events/waiting').waitingOf(async (sound, ...given) =>
+    breaking('features/events/events').waitingOf(async (sound, ...given) =>
       (await sound(...given)).map((row) => ({ ...row, due_at: null })),
     ),
   'believes every event about a deletion': () =>
@@ -82,11 +81,11 @@ export const events: Mutants = {
     breaking('features/events/ringshare').RingShare.begun(() => ({ [Symbol.dispose]: () => {} })),
   'requests one record by id per walk': () => breaking('features/events/ringshare').RingShare.room(() => 0),
   'rings again what is left to the next run': () =>
-    breaking('features/events/waiting').waitAgain((sound, inbox, rows, how) =>
+    breaking('features/events/events').waitAgain((sound, inbox, rows, how) =>
       sound(inbox, rows, { ...how, dueAt: how.dueAt ?? '2026-01-01T00:00:00.000000Z' }),
     ),
   'believes the times of a host whose clock is ahead': () =>
-    breaking('features/events/waiting').voidFrom(() => '9999-12-31T00:00:00.000000Z'),
+    breaking('features/events/events').voidFrom(() => '9999-12-31T00:00:00.000000Z'),
   'starts planned walks at the watermark that rings have moved': () =>
     breaking('engine/run/stampsahead').plannedWatermark(async (_sound, _cursor, believed) => believed),
   'moves the watermark of planned walks with each ring': () =>

@@ -37,7 +37,7 @@ export const scale: Mutants = {
       Object.assign(sound(...given), { shards: undefined }),
     ),
   'rings whatever is due': () =>
-    breaking('features/events/waiting').dueCursors((sound, inbox, now) => sound(inbox, now)),
+    breaking('features/events/events').dueCursors((sound, inbox, now) => sound(inbox, now)),
 
   // Several machines.
   'chooses among the lists of all tenants': () =>
