@@ -8,6 +8,7 @@ import type { Int64, Shape } from '../../../schema/resource.js'
 import type { ForgetPlan, PersonalReference } from '../../engine/model/forgotten.js'
 import type { Table } from '../../engine/model/table.js'
 import {
+  type Asking,
   among,
   type ForgottenClosure,
   idParts,
@@ -17,12 +18,8 @@ import {
 } from '../../engine/warehouse/hiding/forgottenclosure.js'
 import type { NotLookedAt } from '../../engine/warehouse/hiding/forgottenrecords.js'
 import { cursorsWithin } from '../../engine/warehouse/state/cursors.js'
-import type { Session } from '../../engine/warehouse/transaction.js'
 
-export async function notLookedAt(
-  session: Pick<Session, 'run'>,
-  closure: ForgottenClosure,
-): Promise<NotLookedAt[]> {
+export async function notLookedAt(session: Asking, closure: ForgottenClosure): Promise<NotLookedAt[]> {
   const { db, tenantId } = closure
   const cursors = await cursorsWithin(session, db, ['last_success_at'], { tenants: [tenantId] })
   const read = new Set(cursors.flatMap((row) => (row.last_success_at === null ? [] : row.resource)))
@@ -44,7 +41,7 @@ export async function notLookedAt(
  * to one that nothing with a name refers to.
  */
 async function undecidedRecords(
-  session: Pick<Session, 'run'>,
+  session: Asking,
   closure: ForgottenClosure,
 ): Promise<ReadonlyMap<string, ReadonlySet<Int64>>> {
   const somebodys = new Map<string, Map<Int64, Int64>>()
@@ -69,7 +66,7 @@ async function undecidedRecords(
   return new Map(left)
 }
 
-async function startsOf(session: Pick<Session, 'run'>, closure: ForgottenClosure): Promise<Owned> {
+async function startsOf(session: Asking, closure: ForgottenClosure): Promise<Owned> {
   const { db, tenantId } = closure
   const starts = new Map<string, Map<Int64, Int64>>()
   for (const plan of closure.plans) {
@@ -129,7 +126,7 @@ function otherTypes(fields: Shape, own: readonly PersonalReference[]): RawBuilde
 
 /** How many of these records say something about a person, in their own table or in a nested list. */
 async function countTelling(
-  session: Pick<Session, 'run'>,
+  session: Asking,
   { db, tenantId }: ForgottenClosure,
   { plan, ids }: { readonly plan: ForgetPlan; readonly ids: ReadonlySet<Int64> },
 ): Promise<number> {

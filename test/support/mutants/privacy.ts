@@ -24,7 +24,7 @@ const replacing = (of: 'make' | 'obstacle', text: string | RegExp, other: string
 
 /** Leaves these tables as they are. */
 const without = (isLeft: (table: string) => boolean) =>
-  breaking('engine/warehouse/hiding/forgottenrows').ForgetRows.emptying(function* (sound, ...given) {
+  breaking('engine/warehouse/hiding/forgottenclosure').ForgetRows.emptying(function* (sound, ...given) {
     for (const one of sound(...given)) if (!isLeft(one.table)) yield one
   })
 

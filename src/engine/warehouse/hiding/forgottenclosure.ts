@@ -1,29 +1,40 @@
 /**
- * Which records are forgotten with whom: all that the declared references lead to (model/forgotten.ts), from record to
+ * What is forgotten with a person: which records, and what of their rows. Which records: all that the declared references lead to (model/forgotten.ts), from record to
  * record, in both directions, by any number of steps. `shopsync forget`, its dry run, the commit of a page that shows such
  * a record for the first time, and the receipt follow the same references here.
  *
  * Where it ends: at a record that names another person, and at one that another person has too, if several may have it. A
  * record that isn't stored leads on like any other, because what belongs to it may be. Every step only takes what no
  * earlier one took, so references that form a ring end it, too.
+ *
+ * What of their rows: what schema/ declares to say something about a person, in them, in their versions, in quarantine and
+ * in drift. Ids and numbers stay.
  */
-import { type Compilable, type RawBuilder, sql } from 'kysely'
-import type { Int64 } from '../../../../schema/resource.js'
+import { type Compilable, type CompiledQuery, type RawBuilder, sql } from 'kysely'
+import type { Int64, Resource } from '../../../../schema/resource.js'
+import { parseId } from '../../base/int64.js'
 import {
   type ForgetPlan,
   type ForgottenState,
+  forgottenReason,
   isAway,
   type PersonalReference,
+  rowsGo,
   subjectOf,
 } from '../../model/forgotten.js'
+import { historyName } from '../../model/historytable.js'
 import type { Model } from '../../model/resourcemodel.js'
+import type { Table } from '../../model/table.js'
 import { type Db, rootTable } from '../database.js'
+import { stampsBegin } from '../store/voidstamps.js'
 import type { Session } from '../transaction.js'
 
 /** Records by resource and id, each with the person with whom it is forgotten. */
 export type Owned = ReadonlyMap<string, ReadonlyMap<Int64, Int64>>
 export type Reached = Map<string, Map<Int64, { readonly state: ForgottenState; readonly owner: Int64 }>>
-type Asking = Pick<Session, 'run'>
+export type Asking = Pick<Session, 'run'>
+
+/** Ids, or texts of ids, that one statement asks for. */
 const idsAtOnce = 500
 
 export function* idParts<T>(all: Iterable<T>): Generator<T[]> {
@@ -37,6 +48,10 @@ export const ofType = ({ type }: Pick<PersonalReference, 'type'>, prefix = ''): 
   type === undefined
     ? sql<boolean>`1 = 1`
     : sql<boolean>`${sql.ref(prefix + type.column)} = ${sql.lit(type.entity)}`
+
+async function idsOf(session: Asking, query: Compilable<{ readonly id: Int64 }>): Promise<Int64[]> {
+  return (await session.run(query.compile())).rows.map(({ id }) => id)
+}
 
 export function put<V>(all: Map<string, Map<Int64, V>>, resource: string, id: Int64, value: V): void {
   const some = all.get(resource) ?? new Map<Int64, V>()
@@ -126,7 +141,7 @@ export class ForgottenClosure {
     for (const some of idParts(ids)) {
       const out = new Set(await this.#others(session, plan, some))
       const shared = new Set(plan.resource.shared ? await this.#sharing(session, plan, some) : [])
-      const stored = plan.names.length > 0 ? new Set(await this.#stored(session, plan, some)) : undefined
+      const stored = plan.names.length > 0 ? await this.stored(session, plan.resource, some) : undefined
       for (const id of some) {
         if (out.has(id)) continue
         admitted.set(id, shared.has(id) ? 'kept' : stored?.has(id) === false ? 'expected' : 'hidden')
@@ -141,10 +156,8 @@ export class ForgottenClosure {
     for (const some of idParts(ids)) {
       for (const [id, state] of await this.entries(session, plan, some)) if (isAway(state)) found.push(id)
       for (const { column, ...reference } of plan.names) {
-        const query = this.#recordsOf(reference, some).where(
-          sql<boolean>`${sql.ref(`x.${column}`)} is not null`,
-        )
-        found.push(...(await session.run(query.compile())).rows.map(({ id }) => id))
+        const isNamed = sql<boolean>`${sql.ref(`x.${column}`)} is not null`
+        found.push(...(await idsOf(session, this.#recordsOf(reference, some).where(isNamed))))
       }
     }
     return found
@@ -153,10 +166,10 @@ export class ForgottenClosure {
   /** Those of these records that name somebody else, or refer to one that does. */
   async #others(session: Asking, plan: ForgetPlan, ids: readonly Int64[]): Promise<Int64[]> {
     const found: Int64[] = []
-    const ask = async (query: Compilable<{ readonly id: Int64 }>): Promise<void> => {
-      found.push(...(await session.run(query.compile())).rows.map(({ id }) => id))
+    for (const name of plan.names) {
+      const query = this.#recordsOf(name, ids).where(this.#namesAnother(name, 'x'))
+      found.push(...(await idsOf(session, query)))
     }
-    for (const name of plan.names) await ask(this.#recordsOf(name, ids).where(this.#namesAnother(name, 'x')))
     for (const reference of plan.references)
       for (const name of this.plan(reference.to).names.filter(({ table }) => table === reference.to)) {
         const others = this.db
@@ -165,7 +178,8 @@ export class ForgottenClosure {
           .where('y.tenant_id', '=', this.tenantId)
           .where(sql<boolean>`y.id = ${sql.ref(`x.${reference.column}`)}`)
           .where(this.#namesAnother(name, 'y'))
-        await ask(this.#recordsOf(reference, ids).where(sql<boolean>`exists ${others}`))
+        const query = this.#recordsOf(reference, ids).where(sql<boolean>`exists ${others}`)
+        found.push(...(await idsOf(session, query)))
       }
     return found
   }
@@ -176,7 +190,7 @@ export class ForgottenClosure {
     for (const { column, ...to } of this.references.filter((one) => one.to === resource.name))
       for (const name of this.plan(to.from).names.filter(({ table }) => table === to.table)) {
         const query = this.#recordsOf({ ...to, owner: column }, ids).where(this.#namesAnother(name, 'x'))
-        found.push(...(await session.run(query.compile())).rows.map(({ id }) => id))
+        found.push(...(await idsOf(session, query)))
       }
     return found
   }
@@ -200,13 +214,15 @@ export class ForgottenClosure {
     return found
   }
 
-  async #stored(session: Asking, { resource }: ForgetPlan, ids: readonly Int64[]): Promise<Int64[]> {
+  /** Those of these ids that have a row. */
+  async stored(session: Asking, resource: Resource, ids: readonly Int64[]): Promise<Set<Int64>> {
+    if (ids.length === 0) return new Set()
     const query = this.db
       .selectFrom(rootTable(resource))
       .select('id')
       .where('tenant_id', '=', this.tenantId)
       .where('id', 'in', [...ids])
-    return (await session.run(query.compile())).rows.map(({ id }) => id)
+    return new Set(await idsOf(session, query))
   }
 
   /** Whether a record names a person who isn't forgotten. One that was forgotten before it got another name stays so. */
@@ -291,5 +307,146 @@ export class ForgottenClosure {
       .selectFrom(`${table} as x` as 'any root as x')
       .where('x.tenant_id', '=', this.tenantId)
       .where(ofType({ type }, 'x.'))
+  }
+}
+
+/** A statement, and the table whose rows it changes. */
+interface Emptying {
+  readonly table: string
+  readonly query: CompiledQuery
+  /** It says that the records have changed, and takes nothing out of them. */
+  readonly isStamp?: true
+}
+
+/** Takes what says something about a person out of the stored rows of one tenant. */
+export class ForgetRows {
+  readonly #db: Db
+  readonly #tenantId: Int64
+
+  constructor(
+    private readonly closure: ForgottenClosure,
+    private readonly model: Pick<Model, 'forgotten'>,
+    /** The row of the lease under which the statements are executed. */
+    private readonly lease: string,
+  ) {
+    this.#db = closure.db
+    this.#tenantId = closure.tenantId
+  }
+
+  /** Empties the rows of these records, their versions and what is in quarantine for them. */
+  *emptying(plan: ForgetPlan, ids: readonly Int64[]): Generator<Emptying> {
+    const { resource, tables, columns } = plan
+    for (const table of tables)
+      if (table.role !== 'child') yield { table: table.name, query: this.#stamped(table, ids), isStamp: true }
+    for (const table of tables) {
+      const { name, owner = 'id' } = table
+      const nulls = columns.get(name) ?? []
+      if (rowsGo(plan, table)) yield { table: name, query: this.#removed(name, owner, ids) }
+      else if (nulls.length > 0)
+        yield {
+          table: name,
+          query: this.#db
+            .updateTable(rootTable(table))
+            .set(Object.fromEntries(nulls.map((column) => [column, null])))
+            .where('tenant_id', '=', this.#tenantId)
+            .where(sql<boolean>`${sql.ref(owner)} in ${among(ids)}`)
+            .where((eb) => eb.or(nulls.map((column) => sql<boolean>`${sql.ref(column)} is not null`)))
+            .compile(),
+        }
+    }
+    const history = historyName(resource)
+    if (history !== undefined && this.model.forgotten.histories.includes(history))
+      yield { table: history, query: this.#removed(history, 'id', ids) }
+    yield { table: 'sync_quarantine', query: this.#unquoted(resource, ids.map(String)) }
+  }
+
+  /** Copies of these records are made again, with their nested lists (docs/increments.md). */
+  #stamped(table: Table, ids: readonly Int64[]): CompiledQuery {
+    return this.#db
+      .updateTable(rootTable(table))
+      .set({ _synced_at: (eb) => sql<string>`${stampsBegin(eb, this.lease)}` })
+      .where('tenant_id', '=', this.#tenantId)
+      .where(sql<boolean>`${sql.ref(table.owner ?? 'id')} in ${among(ids)}`)
+      .where('_synced_at', '<', (eb) => stampsBegin(eb, this.lease))
+      .compile()
+  }
+
+  #removed(name: string, owner: string, ids: readonly Int64[]): CompiledQuery {
+    return this.#db
+      .deleteFrom(rootTable({ name }))
+      .where('tenant_id', '=', this.#tenantId)
+      .where(sql<boolean>`${sql.ref(owner)} in ${among(ids)}`)
+      .compile()
+  }
+
+  /** Takes the values out of what quarantine has for these records. */
+  #unquoted({ name }: Resource, records: readonly string[]): CompiledQuery {
+    return this.#db
+      .updateTable('sync_quarantine')
+      .set({ value: null, reason: sql<string>`coalesce(reason, '') || ${sql.lit(forgottenReason)}` })
+      .where('tenant_id', '=', this.#tenantId)
+      .where('resource', '=', name)
+      .where('value', 'is not', null)
+      .where('record_id', 'in', [...records])
+      .compile()
+  }
+
+  /** Clears what nobody knows to be whose: examples, and values of records that no table has. `counts`: rows by table. */
+  async clearReports(session: Asking, counts: Map<string, number>): Promise<void> {
+    await session.run(this.examples)
+    for (const plan of this.closure.plans) {
+      await this.#clearValues(session, plan)
+      const cleared = await this.#clearUnstored(session, plan)
+      if (cleared > 0) counts.set('sync_quarantine', (counts.get('sync_quarantine') ?? 0) + cleared)
+    }
+  }
+
+  /** Examples of the lists whose records are forgotten with others may be theirs. */
+  get examples(): CompiledQuery {
+    const names = this.closure.plans.map(({ resource }) => resource.name)
+    return this.#db
+      .updateTable('sync_drift')
+      .set({ example: null })
+      .where('tenant_id', '=', this.#tenantId)
+      .where('resource', 'in', names)
+      .where('example', 'is not', null)
+      .compile()
+  }
+
+  /** Values of hidden fields that aren't in an enumeration: they are examples themselves. */
+  async #clearValues(session: Asking, { resource: { name: resource }, places }: ForgetPlan): Promise<void> {
+    const shown = this.#db
+      .selectFrom('sync_drift')
+      .select(['path', 'kind', 'detail'])
+      .where('tenant_id', '=', this.#tenantId)
+      .where('resource', '=', resource)
+      .where('detail', '<>', '')
+    for (const { path, kind, detail } of (await session.run(shown.compile())).rows)
+      if (places.hides(path))
+        await session.run(
+          this.#db
+            .deleteFrom('sync_drift')
+            .where((eb) => eb.and({ resource, path, kind, detail }))
+            .compile(),
+        )
+  }
+
+  /** Records that are only in quarantine. */
+  async #clearUnstored(session: Asking, { resource }: ForgetPlan): Promise<number> {
+    const entries = this.#db
+      .selectFrom('sync_quarantine')
+      .select('record_id')
+      .distinct()
+      .where((eb) => eb.and({ tenant_id: this.#tenantId, resource: resource.name }))
+      .where('value', 'is not', null)
+    let cleared = 0
+    for (const some of idParts((await session.run(entries.compile())).rows)) {
+      const names = some.map(({ record_id }) => record_id)
+      const ids = names.flatMap((name) => parseId(name) ?? [])
+      const stored = new Set([...(await this.closure.stored(session, resource, ids))].map(String))
+      const unstored = names.filter((name) => !stored.has(name))
+      if (unstored.length > 0) cleared += (await session.run(this.#unquoted(resource, unstored))).affected
+    }
+    return cleared
   }
 }

@@ -23,11 +23,15 @@ import { wasPreparedBefore } from '../lease/fence.js'
 import { type CursorKey, demandRefill } from '../state/cursors.js'
 import { isOfShard } from '../state/shardsql.js'
 import { type Applied, type Batch, type EncodedPage, wholeName } from '../store/versionbatch.js'
-import type { Session } from '../transaction.js'
-import { ForgottenClosure, idParts, type Owned, put, type Reached } from './forgottenclosure.js'
-import { ForgetRows } from './forgottenrows.js'
-
-type Asking = Pick<Session, 'run'>
+import {
+  type Asking,
+  ForgetRows,
+  ForgottenClosure,
+  idParts,
+  type Owned,
+  put,
+  type Reached,
+} from './forgottenclosure.js'
 
 type Source = Reader & {
   readonly model: Pick<Model, 'list' | 'forgotten'>
@@ -185,7 +189,7 @@ export class ForgottenEntries {
     private readonly lease = wholeName,
   ) {
     this.closure = new ForgottenClosure(db, model, tenantId)
-    this.rows = new ForgetRows(db, model, tenantId, lease)
+    this.rows = new ForgetRows(this.closure, model, lease)
   }
 
   get #subject(): string {
