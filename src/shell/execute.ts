@@ -50,7 +50,7 @@ export async function execute(context: CommandContext, request: StepRequest): Pr
   using limited = timeLimit(limit, deps)
   const { signal, timeLimited, endsAt } = limited
   using watch = new RunWatch(context, deps)
-  const given = { ...deps, signal, timeLimited, ...(endsAt !== undefined && { endsAt }) }
+  const given = { ...deps, signal, timeLimited, endsAt }
   return await watch.ending(runSync({ ...given, observer: watch.observer }, request))
 }
 

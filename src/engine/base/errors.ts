@@ -45,7 +45,7 @@ abstract class ShopsyncError extends Error {
 export class Retry extends ShopsyncError {
   override readonly name = 'Retry'
   readonly after: number | undefined
-  constructor(message: string, details: ErrorDetails & { after?: number } = {}) {
+  constructor(message: string, details: ErrorDetails & { after?: number | undefined } = {}) {
     super(message, details)
     this.after = details.after
   }

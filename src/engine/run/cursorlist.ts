@@ -112,7 +112,7 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
       ...request,
       flow,
       isCounted: this.#isCounted,
-      ...(isSuspect && { attempts: 1 }),
+      attempts: isSuspect ? 1 : undefined,
     }
     const ask = (): Promise<WalkPage<Fetched<P>>> =>
       this.cursor.source.take(first, (answer) => this.#pageOf(answer, request, wanted))

@@ -32,7 +32,7 @@ export const isCut = (reason: Reason | null): reason is 'time_limit' | 'wanted' 
 export interface TimeLimit extends Disposable {
   readonly signal: AbortSignal
   /** When it fires, in ms since the epoch. undefined without a limit. */
-  readonly endsAt?: number
+  readonly endsAt?: number | undefined
   readonly timeLimited: boolean
 }
 

@@ -7,7 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { toMicros, toMillis } from '../base/timestamp.js'
 import type { Clocks } from '../list/clocks.js'
 import { unixEpoch } from '../list/cutpoint.js'
-import type { Cursor } from '../warehouse/state/cursors.js'
+import type { Cursor, CursorChange } from '../warehouse/state/cursors.js'
 import type { Version } from '../warehouse/store/versionbatch.js'
 
 /** After this many hours, a count has a third of its weight. */
@@ -38,7 +38,7 @@ interface Found {
  * The columns of a cursor after a poll that began at that time. Without `found`, the walk was a first load or a
  * rereading, which says nothing about how often the list changes.
  */
-export function polled(before: Polls | undefined, at: string, found?: Found): Partial<Cursor> {
+export function polled(before: Polls | undefined, at: string, found?: Found): CursorChange {
   const polled_at = { polled_at: at }
   if (!found || !before || before.polled_at === null) return polled_at
   const passed = hoursBetween(before.polled_at, at)
@@ -54,7 +54,7 @@ export function polled(before: Polls | undefined, at: string, found?: Found): Pa
     news_unannounced: rounded((before.news_unannounced ?? 0) * kept + found.unannounced),
     ...quiet(before, at, found),
     // Of a list that has been polled for less than a week, an hour's rush would make a habit.
-    ...(found.news > 0 && { usual_news: rounded((24 * news) / Math.max(memoryHours, news_hours)) }),
+    usual_news: found.news > 0 ? rounded((24 * news) / Math.max(memoryHours, news_hours)) : undefined,
   }
 }
 

@@ -80,7 +80,7 @@ export async function recordFailures(run: WritingRun, ends: readonly CursorEnd[]
       last_error: report.error,
       reason: report.reason,
       last_run_id: runId,
-      ...(report.status === 'failed' && { completeness: report.completeness }),
+      completeness: report.status === 'failed' ? report.completeness : undefined,
     }
     return [moveCursor(warehouse.db, keyOf(task), change)]
   })

@@ -60,7 +60,8 @@ export async function retryHole<P extends FlatPage<unknown>>(
   return {
     memory: after,
     page: answer?.page,
-    ...(from === undefined ? { toStore: after } : { from }),
+    from,
+    toStore: from === undefined ? after : undefined,
   }
 }
 

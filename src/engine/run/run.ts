@@ -45,7 +45,7 @@ import type { Dependencies, Writing, WritingRun } from './runcontext.js'
 import { type RunEnd, reportOf, withQuarantine } from './runend.js'
 import { type RecordedRun, runOnRecord } from './runonrecord.js'
 import type { RunReport, RunRequest } from './runreport.js'
-import { type CursorRun, now } from './tenant.js'
+import { now } from './tenant.js'
 import { Beginning, wholeLists } from './wholelists.js'
 
 /**
@@ -119,10 +119,8 @@ export async function openRun(
     lateness: latenessOf(await readLateness(warehouse, now(writing))),
     authorizations: new AuthorizationWatch(ask),
     learnZones: writing.besideRows && ((tenantId) => learnZones(writing, tenantId)),
-    ...(beside && {
-      hands: new CursorHands(cursors),
-      beforeWalk: (cursor: CursorRun) => beside.beforeWalk(cursor),
-    }),
+    hands: beside && new CursorHands(cursors),
+    beforeWalk: beside && ((cursor) => beside.beforeWalk(cursor)),
   }
   return { run, ask }
 }

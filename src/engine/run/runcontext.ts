@@ -28,7 +28,7 @@ export interface Dependencies<W extends Warehouse = Writer>
   /** The signal may fire because time is up: the cursors that have waited longest come first. */
   readonly timeLimited?: boolean
   /** When it fires for that reason, in ms since the epoch. */
-  readonly endsAt?: number
+  readonly endsAt?: number | undefined
   /** The part of the tenants that it works on, beside runs of the other parts. undefined: the whole warehouse. */
   readonly shard?: Shard | undefined
   /** The instant for which a schedule started it. undefined if nobody planned it. */

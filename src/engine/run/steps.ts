@@ -176,7 +176,7 @@ class Steps {
         asked,
         signal,
         timeLimited,
-        ...(endsAt !== undefined && { endsAt }),
+        endsAt,
         source: run.source.tagged(),
         step,
       })

@@ -64,12 +64,12 @@ export interface Run<W extends Warehouse = Writer> {
   /** Whether tenants are still granted: queries the API again if a 404 casts doubt on them. */
   readonly authorizations: { accessOf(tenantIds: readonly Int64[]): Promise<readonly TenantAccess[]> }
   /** Which cursors are in progress. Absent if nothing runs alongside the plan. */
-  readonly hands?: CursorHands
+  readonly hands?: CursorHands | undefined
   /**
    * Called before the first request of each walk, to see what waits for the cursor. Resolves to what should happen once
    * the walk may move the watermark; undefined if nothing waits. `floor`: where the walk began.
    */
-  beforeWalk?(cursor: CursorRun): Promise<AfterWalk | undefined>
+  readonly beforeWalk?: ((cursor: CursorRun) => Promise<AfterWalk | undefined>) | undefined
   /** Called with what a poll found. What should be kept of it commits with the cursor. Absent if nothing needs it. */
   readonly arrived?: ((cursor: CursorRun, arrivals: Arrivals) => Promise<Arrived>) | undefined
   /** Learns the time zones of a tenant's shops once they are stored. Absent if no rows follow from them. */

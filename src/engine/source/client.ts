@@ -284,10 +284,7 @@ class HttpSource implements Source {
 }
 
 /** Which tenant a log line is about. */
-const placeOf = ({ tenantId, resource }: ApiRequest) => ({
-  ...(tenantId !== undefined && { tenant_id: tenantId }),
-  resource,
-})
+const placeOf = ({ tenantId, resource }: ApiRequest) => ({ tenant_id: tenantId, resource })
 
 /** Who sends a request, for people. */
 const whoOf = ({ tenantId, resource }: ApiRequest): string =>

@@ -24,7 +24,7 @@ export interface ListRequest {
   /** 1 to 100. */
   readonly perPage: number
   /** The most attempts, if fewer than usual. */
-  readonly attempts?: number
+  readonly attempts?: number | undefined
   /** For pages that will be stored: what the throttle and the decoding wait for. */
   readonly flow?: Flow | undefined
   /** The source has counted this list before, so a response without a count is a slip and is requested again. */

@@ -154,7 +154,9 @@ class Reconciliation implements CursorWork {
       completeness: verdict,
       reason,
       remembered: storedMemory(memory),
-      ...(isDone && { status: 'ok', last_error: null, last_success_at: this.cursor.now() }),
+      status: isDone ? 'ok' : undefined,
+      last_error: isDone ? null : undefined,
+      last_success_at: isDone ? this.cursor.now() : undefined,
     }
     await warehouse.write([moveCursor(warehouse.db, key, change)])
   }

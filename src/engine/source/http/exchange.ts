@@ -185,7 +185,7 @@ export class Exchange {
     this.counter.answered({ purpose: this.call.priority, status, seconds: ms / 1000 }, bytes)
     const { path, tenantId, resource } = this.call
     this.options.onRequest?.({
-      ...(tenantId !== undefined && { tenant_id: tenantId }),
+      tenant_id: tenantId,
       resource,
       path,
       attempt: this.attempt,

@@ -23,7 +23,7 @@ export function statusFailure(
   if (status === 429) return new Retry(message, { ...details, after: after ?? 0, hint: spent })
   // 501 says that the server can't do this at all.
   if ((status >= 500 && status !== 501) || status === 408 || status === 425 || (status > 200 && status < 300))
-    return new Retry(message, { ...details, ...(after !== undefined && { after }) })
+    return new Retry(message, { ...details, after })
   return new Skip(message, {
     ...details,
     reason: status === 404 ? 'absent' : 'refused',

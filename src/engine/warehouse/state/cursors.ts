@@ -310,12 +310,13 @@ export const alikeCursors = (db: Db, wanted: WantedCursors, limits: Overdue) =>
 
 /* Writing. */
 
+/** What becomes of a cursor's columns; those that are undefined stay as they are. */
+export type CursorChange = {
+  readonly [Column in Exclude<keyof Cursor, 'tenant_id' | 'resource'>]?: Cursor[Column] | undefined
+}
+
 /** The statement that moves a cursor. It runs in the transaction of the rows that justify the move. */
-export function moveCursor(
-  db: Db,
-  key: CursorKey,
-  change: Partial<Omit<Cursor, 'tenant_id' | 'resource'>>,
-): CompiledQuery {
+export function moveCursor(db: Db, key: CursorKey, change: CursorChange): CompiledQuery {
   const columns: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(change)) {
     if (value === undefined) continue
