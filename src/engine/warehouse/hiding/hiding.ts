@@ -19,7 +19,7 @@ import type { InterferedTables } from '../layout/interference.js'
 import { remakeNames, withOtherNames } from '../layout/recordnames.js'
 import { cursorQuery, demandRefill } from '../state/cursors.js'
 import { demandRebuild } from '../state/tenants.js'
-import { updateListed } from '../store/derived.js'
+import { exactly, updateListed } from '../store/derived.js'
 import type { Session, Transact } from '../transaction.js'
 import {
   type Hiding,
@@ -243,15 +243,11 @@ export async function loosen({
     const mode = wanted.get(nameOf(row))
     const lists = resourcesOf(model, table)
     const rows = await transact(async (session) => {
-      const state = mode && { ...row, mode, key_version: keyVersion, state: 'reading', since: at }
-      const here = { table, column }
+      const removed = db.deleteFrom('sync_privacy').where((eb) => eb.and({ table, column }))
       await session.run(
-        state
-          ? note(db, [state])
-          : db
-              .deleteFrom('sync_privacy')
-              .where((eb) => eb.and(here))
-              .compile(),
+        mode
+          ? note(db, [{ ...row, mode, key_version: keyVersion, state: 'reading', since: at }])
+          : removed.compile(),
       )
       for (const name of lists) await session.run(demandRefill(db, name, 'privacy hides less', at))
       if (model.tableByName.get(table)?.role !== 'root') return 0
@@ -291,8 +287,6 @@ function tableOf(model: Model, name: string, columns: readonly Hiding[]): Hiding
   if (!table) throw new Bug(`There is no table ${name}`)
   return { table, columns, promoted }
 }
-
-const field = (name: string, kind: Kind): Column => ({ name, kind, nullable: true, doc: '' })
 
 /** Columns of one table, which are all hidden up to the same record. Returns how many rows were rewritten. */
 export async function hideTable(
@@ -370,13 +364,12 @@ async function hidePart(
   const key = table.key.map((name) => columnNamed(table, name))
   const own = columns.filter(({ column }) => !column.includes('.'))
   const nested = columns.filter(({ column }) => column.includes('.'))
-  const set = [
-    ...own.map(({ column }) => columnNamed(table, column)),
-    ...(promoted.length > 0 ? [field('_extra', 'json')] : []),
-    ...(nested.length > 0 ? [field('_children', 'json')] : []),
-  ]
-  const read = ({ name, kind }: Column) =>
-    sql<unknown>`${kind === 'json' || kind === 'number' ? words.extra.exact(name) : sql.ref(name)}`.as(name)
+  const places = new Set([
+    ...columns.map(({ column }) => placeOf(column)),
+    ...(promoted.length > 0 ? ['_extra'] : []),
+  ])
+  const set = [...places].map((name) => columnNamed(table, name))
+  const read = (column: Column) => sql<unknown>`${exactly(dialect, column)}`.as(column.name)
   const members = promoted.map(([name]) =>
     sql<string | null>`${words.extra.member(name)}`.as(`member ${name}`),
   )

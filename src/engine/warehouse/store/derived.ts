@@ -41,7 +41,7 @@ const rowsAtOnce = 100
 type Ids = readonly Int64[]
 
 /** Selects a column without losing a digit. */
-const exactly = ({ sql: { extra } }: Dialect, { name, kind }: Column) =>
+export const exactly = ({ sql: { extra } }: Dialect, { name, kind }: Column) =>
   kind === 'number' || kind === 'json' ? extra.exact(name) : sql.ref(name)
 
 const storedAs = (value: unknown, kind: Column['kind'] | undefined): Stored =>
