@@ -15,11 +15,11 @@ export const scale: Mutants = {
       (_sound, one, other) => one === other || one === 'run' || other === 'run',
     ),
   'fences off nobody but who held the same name': () =>
-    breaking('engine/warehouse/lease/claim', 'postgres').fencedOff((sound, db) => sound(db, ['nobody'])),
+    breaking('engine/warehouse/lease/lease', 'postgres').fencedOff((sound, db) => sound(db, ['nobody'])),
   'commits without a look at the lease': () =>
     breaking('engine/warehouse/lease/fence').checkFence(async () => {}),
   'begins where its own clock is': () =>
-    breaking('engine/warehouse/lease/claim').stampsFloor((_sound, _, { clock }) =>
+    breaking('engine/warehouse/lease/lease').stampsFloor((_sound, _, { clock }) =>
       fromMicros(clock.nowMicros()),
     ),
   'begins another shard while a command waits for all of them': () =>

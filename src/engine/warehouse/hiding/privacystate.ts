@@ -10,7 +10,7 @@
  *
  * Less privacy is never taken from a configuration alone: a file that lost a line would bring customers' names into the
  * warehouse, and nobody would know. `shopsync migrate --loosen-privacy` says that it is meant. hiding.ts brings the rows
- * there. Every claim of the lease compares what they are with the configuration (claim.ts); commands that only read say
+ * there. Every claim of the lease compares what they are with the configuration (lease.ts); commands that only read say
  * what is waiting, and show values as they will be.
  */
 import { type CompiledQuery, sql } from 'kysely'

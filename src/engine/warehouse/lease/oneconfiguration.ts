@@ -4,7 +4,7 @@
  * stored, and both would call it proven.
  *
  * Every claim of the lease therefore compares the stored text (rowsettings.ts) with the process's own, in its
- * transaction (claim.ts):
+ * transaction (lease.ts):
  *
  * equal:                                  nothing to do.
  * as when the configuration was read:     this process brings the change, and stores it. So does the first claim in a

@@ -7,9 +7,8 @@ import { eraseTraces, type Hidden, hideStored } from '../hiding/hiding.js'
 import { mustHide } from '../hiding/privacystate.js'
 import { briefly } from '../transaction.js'
 import type { Warehouse, Writer } from '../warehouse.js'
-import type { LeaseRequest } from './claim.js'
 import { LeaseHeld, leaseName, listenCommand, usualLeaseMs } from './holder.js'
-import { claimLease, type Lease, wantLease } from './lease.js'
+import { claimLease, type Lease, type LeaseRequest, wantLease } from './lease.js'
 
 /** Released at the end of the block that holds it: `await using lease = await openLease(…)`. */
 export interface WriterLease extends AsyncDisposable {
