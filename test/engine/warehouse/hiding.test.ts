@@ -107,6 +107,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await leaks(address)).length).toBeGreaterThan(100)
     desk.set({ ...more, privacy: preset })
     expect((await desk.done('plan')).stdout).not.toMatch(/_history|\w\.\w+_\w+\.\w/)
+    // What only reads shows it as it will be.
+    expect(marksIn((await desk.run(`why customers ${listed?.id} --json`)).stdout)).toEqual([])
     await desk.done('migrate')
     expect(await leaks(address)).toEqual([])
     const synced = await desk.done('sync --full --log-level trace')

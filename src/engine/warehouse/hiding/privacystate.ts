@@ -17,6 +17,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import { Stop } from '../../base/errors.js'
 import { joinedNames } from '../../base/format.js'
+import { nameColumn } from '../../model/flatten/recordname.js'
 import { historyName } from '../../model/historytable.js'
 import { type HiddenColumn, hiddenValue, keyCheck } from '../../model/privacy.js'
 import type { Model } from '../../model/resourcemodel.js'
@@ -329,10 +330,10 @@ export async function storedForms(warehouse: Warehouse, cursor: CursorKey): Prom
   return {
     row: (table, row) => {
       const columns = waiting.filter((one) => one.table === table.name && Object.hasOwn(row, one.column))
-      return {
-        ...row,
-        ...Object.fromEntries(columns.map((one) => [one.column, hiddenForm(one, table, row)])),
-      }
+      const forms: [string, unknown][] = columns.map((one) => [one.column, hiddenForm(one, table, row)])
+      // Names may be made of them, and are made again when they are hidden.
+      const names = table.columns.filter(({ computedBy }) => forms.length > 0 && computedBy === nameColumn)
+      return { ...row, ...Object.fromEntries([...forms, ...names.map(({ name }) => [name, null])]) }
     },
     isHidden: (table, column) => model.hidden.get(table)?.some(({ name }) => name === column) ?? false,
     isOpen: (table, column) => open.has(`${table}.${column}`),
