@@ -78,11 +78,15 @@ export class ForgottenClosure {
     return this.plans.find(({ resource: { name } }) => name === resource) ?? this.subject
   }
 
-  /** Everything that these records lead to, as far as `admit` lets it: it ends where a record is left out, or kept. */
+  /**
+   * Everything that these records lead to, as far as `admit` lets it: it ends where a record is left out, or kept. By
+   * default, who is forgotten with them.
+   */
   async reach(
     session: Asking,
     from: Owned,
-    admit: (plan: ForgetPlan, ids: readonly Int64[]) => Promise<ReadonlyMap<Int64, ForgottenState>>,
+    admit = (plan: ForgetPlan, ids: readonly Int64[]): Promise<ReadonlyMap<Int64, ForgottenState>> =>
+      this.admitted(session, plan, ids),
   ): Promise<Reached> {
     const reached: Reached = new Map()
     for (let wave = from; wave.size > 0; ) {

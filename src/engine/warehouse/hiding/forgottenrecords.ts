@@ -23,15 +23,7 @@ import { wasPreparedBefore } from '../lease/fence.js'
 import { type CursorKey, demandRefill } from '../state/cursors.js'
 import { isOfShard } from '../state/shardsql.js'
 import { type Applied, type Batch, type EncodedPage, wholeName } from '../store/versionbatch.js'
-import {
-  type Asking,
-  ForgetRows,
-  ForgottenClosure,
-  idParts,
-  type Owned,
-  put,
-  type Reached,
-} from './forgottenclosure.js'
+import { type Asking, ForgetRows, ForgottenClosure, idParts, put, type Reached } from './forgottenclosure.js'
 
 type Source = Reader & {
   readonly model: Pick<Model, 'list' | 'forgotten'>
@@ -208,7 +200,7 @@ export class ForgottenEntries {
   /** Enters a person, and all that belongs to them. */
   async enter(session: Asking, receipt: Receipt): Promise<void> {
     const { customer_id: id, begun_at: since } = receipt
-    const row = { record_id: id, owner_id: id, state: 'hidden', since }
+    const row = { record_id: id, owner_id: id, state: 'hidden', since, receipt: toJson(receipt) }
     await session.run(this.raising())
     await session.run(
       this.db
@@ -217,11 +209,8 @@ export class ForgottenEntries {
         .onConflict((c) => c.columns(['tenant_id', 'resource', 'record_id']).doUpdateSet(row))
         .compile(),
     )
-    await session.run(this.keepReceipt(receipt))
-    await this.#store(
-      session,
-      await this.#reachedFrom(session, new Map([[this.#subject, new Map([[id, id]])]])),
-    )
+    const person = new Map([[this.#subject, new Map([[id, id]])]])
+    await this.#store(session, await this.closure.reach(session, person))
   }
 
   keepReceipt(receipt: Receipt): CompiledQuery {
@@ -290,7 +279,15 @@ export class ForgottenEntries {
     const theirs = new Map([...owners].filter(([id]) => isAway(admitted.get(id))))
     const reached = isWhole
       ? await this.#judgedAgain(session, 'wanted')
-      : await this.#reachedFrom(session, new Map([[resource, theirs]]), true)
+      : await closure.reach(session, new Map([[resource, theirs]]), async (to, ids) => {
+          // What is forgotten already has led on before.
+          const entered = await closure.entries(session, to, ids)
+          return closure.admitted(
+            session,
+            to,
+            ids.filter((id) => !isAway(entered.get(id))),
+          )
+        })
     for (const [id, owner] of owners) {
       const isTheirs = isWhole ? isAway(reached.get(resource)?.get(id)?.state) : theirs.has(id)
       if (isTheirs) put(reached, resource, id, { state: 'hidden', owner })
@@ -303,19 +300,6 @@ export class ForgottenEntries {
     await session.run(rows.examples)
   }
 
-  /** What these lead to. `isNews`: but not through what is forgotten already. */
-  #reachedFrom(session: Asking, from: Owned, isNews = false): Promise<Reached> {
-    const { closure } = this
-    return closure.reach(session, from, async (plan, ids) => {
-      const known = isNews ? await closure.entries(session, plan, ids) : undefined
-      return closure.admitted(
-        session,
-        plan,
-        ids.filter((id) => !isAway(known?.get(id))),
-      )
-    })
-  }
-
   /**
    * What everybody who is forgotten leads to by now. What isn't among that any more, and is somebody else's, or led to
    * only by such a record, isn't forgotten any more. The rest stays: to show what was a forgotten person's because the
@@ -324,7 +308,7 @@ export class ForgottenEntries {
   async #judgedAgain(session: Asking, released: ForgottenState): Promise<Reached> {
     const { db, tenantId, closure } = this
     const seeds = await closure.seeds(session)
-    const reached = await this.#reachedFrom(session, seeds)
+    const reached = await closure.reach(session, seeds)
     const entries = db
       .selectFrom('sync_forgotten_records')
       .select(['resource', 'record_id', 'owner_id'])
