@@ -108,10 +108,10 @@ export function heldBy(holder: LeaseHolder, asked: string, where: string): Lease
 }
 
 /** Nobody holds the lease, but another command comes first. */
-export const waitedFor = (where: string, isListener: boolean): LeaseHeld =>
+export const waitedFor = (where: string, command: string): LeaseHeld =>
   new LeaseHeld(
     `Another command is waiting for ${where}`,
-    isListener
+    command === listenCommand
       ? 'The listener takes its turn afterwards'
       : 'Type the same command again when that command has ended',
     'run',

@@ -231,7 +231,7 @@ function refuseHeld({ own, overlapping, now }: Found, claim: LeaseRequest, where
   if (holder) throw heldBy(holder, name, where)
   const isListener = claim.command === listenCommand
   const heeded = rows.filter((row) => isListener || (claim.shard && row.name === wholeName))
-  if (heeded.some((row) => isWanted(row, now))) throw waitedFor(where, isListener)
+  if (heeded.some((row) => isWanted(row, now))) throw waitedFor(where, claim.command)
 }
 
 /**

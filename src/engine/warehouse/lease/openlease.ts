@@ -81,7 +81,7 @@ async function giveBack({ retryPolicy }: Warehouse, { release }: Lease): Promise
 /** Before anything else is done under a lease: what was stored under less privacy. */
 const hideNow = (warehouse: Writer, clock: Clock, command: string): Promise<Hidden> =>
   warehouse.trying(async () => {
-    const work: Parameters<typeof hideStored>[0] = {
+    const work = {
       dialect: warehouse.dialect,
       transact: briefly(warehouse),
       model: warehouse.model,
