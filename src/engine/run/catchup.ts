@@ -205,8 +205,8 @@ export async function migrateStored(
   const hidden = await warehouse.read((db) => storedPrivacy(db).execute())
   if (warehouse.rowSettings) checkPrivacy(hidden, model, warehouse.where)
   const waits =
+    isUnhidden(hidden, model) ||
     (await tablesToRewrite(warehouse)).length > 0 ||
-    (await warehouse.trying(() => isUnhidden(warehouse))) ||
     (await readOutdated(warehouse, model)).length > 0
   if (!waits) return { rewritten: [], recomputed: [], hidden: { done: [], left: null } }
   await using lease = await openLease(deps, 'migrate')

@@ -252,12 +252,10 @@ export async function mustHide({ db, model, interfered }: Warehouse): Promise<bo
 }
 
 /** Whether a claim of the lease has anything to do: for traces and for lists that were read, too. */
-export async function isUnhidden({ db, model }: Warehouse): Promise<boolean> {
-  const known = await storedPrivacy(db).execute()
-  if (isNewKey(known, model) || known.some(({ state }) => state === 'reading' || state === 'traces'))
-    return true
-  return unhidden(known, model).length > 0
-}
+export const isUnhidden = (known: readonly Known[], model: Model): boolean =>
+  isNewKey(known, model) ||
+  known.some(({ state }) => state === 'reading' || state === 'traces') ||
+  unhidden(known, model).length > 0
 
 /** Part of the document of `status`. */
 export interface PrivacyStatus {
