@@ -63,10 +63,10 @@ export async function openWarehouse(options: OpenOptions): Promise<Writer> {
   return new Writer({ ...options, dialect: await openDialect(options) })
 }
 
-/** What is wrong with a database that can't hold every character. `copy`, `status`, `check` and `report` still read it. */
+/** What is wrong with a database that can't hold every character. `copy`, `status`, `check` and, from views of this version, `report` still read it. */
 export const encodingWords = (encoding: string): { readonly found: string; readonly hint: string } => ({
   found: `the database has the encoding ${encoding}, which cannot hold every character; expected UTF8`,
-  hint: "Type: create database NAME encoding 'UTF8' template template0; then shopsync copy --to postgres://user:password@host:port/NAME, and name that one in warehouse.url. Until then, status, check and report still read this one",
+  hint: "Type: create database NAME encoding 'UTF8' template template0; then shopsync copy --to postgres://user:password@host:port/NAME, and name that one in warehouse.url. Until then, status and check still read this one, and report does if its views are of this version",
 })
 
 /** Throws Stop if the database can't hold every character: records would be refused for a letter in a name. */

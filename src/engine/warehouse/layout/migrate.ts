@@ -9,6 +9,7 @@ import type { Db } from '../database.js'
 import type { Dialect, LiveColumn, Obstacle } from '../dialect.js'
 import { heldColumns, mayHold, storedPrivacy } from '../hiding/privacystate.js'
 import { rowSettingsName } from '../lease/oneconfiguration.js'
+import { refuseNarrow } from '../openwarehouse.js'
 import type { Session } from '../transaction.js'
 import type { Warehouse, Writer } from '../warehouse.js'
 import type { Change } from './ddl.js'
@@ -288,6 +289,8 @@ export const readThenCheck = <T>(warehouse: Warehouse, read: () => Promise<T>): 
   read().catch(async (error: unknown) => {
     // What a role may not read, it may not check either: the refusal says what it lacks.
     if (error instanceof Stop && error.exitCode === 3) throw error
+    // Nor may anything be made there that it lacks.
+    await refuseNarrow(warehouse)
     await checkTables(warehouse)
     const table = error instanceof Skip ? error.details.table : undefined
     throw (table === undefined ? undefined : warehouse.interfered.unchanged([table])) ?? error
