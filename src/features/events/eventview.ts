@@ -116,11 +116,7 @@ export const readEventsStatus = (
 /** How many events are used for the median settling time. */
 const mostMeasured = 2000
 
-async function readToday(
-  inbox: Inbox,
-  now: string,
-  chosen: Pick<CursorChoice, 'tenants' | 'resources'>,
-): Promise<EventsStatus['today']> {
+async function readToday(inbox: Inbox, now: string, chosen: CursorChoice): Promise<EventsStatus['today']> {
   const midnight = `${now.slice(0, 10)}T00:00:00.000000Z`
   const groups = await outcomesSince(inbox, midnight, chosen)
   // An event of an unknown kind makes no cursor due and has one row.
@@ -137,11 +133,7 @@ async function readToday(
   }
 }
 
-async function settledAfter(
-  inbox: Inbox,
-  midnight: string,
-  chosen: Pick<CursorChoice, 'tenants' | 'resources'>,
-): Promise<number | null> {
+async function settledAfter(inbox: Inbox, midnight: string, chosen: CursorChoice): Promise<number | null> {
   const rows = await eventParts(inbox, ['type', 'resource', 'received_at', 'settled_at'], {
     ...chosen,
     isOver: true,

@@ -58,6 +58,37 @@ describe.each(warehouses())('on $name', (kind) => {
     expect([after.sum('events_waiting'), after.sum('events_oldest_waiting_seconds')]).toEqual([0, 0])
   })
 
+  it('shows what has come since midnight, waits and is due, of all lists or those that are chosen', async () => {
+    const came = (after: bigint, more: object = {}) => ({
+      received_at: at(after),
+      due_at: at(after),
+      ...more,
+    })
+    const others = w.sandbox.tenantIds.find((id) => id !== w.tenant)
+    await w.events.putRows([
+      came(-day),
+      came(0n),
+      came(0n, { tenant_id: others }),
+      came(0n, { resource: 'payments', type: 'Payment' }),
+      came(0n, { due_at: at(2n * minute), tries: 1 }),
+    ])
+    const all = await statusOf(w.sandbox, w.warehouse, { nowMicros: began })
+    expect(all.events).toMatchObject({
+      due_cursors: 3,
+      due_since: at(-day),
+      waiting: 5,
+      today: { received: 4 },
+    })
+    const chosen = { nowMicros: began, tenants: [w.tenant], named: [list] }
+    expect((await statusOf(w.sandbox, w.warehouse, chosen)).events).toMatchObject({
+      due_cursors: 1,
+      due_since: at(-day),
+      waiting: 3,
+      last_received_at: at(0n),
+      today: { received: 2 },
+    })
+  })
+
   it('a listener is up, has ended, has gone silent, or accepts nothing', async () => {
     const states: unknown[] = [(await shown(0n)).listener]
     for (const [up, seen, more] of [
@@ -90,10 +121,13 @@ describe.each(warehouses())('on $name', (kind) => {
   it('counts changes without an event, once, an hour after them; of two listeners one judges', async () => {
     await listen(-20n * minute, 200n * minute)
     await judge(0n)
-    const [a = 0, b = 0, c = 0] = await changed(4)
+    const [a = 0, b = 0, c = 0, d = 0] = await changed(4)
     await event(a, { version: w.version(a) })
     await event(b, { version: null, action: 'created' })
     await event(c, { version: fromMicros(began - minute) })
+    // Records of the same id, of another resource and of another tenant.
+    await event(d, { version: w.version(d), type: 'Payment' })
+    await event(d, { version: w.version(d), tenant_id: w.sandbox.tenantIds.find((id) => id !== w.tenant) })
     await judge(59n * minute)
     expect(await found()).toEqual([])
     await Promise.all([judge(62n * minute), judge(62n * minute)])
