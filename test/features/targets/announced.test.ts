@@ -61,6 +61,15 @@ const cases: [what: string, events: Events, rounds: object, rings: object[]][] =
     { '101 vehicles': { count: 1, hours: 2 }, '101 notes': { count: 1, hours: 1 } },
     [{ resource: 'vehicles' }, { resource: 'notes' }],
   ],
+  [
+    'a list whose failed walk left its events to the next run is rung by what comes',
+    [
+      { received_at: ago(2), due_at: null, tries: 1, reason: 'walk_failed' },
+      { received_at: ago(1), due_at: ago(1), record_id: 2 },
+    ],
+    { '101 repair_orders': { count: 1, hours: 1 } },
+    [{ since: ago(1), announced: 1 }],
+  ],
 ]
 
 const sandbox = await sandboxOfFile()
