@@ -15,6 +15,7 @@ import { scratch } from '../../support/harness/scratch.js'
 import { someOf } from '../../support/harness/size.js'
 import {
   bothWarehouses,
+  classifyPostgres,
   type Kind,
   postgresUrl,
   reopen,
@@ -125,6 +126,16 @@ describe.each(bothWarehouses())('$name', (kind) => {
 })
 
 const [postgres] = bothWarehouses().filter(({ name }) => name === 'postgres') as [Kind]
+
+it('postgres: a database that lets nobody in is waited for', async () => {
+  const { url, schema } = await postgres.migrated()
+  const letIn = (may: boolean): Promise<void> =>
+    onServer(postgresUrl(), `alter database ${new URL(url).pathname.slice(1)} allow_connections ${may}`)
+  await letIn(false)
+  const refusal: unknown = await onServer(url, 'select 1').catch((error: unknown) => error)
+  expect(classifyPostgres(refusal, 'here', { schema, role: 'any' })).toMatchObject({ name: 'Retry' })
+  await letIn(true)
+})
 
 it('postgres: a database in another encoding than UTF8 is refused', async () => {
   const desk = new Desk(sandbox, await postgres.viewed(), resources)
