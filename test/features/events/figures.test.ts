@@ -34,6 +34,14 @@ describe.each(warehouses())('on $name', (kind) => {
       readonly today: object
     }
 
+  it('what waits, or was settled since, is never pruned', async () => {
+    const came = { received_at: at(0n), due_at: at(0n) }
+    const settled = (after: number) => ({ ...came, state: 'settled', settled_at: seconds(after) })
+    await w.events.putRows([settled(10), came, settled(40)])
+    await w.events.inbox.prune(seconds(30))
+    expect(await w.seen()).toBe('waiting, settled')
+  })
+
   it('an event that two settle is counted once, and totals outlive its row', async () => {
     const came = (after: number, type = 'RepairOrder') => ({
       received_at: seconds(after),
