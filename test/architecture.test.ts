@@ -176,64 +176,23 @@ describe('the tests', () => {
   })
 })
 
-describe('names', () => {
-  const declaration =
-    /^export (?:declare )?(?:abstract )?(?:async )?(?:class|function\*?|const|let|interface|type|enum) (\w+)/gm
-  const exportedBy = (file: string): string[] => [
-    ...new Set([...withoutComments(textOf(file)).matchAll(declaration)].map((match) => match[1] ?? '')),
-  ]
-  const isSandbox = (file: string): boolean => roomOf(file) === 'sandbox'
-  const programs = [
-    ['the program', sources.filter((file) => !isSandbox(file))],
-    ['the sandbox', sources.filter((file) => isSandbox(file) || roomOf(file) === 'schema')],
-  ] as const
+describe('shared code', () => {
+  const outside = sources.filter((file) => !['schema', 'sandbox'].includes(roomOf(file)))
 
-  it.each(programs)('of %s mean one thing each', (_name, files) => {
-    const places = new Map<string, string[]>()
-    for (const file of files)
-      for (const name of exportedBy(file)) places.set(name, [...(places.get(name) ?? []), file])
-    // Each dialect has the same name in a file of the same name.
-    const anyDialect = (file: string): string => file.replace(/\/(sqlite|postgres)\//, '/DIALECT/')
-    const twice = [...places].filter(([, where]) => new Set(where.map(anyDialect)).size > 1)
-    expect(twice.map(([name, where]) => `${name}: ${where.join(', ')}`)).toEqual([])
-  })
-
-  it('are exported only if another file uses them', () => {
+  it('exports only what another file uses', () => {
+    const declaration =
+      /^export (?:declare )?(?:abstract )?(?:async )?(?:class|function\*?|const|let|interface|type|enum) (\w+)/gm
     const users = new Map<string, Set<string>>()
     for (const file of [...sources, ...filesIn('test', '.ts'), ...filesIn('bench', '.ts')])
       for (const [word] of withoutComments(textOf(file)).matchAll(/\b[A-Za-z_]\w*\b/g))
         users.set(word, (users.get(word) ?? new Set()).add(file))
     const unused = sources.flatMap((file) =>
-      exportedBy(file)
-        .filter((name) => (users.get(name)?.size ?? 0) < 2)
-        .map((name) => `${file} exports ${name}`),
+      [...withoutComments(textOf(file)).matchAll(declaration)]
+        .filter(([, name = '']) => (users.get(name)?.size ?? 0) < 2)
+        .map(([, name]) => `${file} exports ${name}`),
     )
     expect(unused).toEqual([])
   })
-
-  it('hide no global of the language', () => {
-    const types = [
-      'Record',
-      'Partial',
-      'Required',
-      'Readonly',
-      'Pick',
-      'Omit',
-      'Exclude',
-      'Extract',
-      'Awaited',
-    ]
-    const hiding = sources.flatMap((file) =>
-      exportedBy(file)
-        .filter((name) => name in globalThis || types.includes(name))
-        .map((name) => `${file}: ${name}`),
-    )
-    expect(hiding).toEqual([])
-  })
-})
-
-describe('shared code', () => {
-  const outside = sources.filter((file) => !['schema', 'sandbox'].includes(roomOf(file)))
 
   it('names no resource outside schema/', () => {
     const names = Object.keys(resources).filter((name) => name.includes('_'))
@@ -311,20 +270,6 @@ describe('pointers', () => {
       const names = [...prose.matchAll(name)].map(([found]) => found)
       const strange = names.filter((found) => !known.has(found) && !exists(found))
       return [...new Set([...paths, ...strange])].map((found) => `${file}: ${found}`)
-    })
-    expect(lost).toEqual([])
-  })
-
-  it('say who uses a file, and it does', () => {
-    const users = new Map<string, string[]>()
-    for (const file of sources)
-      for (const target of targetsOf(file)) users.set(target, [...(users.get(target) ?? []), `/${file}`])
-    const lost = sources.flatMap((file) => {
-      const [head = ''] = /^\s*\/\*[\s\S]*?\*\//.exec(textOf(file)) ?? []
-      const [said = ''] = /\bUsed by (?:[^.;]|\.(?=ts\b))*/.exec(head.replaceAll(/\s*\n\s*\* ?/g, ' ')) ?? []
-      return [...said.matchAll(/[\w/-]+\.ts\b/g)]
-        .filter(([name]) => !users.get(file)?.some((user) => user.endsWith(`/${name}`)))
-        .map(([name]) => `${file}: ${name} does not import it`)
     })
     expect(lost).toEqual([])
   })
