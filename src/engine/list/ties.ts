@@ -54,8 +54,11 @@ export class TieWatch {
   /** Takes the next response in order. */
   follow(edges: Edges): void {
     this.#held = []
-    if (this.#end !== '' && edges.newest >= this.#end) this.#doubtful.add(this.#end)
-    else if (this.#isFinalWhole) this.#doubtful.delete(this.#end)
+    // Behind the end of the list, a response that is read once more says nothing about what an earlier process met.
+    if (this.#end !== '') {
+      if (edges.newest >= this.#end) this.#doubtful.add(this.#end)
+      else if (this.#isFinalWhole) this.#doubtful.delete(this.#end)
+    }
     this.glimpse(edges)
     this.#isFinalWhole = edges.isTop || edges.newest > edges.oldest
     this.#end = edges.isEnd ? '' : edges.oldest
