@@ -166,12 +166,10 @@ Map.prototype.set = function (key, value) {
   })
 
   test('the thread that stores rows ended: the document is printed', async () => {
-    // Enough rows for a thread.
     const large = await place({ repairOrders: 40, tenants: 1 })
     large.configure({ sync: { resources: ['notes', 'repair_orders'] } })
-    const env = { ...broken(inThread), API_SECRET: large.sandbox.secret }
-    const { code, stderr, json } = await new Program(program, ['sync', '--json'], { cwd: large.folder, env })
-      .ended
+    const options = { cwd: large.folder, env: { ...broken(inThread), API_SECRET: large.sandbox.secret } }
+    const { code, stderr, json } = await new Program(program, ['sync', '--json'], options).ended
     expect([code, stderr]).toEqual([70, expect.stringContaining('planted')])
     const failed = { resource: 'repair_orders', status: 'failed', reason: 'bug' }
     expect(json()).toMatchObject({ cursors: [failed, { resource: 'notes', status: 'ok' }] })
