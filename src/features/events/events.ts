@@ -100,7 +100,7 @@ function chosen(db: EventDb, filter: EventFilter) {
     query = query
       .where((eb) => eb.and(cursorColumns(announcing)))
       .where('type', '=', resources[announcing.resource]?.entity ?? null)
-  // SQL has no empty lists.
+  // SQL has no empty lists, and no event of a tenant 0 is ever stored.
   if (tenants) query = query.where('tenant_id', 'in', [0, ...tenants])
   if (names) query = query.where('resource', 'in', names)
   if (since !== undefined) query = query.where('received_at', '>=', since)
