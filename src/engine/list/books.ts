@@ -30,7 +30,8 @@ export class Book {
   /** `judge` hasn't decided on the latest response yet. */
   #pending = false
   #surprised = false
-  #vanished = false
+  /** Records of the first response that a later first page should have shown and didn't. */
+  #vanished = 0
   /** A record came late, and counts as entered. */
   #late = false
   /** A record newer than the ceiling was seen. */
@@ -255,9 +256,10 @@ export class Book {
    */
   vanished(observed: readonly ObservedRecord[], { oldest, isEnd }: Pick<Edges, 'oldest' | 'isEnd'>): void {
     const shown = new Set(observed.map(({ id }) => id))
-    this.#vanished ||= (this.#opening ?? []).some(
+    const gone = (this.#opening ?? []).filter(
       ({ id, updatedAt }) => typeof id !== 'string' && (isEnd || updatedAt > oldest) && !shown.has(id),
     )
+    this.#vanished = Math.max(this.#vanished, gone.length)
   }
 
   /** Whether a record of the closing page came after the first response and isn't in the book yet. */
@@ -271,7 +273,7 @@ export class Book {
    */
   get needsZone(): boolean {
     if (this.#isZoneSeen) return false
-    return this.#hasStirred || this.#moved || this.#surprised || this.#vanished || !this.#isTopSeen
+    return this.#hasStirred || this.#moved || this.#surprised || this.#vanished > 0 || !this.#isTopSeen
   }
 
   /** Pages that were read together leave the older part uncounted, so a new reading in strict order is better. */
@@ -280,13 +282,13 @@ export class Book {
   }
 
   get isEven(): boolean {
-    return missingIn(this.balance()) === 0
+    return missingIn(this.balance()) === -this.#vanished
   }
 
   /** Whether only ties may hide the missing records, so that another reading, joined to this one, can close. */
   get isShort(): boolean {
     if (this.needsZone && this.zoneAgrees) return this.#older?.isShort === true
-    if (!this.needsZone && (this.#doubtful || this.#surprised || this.#vanished)) return false
+    if (!this.needsZone && (this.#doubtful || this.#surprised || this.#vanished > 0)) return false
     return (missingIn(this.balance()) ?? 0) > 0
   }
 
@@ -296,7 +298,7 @@ export class Book {
     return {
       balance: this.balance(),
       isDoubtful: this.#doubtful || this.#surprised,
-      hasVanished: this.#vanished,
+      vanished: this.#vanished,
       isLate: this.#late,
       hasTies: this.ties.found,
       zone: this.needsZone

@@ -19,8 +19,8 @@ export interface Counted {
   readonly balance: Balance
   /** A record was seen, and nothing shows whether it entered the list or was in it before. */
   readonly isDoubtful: boolean
-  /** A record of the first response was deleted. If no total fell, another record offset it. */
-  readonly hasVanished: boolean
+  /** Records of the first response that were deleted. Each for which no total fell was offset by another record. */
+  readonly vanished: number
   /** A record came late, and counts as entered. */
   readonly isLate: boolean
   /** Pages met within records of one `updated_at`, which may have hidden others. */
@@ -43,11 +43,11 @@ export function standingOf({ balance, zone, ...doubts }: Counted): 'closed' | 'c
     // Behind the zone, a record can only slip where the total falls, and the walk stepped back for that, unless ties
     // hide records there or pages were read together. In those cases, all of that part must have been seen. A record
     // that is counted but never seen may be hidden by anything.
-    if (!zone.agrees || balance.distinct < balance.last) return 'open'
+    if (!zone.agrees || balance.distinct - doubts.vanished < balance.last) return 'open'
     return zone.isRestWhole || !zone.mayHide ? 'complete' : 'open'
   }
   if (doubts.isDoubtful) return 'open'
-  if (missingIn(balance) === 0 && !doubts.hasVanished) return 'closed'
+  if (missingIn(balance) === 0 && doubts.vanished === 0) return 'closed'
   return isPlausibleFall(balance) && !doubts.hasTies && !doubts.isLate ? 'complete' : 'open'
 }
 

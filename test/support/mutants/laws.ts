@@ -23,7 +23,7 @@ export interface LawMutant {
 const closed = ({ distinct }: Balance): Counted => ({
   balance: { first: distinct, last: distinct, distinct, entered: 0, fallen: 0 },
   isDoubtful: false,
-  hasVanished: false,
+  vanished: 0,
   isLate: false,
   hasTies: false,
 })
