@@ -177,8 +177,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   readonly bulk: Bulk<R, E>
   readonly catalog: Catalog<R>
   readonly file: DatabaseFile
-  /** The queue through which rounds reach workers. undefined if only one machine can use the database. */
-  readonly deliveries?: DeliveryPlace
+  /** The queue through which rounds reach workers. There is none if only one machine can use the database. */
+  readonly deliveries: DeliveryPlace
   /** Runs the work in one transaction and rolls back if it throws. The work must not wait for the network. */
   transaction<T>(work: (session: Session<R>) => Promise<T>): Promise<T>
   /**

@@ -130,12 +130,9 @@ async function examineKept(
 
 /** Whether the queue for workers can be made, where rounds are sent there. */
 async function examineQueue(config: Config, warehouse: Warehouse): Promise<Trial[]> {
-  const [{ scheduleSettings }, { deliveriesOf }] = await Promise.all([
-    import('../../engine/config/schedulesection.js'),
-    import('../../engine/warehouse/queue/deliveries.js'),
-  ])
+  const { scheduleSettings } = await import('../../engine/config/schedulesection.js')
   if (scheduleSettings(config).shards === 0) return []
-  const found = await warehouse.trying(() => deliveriesOf(warehouse).obstacle())
+  const found = await warehouse.trying(() => warehouse.dialect.deliveries.obstacle())
   const { failure } = await import('./trials.js')
   return found
     ? [failure('queue for workers', new Stop(found.problem, { exitCode: 3, hint: found.hint }), 3)]

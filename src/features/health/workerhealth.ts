@@ -3,7 +3,6 @@ import type { Int64 } from '../../../schema/resource.js'
 import { atMinute, plural } from '../../engine/base/format.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import {
-  deliveriesOf,
   partName,
   type SeenDelivery,
   type SeenQueue,
@@ -43,7 +42,7 @@ export async function readWorkers(
   warehouse: Warehouse,
   shards: number,
 ): Promise<{ readonly workers?: WorkersStatus }> {
-  const seen = await warehouse.trying(() => deliveriesOf(warehouse).seen())
+  const seen = await warehouse.trying(() => warehouse.dialect.deliveries.seen())
   const isOver = shards === 0 && !seen?.deliveries.some(({ status }) => status !== 'done')
   if (!seen || (seen.workers === 0 && (isOver || seen.deliveries.length === 0))) return {}
   const silent = unheard(seen)
@@ -120,7 +119,7 @@ async function lastList(
 
 /** What needs attention about the workers, as incidents. */
 export async function workerIncidents(warehouse: Warehouse, nowMicros: bigint): Promise<KeptIncident[]> {
-  const seen = await warehouse.trying(() => deliveriesOf(warehouse).seen())
+  const seen = await warehouse.trying(() => warehouse.dialect.deliveries.seen())
   if (!seen) return []
   const before = (seconds: number): string => fromMicros(nowMicros - BigInt(Math.round(seconds * 1e6)))
   const silent = unheard(seen)
@@ -156,7 +155,7 @@ function deadlyIncident(
 
 /** For the metrics. undefined if there is no queue. */
 export async function readWorkerGauges(warehouse: Warehouse) {
-  const seen = await warehouse.trying(() => deliveriesOf(warehouse).seen())
+  const seen = await warehouse.trying(() => warehouse.dialect.deliveries.seen())
   if (!seen) return undefined
   const of = (status: SeenDelivery['status']) => seen.deliveries.filter((one) => one.status === status).length
   return {

@@ -2,7 +2,6 @@
 import { Stop } from '../../engine/base/errors.js'
 import { plural } from '../../engine/base/format.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import { deliveriesOf } from '../../engine/warehouse/queue/deliveries.js'
 import type { CommandContext } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 import type { Job } from './jobfile.js'
@@ -13,7 +12,7 @@ export async function enqueue(context: CommandContext, job: Job, given: unknown)
   const shards = wholeNumber('--enqueue', given, { from: 1, to: 64, example: 8 }) ?? 1
   const warehouse = await context.open('read')
   const trouble = (error: Error): void => log.debug({ error: error.message }, 'The queue')
-  const queue = await warehouse.trying(() => deliveriesOf(warehouse).open({ works: false, trouble }))
+  const queue = await warehouse.trying(() => warehouse.dialect.deliveries.open({ works: false, trouble }))
   context.onClose(() => queue.close())
   const round = { job: job.name, plannedAt: fromMicros(clock.nowMicros()), shards }
   const sent = await warehouse.trying(() => queue.send(round))

@@ -4,12 +4,7 @@
  */
 import { describeError } from '../../engine/base/errors.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
-import {
-  type Deliveries,
-  deliveriesOf,
-  unheard,
-  unheardText,
-} from '../../engine/warehouse/queue/deliveries.js'
+import { type Deliveries, unheard, unheardText } from '../../engine/warehouse/queue/deliveries.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { Pool } from '../worker/pool.js'
@@ -45,7 +40,7 @@ export class Rounds {
     if (shards === 0) return undefined
     const trouble = (error: Error): void => log.debug({ error: describeError(error) }, 'The queue')
     const { warehouse } = options
-    const queue = await warehouse.trying(() => deliveriesOf(warehouse).open({ works: work, trouble }))
+    const queue = await warehouse.trying(() => warehouse.dialect.deliveries.open({ works: work, trouble }))
     return new Rounds(context, options, queue)
   }
 
@@ -81,7 +76,7 @@ export class Rounds {
     let isSaid = false
     while (!options.signal.aborted) {
       try {
-        const silent = unheard(await deliveriesOf(options.warehouse).seen())
+        const silent = unheard(await options.warehouse.dialect.deliveries.seen())
         if (silent && !isSaid) log.warn(unheardText(silent))
         isSaid = silent !== undefined
         // With events, the listener does.

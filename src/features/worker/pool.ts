@@ -15,7 +15,6 @@ import { isSuperseded } from '../../engine/warehouse/lease/oneconfiguration.js'
 import {
   type Again,
   type Deliveries,
-  deliveriesOf,
   partName,
   type Taken,
   waitsAfterBug,
@@ -112,7 +111,7 @@ export class Pool {
 
   async #isEmpty(): Promise<boolean> {
     const { warehouse } = this.options
-    const seen = await this.#asking(() => deliveriesOf(warehouse).seen())
+    const seen = await this.#asking(() => warehouse.dialect.deliveries.seen())
     return this.#trouble === undefined && !(seen?.deliveries ?? []).some(({ status }) => status === 'waiting')
   }
 

@@ -2,7 +2,6 @@
 import { describeError, Stop } from '../../engine/base/errors.js'
 import { workerSettings } from '../../engine/config/schedulesection.js'
 import { plannedChanges } from '../../engine/warehouse/layout/migrate.js'
-import { deliveriesOf } from '../../engine/warehouse/queue/deliveries.js'
 import type { Writer } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
@@ -23,7 +22,7 @@ export async function workUntilEnd(context: CommandContext, opening: Opening): P
   const trouble = (error: Error): void => log.debug({ error: describeError(error) }, 'The queue')
   // A warehouse that can have no queue is refused before anything is created.
   const there = await context.open('read')
-  const queue = await there.trying(() => deliveriesOf(there).open({ works: true, trouble }))
+  const queue = await there.trying(() => there.dialect.deliveries.open({ works: true, trouble }))
   context.onClose(() => queue.close())
   signals.expected = true
   const warehouse = await upToDate(context, opening)

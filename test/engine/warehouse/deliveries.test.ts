@@ -13,7 +13,6 @@ import { refusal } from '../../support/harness/server.js'
 import {
   bothWarehouses,
   type Deliveries,
-  deliveriesOf,
   openWarehouse,
   partName,
   type Round,
@@ -49,7 +48,7 @@ async function impatient(): Promise<string> {
 }
 
 async function queueOf(warehouse: Warehouse, works = true): Promise<Deliveries> {
-  const queue = await deliveriesOf(warehouse).open({ works, trouble: () => {} })
+  const queue = await warehouse.dialect.deliveries.open({ works, trouble: () => {} })
   opened.push(queue)
   return queue
 }
@@ -69,7 +68,7 @@ async function begun(shards: number, address = url) {
     schema,
     /** Every delivery, and what has become of it. */
     seen: async () =>
-      ((await deliveriesOf(warehouse).seen())?.deliveries ?? []).map(
+      ((await warehouse.dialect.deliveries.seen())?.deliveries ?? []).map(
         ({ part, status }) => `${part} ${status}`,
       ),
     /** As if its worker had been silent for so long. */
@@ -128,7 +127,8 @@ const words: WordsOf<Story> = {
     return `in ${waitsAfterBug.find((wait) => left <= wait && left > wait - 5) ?? left} s`
   },
   seen: async ({ round: { seen } }) => (await seen()).join(', '),
-  workers: async ({ round: { warehouse } }) => `${(await deliveriesOf(warehouse).seen())?.workers} workers`,
+  workers: async ({ round: { warehouse } }) =>
+    `${(await warehouse.dialect.deliveries.seen())?.workers} workers`,
   'the worker ends': ({ round: { queue } }) => queue.close(),
   'the queue is dropped': ({ round: { schema } }) => onServer(url, `drop schema ${schema} cascade`),
 }
@@ -140,10 +140,10 @@ storyTests('test/engine/warehouse/deliveries.txt', new Steps(words), beginning, 
 describe('a queue', () => {
   it('counts the workers that are up, and no other program', async () => {
     const warehouse = await warehouseIn()
-    const workers = async () => (await deliveriesOf(warehouse).seen())?.workers
+    const workers = async () => (await warehouse.dialect.deliveries.seen())?.workers
     expect(await workers()).toBeUndefined()
     await queueOf(warehouse, false)
-    expect(await deliveriesOf(warehouse).seen()).toEqual({ workers: 0, idle: null, deliveries: [] })
+    expect(await warehouse.dialect.deliveries.seen()).toEqual({ workers: 0, idle: null, deliveries: [] })
     const one = await queueOf(warehouse)
     await queueOf(warehouse)
     expect(await workers()).toBe(2)
@@ -204,10 +204,10 @@ describe('a queue', () => {
     const warehouse = await warehouseIn(undefined, address.href)
     const statement = `create schema s${schemas}_queue authorization ${role}`
     const hint = expect.stringContaining(statement)
-    expect(await deliveriesOf(warehouse).obstacle()).toMatchObject({ hint })
+    expect(await warehouse.dialect.deliveries.obstacle()).toMatchObject({ hint })
     await expect(queueOf(warehouse)).rejects.toMatchObject({ exitCode: 3, hint })
     await onServer(url, statement)
-    expect(await deliveriesOf(warehouse).obstacle()).toBeUndefined()
+    expect(await warehouse.dialect.deliveries.obstacle()).toBeUndefined()
     expect(await (await queueOf(warehouse)).send(round('a', 1))).toBe(1)
   })
 
@@ -217,7 +217,7 @@ describe('a queue', () => {
       exitCode: 2,
       message: expect.stringContaining(`found "${long}", expected at most 44 characters`),
     })
-    expect(await deliveriesOf(await warehouseIn(long)).seen()).toBeUndefined()
+    expect(await (await warehouseIn(long)).dialect.deliveries.seen()).toBeUndefined()
     await expect(
       queueOf(await warehouseIn('main', `sqlite:${scratch()}/warehouse.db`)),
     ).rejects.toMatchObject({

@@ -10,13 +10,7 @@ import { type Address, place } from '../../support/harness/place.js'
 import { stall } from '../../support/harness/sandbox.js'
 import { onlyJob, until, writeJob } from '../../support/harness/scheduler.js'
 import { type Up, upHere } from '../../support/harness/uphere.js'
-import {
-  bothWarehouses,
-  deliveriesOf,
-  reopen,
-  rowsOf,
-  type Warehouse,
-} from '../../support/harness/warehouse.js'
+import { bothWarehouses, reopen, rowsOf, type Warehouse } from '../../support/harness/warehouse.js'
 
 interface StatusReport {
   readonly workers?: { readonly up: number; readonly rounds: readonly { readonly job: string }[] }
@@ -52,7 +46,7 @@ const start = (...words: string[]): Promise<Up> =>
   upHere(words, { cwd: here.folder, env: { API_SECRET: here.sandbox.secret } })
 
 const seen = async (job: string): Promise<string[]> => {
-  const { deliveries = [] } = (await deliveriesOf(warehouse).seen()) ?? {}
+  const { deliveries = [] } = (await warehouse.dialect.deliveries.seen()) ?? {}
   return deliveries.filter((one) => one.job === job).map(({ part, status }) => `${part} ${status}`)
 }
 
@@ -129,7 +123,7 @@ test('a worker survives whatever is wrong with its queue, says so, and works on 
   writeJob(here.folder, 'after', { steps: [{ command: 'sync', resources: ['notes'] }] })
   await onServer(address.url, 'drop schema if exists shopsync_queue cascade')
   const worker = await start('worker')
-  await until(async () => ((await deliveriesOf(warehouse).seen())?.workers ?? 0) > 0)
+  await until(async () => ((await warehouse.dialect.deliveries.seen())?.workers ?? 0) > 0)
   await onServer(address.url, 'alter table shopsync_queue.job rename column data to gone')
   const said = (): string => worker.call.stderr.text
   await until(async () => said().includes('Waiting for its queue of deliveries'))

@@ -1,5 +1,5 @@
 /**
- * Pools of connections to Postgres, for the warehouse (postgres/dialect.ts) and for the queue (queueview.ts). Every
+ * Pools of connections to Postgres, for the warehouse (postgres/dialect.ts) and for the queue (queueplace.ts). Every
  * transaction begins with our settings, and connections that have gone silent are detected: a firewall forgot them, a server
  * was stopped, a cable was pulled. Then nothing arrives, not even an error, and a statement would wait forever.
  *

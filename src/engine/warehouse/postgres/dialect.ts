@@ -12,7 +12,7 @@ import type { Table } from '../../model/table.js'
 import { rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
 import type { Catalog, Dialect, LiveColumn, LiveIndex, Obstacle } from '../dialect.js'
-import { queuePlace } from '../queue/queueview.js'
+import { queueRights, seenQueue } from '../queue/queueplace.js'
 import type { Session } from '../transaction.js'
 import { connecting, sendAlone, transactionLocally } from './connection.js'
 import { connect, lastOf, settledPool } from './connectionpool.js'
@@ -299,7 +299,15 @@ export function postgresDialect(
     },
     catalog: catalogOf(db, schema, { place, names }),
     file: { isGone: () => false, atPath: () => '', refuseShards: () => {}, room: async () => undefined },
-    deliveries: queuePlace(db, names, () => settledPool(connect({ ...config, max: 3 }, silentMs), pooler)),
+    deliveries: {
+      seen: () => seenQueue(db, schema),
+      obstacle: async () => (await queueRights(db, names)).obstacle,
+      open: async (options) => {
+        const { openDeliveries } = await import('../queue/deliveryqueue.js')
+        const own = settledPool(connect({ ...config, max: 3 }, silentMs), pooler)
+        return openDeliveries(own, db, names, options)
+      },
+    },
     transaction: (work) => transact(shared, work),
     atOneInstant: (work) => readAtOneInstant({ db, schema, views: viewsOf(schema), where }, work),
     views: (name = viewsOf(schema)) => viewStore(db, schema, name),

@@ -3,7 +3,6 @@
  * one for the whole warehouse once the shards have ended. It holds nothing worth keeping: the lease decides who may write,
  * and a delivery that is lost or doubled costs a run that finds little to do. deliveryqueue.ts has it on pg-boss.
  */
-import { Stop } from '../../base/errors.js'
 import { plural, span } from '../../base/format.js'
 import { type Shard, shardName } from '../../base/shard.js'
 
@@ -99,24 +98,6 @@ export interface DeliveryPlace {
   /** Makes the queue if it is missing. Throws Stop: 2 if the warehouse can have none, 3 if a right is missing. */
   open(options: QueueOptions): Promise<Deliveries>
 }
-
-/** A warehouse that is a file on one machine. */
-const none: DeliveryPlace = {
-  seen: async () => undefined,
-  obstacle: async () => undefined,
-  open: async () => {
-    throw new Stop('The warehouse is a SQLite file, and workers need one on Postgres; nothing was done', {
-      exitCode: 2,
-      hint: 'Type shopsync schedule here, without schedule.shards; or shopsync copy --to postgres://… first',
-    })
-  },
-}
-
-export const deliveriesOf = ({
-  dialect,
-}: {
-  readonly dialect: { readonly deliveries?: DeliveryPlace }
-}): DeliveryPlace => dialect.deliveries ?? none
 
 /** Seconds that a delivery may wait while no worker takes any. */
 const longestSilence = 120

@@ -30,7 +30,7 @@ import {
 } from './deliveries.js'
 import { dropping, missingRight, queueName, queueRights, queueSchema } from './queueplace.js'
 
-/** What a delivery carries through pg-boss; queueview.ts reads its members in SQL. */
+/** What a delivery carries through pg-boss; queueplace.ts reads its members in SQL. */
 interface Carried {
   readonly job: string
   readonly planned_at: string
@@ -99,12 +99,8 @@ const isGone = (error: unknown): boolean =>
   /^(42P01|3F000|42883|42704|XX000)$/.test(codeOf(error)) ||
   (error instanceof Error && /^Queue \S+ does not exist/.test(error.message))
 
-/**
- * How often one queue may fail a piece of work until it counts as broken: others may make it at the same moment. One that
- * is dropped while it is made is another one each time, and is waited for.
- */
-const mostTries = 4
-const mostQueues = 40
+/** How often the queue is made again for one piece of work: others may make or drop it at the same moment. */
+const mostTries = 25
 
 /** pg-boss's tables are of a version that this program doesn't know, or were changed. */
 const strange = (schema: string, found: string, cause?: unknown): Stop =>
@@ -264,8 +260,7 @@ class PostgresDeliveries implements Deliveries {
 
   /** Makes the queue again, and repeats the work, if the queue was dropped meanwhile. */
   async #using<T>(work: (boss: PgBoss) => Promise<T>): Promise<T> {
-    let failed: string | null = null
-    for (let queues = 1, tries = 0; ; ) {
+    for (let tries = 1; ; tries++) {
       const opening = this.#open()
       try {
         return await work(await opening)
@@ -273,23 +268,16 @@ class PostgresDeliveries implements Deliveries {
         const isPassing = isGone(error) || (error instanceof Error && isMadeMeanwhile(error))
         if (!isPassing) throw this.#explained(error)
         await this.#abandon(opening)
-        const now = await this.#identity()
-        if (now === null || now !== failed) [queues, tries] = [queues + 1, 0]
-        failed = now
-        if (++tries === mostTries) throw strange(this.names.schema, 'lacks tables', error)
-        if (queues > mostQueues)
-          throw new Retry(`The schema ${queueSchema(this.names.schema)} is dropped again and again`, {
-            cause: error,
-          })
+        if (tries === mostTries) throw await this.#unusable(error)
       }
     }
   }
 
-  /** Of the queue as it is now; null if there is none. */
-  async #identity(): Promise<string | null> {
-    const { rows } = await sql<{ id: string | null }>`select
-      to_regnamespace(${quote(queueSchema(this.names.schema))})::oid::text as id`.execute(this.db)
-    return rows[0]?.id ?? null
+  async #unusable(cause: unknown): Promise<Error> {
+    const { isThere } = await queueRights(this.db, this.names)
+    return isThere
+      ? strange(this.names.schema, 'lacks tables', cause)
+      : new Retry(`The schema ${queueSchema(this.names.schema)} is dropped again and again`, { cause })
   }
 
   async #abandon(opening: Promise<PgBoss>): Promise<void> {

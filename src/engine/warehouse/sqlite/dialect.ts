@@ -22,6 +22,7 @@ import {
   makeFolder,
   mayWrite,
   NamedFile,
+  noDeliveries,
   openReadOnly,
   provideTemporaryFolder,
   refuseShards,
@@ -364,6 +365,7 @@ export function sqliteDialect(
       refuseShards: () => refuseShards(where),
       room: async () => (named ? roomBeside(path) : undefined),
     },
+    deliveries: noDeliveries,
     // Kysely lends its one connection to one holder at a time, so no other statement can slip into the transaction.
     transaction: (work) =>
       lock.own(() => db.connection().execute(() => transact(opened, () => work(session)))),

@@ -21,6 +21,7 @@ import type BetterSqlite3 from 'better-sqlite3'
 import { Stop } from '../../base/errors.js'
 import type { Environment } from '../../config/expand.js'
 import { wentBack } from '../lease/fence.js'
+import type { DeliveryPlace } from '../queue/deliveries.js'
 import { Sqlite } from './driver.js'
 import { classifyOpening } from './drivererrors.js'
 
@@ -66,6 +67,18 @@ export function refuseShards(where: string, found = 'shards'): never {
       hint: 'Type shopsync schedule here, or shopsync copy --to postgres://user:password@host:5432/database first',
     },
   )
+}
+
+/** No worker on another machine could take anything. */
+export const noDeliveries: DeliveryPlace = {
+  seen: async () => undefined,
+  obstacle: async () => undefined,
+  open: async () => {
+    throw new Stop('The warehouse is a SQLite file, and workers need one on Postgres; nothing was done', {
+      exitCode: 2,
+      hint: 'Type shopsync schedule here, without schedule.shards; or shopsync copy --to postgres://… first',
+    })
+  },
 }
 
 export class NamedFile {
