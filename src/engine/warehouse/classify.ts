@@ -117,12 +117,16 @@ interface Judge {
   words(error: DriverError): string | undefined
 }
 
+/** A driver's code; empty if it has none. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+
 /** Maps an error to the classes of errors.ts. Errors of those classes pass through. */
 export function classifyWith(error: unknown, judge: Judge): Error {
   if (error instanceof Retry || error instanceof Skip || error instanceof Stop || error instanceof Bug)
     return error
   if (!(error instanceof Error)) return new Bug(String(error))
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const code = codeOf(error)
   const found = { cause: error, code, table: statementTables.get(error) ?? judge.table?.(error) }
   const special = judge.special?.(found)
   if (special) return special

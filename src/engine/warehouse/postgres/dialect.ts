@@ -9,14 +9,14 @@ import { joinedNames } from '../../base/format.js'
 import { exact } from '../../base/int64.js'
 import { columnTypes } from '../../model/columntypes.js'
 import type { Table } from '../../model/table.js'
-import { rememberStatement } from '../classify.js'
+import { codeOf, rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
 import type { Catalog, Dialect, LiveColumn, LiveIndex, Obstacle } from '../dialect.js'
 import { queueRights, seenQueue } from '../queue/queueplace.js'
 import type { Session } from '../transaction.js'
 import { connecting, sendAlone, transactionLocally } from './connection.js'
 import { connect, lastOf, settledPool } from './connectionpool.js'
-import { classify, type Names } from './drivererrors.js'
+import { classify, type Names, taken } from './drivererrors.js'
 import { vacuum } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences, narrowEncoding } from './interference.js'
@@ -64,8 +64,6 @@ const typeParsers = {
 const quote = pg.escapeIdentifier
 
 const connections = 4
-/** The server's code. */
-const uniqueViolation = '23505'
 
 /**
  * For a table without statistics, the planner expects a hundred owners to hold half of the rows, and reads the whole
@@ -293,7 +291,7 @@ export function postgresDialect(
       heapGrowth: 200,
       encode,
       rows: rowsOf,
-      isTaken: (error) => error instanceof Error && 'code' in error && error.code === uniqueViolation,
+      isTaken: (error) => codeOf(error) === taken,
       scan: (held, table, rowsAtOnce) => scan(held, schema, table, rowsAtOnce),
       optimize: (tables) => analyze(cache, tables),
     },

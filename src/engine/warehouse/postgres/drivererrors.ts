@@ -3,6 +3,7 @@ import { connectionWords, isOfCertificate, wrongName } from '../../base/networkw
 import {
   away,
   classifyWith,
+  codeOf,
   type DriverError,
   everybodys,
   type Trouble,
@@ -18,6 +19,10 @@ const lostText =
 
 const noneLeft =
   'The server has no connection left for this user: end other sessions, or raise max_connections or the connection limit of the role; a run takes up to four'
+
+/** The server's codes for a missing right, and for a key that is there already. */
+export const denied = '42501'
+export const taken = '23505'
 
 const asSent = 'the data is stored as the API sends it, and a constraint or index cannot fix it'
 const foreign =
@@ -51,7 +56,7 @@ const troubles: Readonly<Record<string, Trouble>> = {
   XX001: everybodys("Check the database server's log and its disk; reindex, or restore a backup"),
   XX002: everybodys("Check the database server's log and its disk; reindex, or restore a backup"),
   '23502': tables(`Expected columns that allow null: alter table … alter column … drop not null. ${foreign}`),
-  '23505': tables(`Drop the unique index or constraint that was added: ${asSent}`),
+  [taken]: tables(`Drop the unique index or constraint that was added: ${asSent}`),
   '23': tables(`Drop the constraint that was added: ${asSent}`),
   '2BP01': tables('Drop what depends on it, and create it again after shopsync migrate'),
   '42P06': madeMeanwhile,
@@ -128,8 +133,15 @@ function lacksRight({ cause, table }: DriverError, names: Names): Trouble {
 }
 
 /** Two made the same schema, table or type at the same moment, and this one lost: the catalog would have it twice. */
-export const isMadeMeanwhile = (error: object): boolean =>
-  'code' in error && error.code === '23505' && 'schema' in error && error.schema === 'pg_catalog'
+export const isMadeMeanwhile = (error: Error): boolean =>
+  codeOf(error) === taken && 'schema' in error && error.schema === 'pg_catalog'
+
+/** What the server answered, which an error of ours may have as its cause. */
+export function answerIn(error: unknown): { readonly code: string; readonly cause: Error } | undefined {
+  for (let cause = error; cause instanceof Error; { cause } = cause)
+    if (/^[0-9A-Z]{5}$/.test(codeOf(cause))) return { code: codeOf(cause), cause }
+  return undefined
+}
 
 function judge(error: DriverError, names: Names): Trouble | undefined {
   const { cause, code, table } = error
@@ -137,7 +149,7 @@ function judge(error: DriverError, names: Names): Trouble | undefined {
   // It lets nobody in for now, as while it is copied or renamed. The code alone says other things, too.
   if (code === '55000' && routineOf(cause) === 'CheckMyDatabase') return away
   if (isUndone(cause)) return table === undefined ? everybodys(changedAsMade) : tables(changedAsMade)
-  if (code === '42501') return lacksRight(error, names)
+  if (code === denied) return lacksRight(error, names)
   if (code === lockTimeout)
     return tables(`${holderOf(cause)}: end that session, or wait for it`, { isPassing: true })
   if (isMadeMeanwhile(cause)) return madeMeanwhile

@@ -1,21 +1,13 @@
 /** Reads a Postgres warehouse as of one instant, and reports what a role that may not read it should be granted. */
 import { Stop } from '../../base/errors.js'
+import { codeOf } from '../classify.js'
 import type { Db } from '../database.js'
 import type { OneInstant } from '../dialect.js'
+import { denied } from './drivererrors.js'
 import { viewStore } from './views/viewstore.js'
 
-/** The server's code for a missing permission. */
-const denied = '42501'
-
-const isDenied = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && error.code === denied
-
 /** Reading needs far less than the write permissions that the hint usually suggests. */
-const deniedReading = (
-  cause: Error,
-  { where }: { readonly where: string },
-  schemas: readonly string[],
-): Stop => {
+const deniedReading = (cause: Error, where: string, schemas: readonly string[]): Stop => {
   const names = schemas.join(', ')
   return new Stop(`The warehouse ${where} refuses: ${cause.message} (${denied})`, {
     exitCode: 3,
@@ -47,6 +39,7 @@ export async function readAtOneInstant<T>(
       return work({ db: held, views })
     })
   } catch (error) {
-    throw isDenied(error) ? deniedReading(error, place, [schema, asked]) : error
+    if (!(error instanceof Error) || codeOf(error) !== denied) throw error
+    throw deniedReading(error, place.where, [schema, asked])
   }
 }

@@ -14,9 +14,10 @@ import { type JobInsert, type JobWithMetadata, PgBoss } from 'pg-boss'
 import manifest from 'pg-boss/package.json' with { type: 'json' }
 import { Retry, Stop } from '../../base/errors.js'
 import type { Shard } from '../../base/shard.js'
+import { codeOf } from '../classify.js'
 import type { Db } from '../database.js'
 import { statementsOf, statementsOn } from '../postgres/connectionpool.js'
-import { isMadeMeanwhile, type Names } from '../postgres/drivererrors.js'
+import { denied, isMadeMeanwhile, type Names } from '../postgres/drivererrors.js'
 import { lookAtTable } from '../postgres/lockholder.js'
 import {
   type Again,
@@ -90,9 +91,6 @@ const watching = { superviseIntervalSeconds: 5, monitorIntervalSeconds: 5, insta
 type Connection = ReturnType<PgBoss['getDb']>
 
 const quote = pg.escapeIdentifier
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
 /** Whether the queue or its schema is gone, or goes just now (XX000). */
 const isGone = (error: unknown): boolean =>
@@ -344,7 +342,7 @@ class PostgresDeliveries implements Deliveries {
   #explained(error: unknown): unknown {
     const code = codeOf(error)
     const { schema } = this.names
-    if (code === '42501') {
+    if (code === denied) {
       const { problem, hint } = missingRight(schema, this.names)
       return new Stop(`${problem}; nothing was done`, { exitCode: 3, hint, cause: error })
     }

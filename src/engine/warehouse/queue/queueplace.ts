@@ -4,9 +4,10 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { Stop } from '../../base/errors.js'
+import { codeOf } from '../classify.js'
 import type { Db } from '../database.js'
 import type { Obstacle } from '../dialect.js'
-import { type Names, plain } from '../postgres/drivererrors.js'
+import { denied, type Names, plain } from '../postgres/drivererrors.js'
 import type { SeenDelivery, SeenQueue } from './deliveries.js'
 
 /** The one queue of a schema. */
@@ -102,6 +103,6 @@ async function look(db: Db, schema: string): Promise<SeenQueue | undefined> {
 /** undefined if there is none, or if the user may not read its schema, as a role for readers mayn't. */
 export const seenQueue = (db: Db, schema: string): Promise<SeenQueue | undefined> =>
   look(db, schema).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === '42501') return undefined
+    if (codeOf(error) === denied) return undefined
     throw error
   })

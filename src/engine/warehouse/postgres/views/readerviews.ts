@@ -19,6 +19,7 @@ import {
   type ViewTrouble,
   viewEdition,
 } from '../../views/viewstore.js'
+import { answerIn } from '../drivererrors.js'
 import { holderOf, lockTimeout } from '../lockholder.js'
 import {
   type Ask,
@@ -158,14 +159,11 @@ async function refuseUnreadable(ask: Ask, views: string, names: readonly string[
 
 /** What the server refused, in its own words. undefined if an error isn't about the views of a reader. */
 function troubleOfReader(error: unknown): ViewTrouble | undefined {
-  let cause = error
-  while (cause instanceof Error && !('code' in cause && /^[0-9A-Z]{5}$/.test(String(cause.code))))
-    ({ cause } = cause)
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  if (cause instanceof Error && code === lockTimeout)
-    return { message: holderOf(cause), hint: 'End that session, or wait for it' }
-  if (cause instanceof Error && /^(0A|2B|3F|42)/.test(code))
-    return { message: `${cause.message} (${code})`, hint: 'Undo that, or choose another role' }
+  const answer = answerIn(error)
+  if (answer?.code === lockTimeout)
+    return { message: holderOf(answer.cause), hint: 'End that session, or wait for it' }
+  if (answer && /^(0A|2B|3F|42)/.test(answer.code))
+    return { message: `${answer.cause.message} (${answer.code})`, hint: 'Undo that, or choose another role' }
   return error instanceof Stop || error instanceof Skip
     ? { message: error.message, hint: error.hint ?? '' }
     : undefined

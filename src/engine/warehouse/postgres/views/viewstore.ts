@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { ViewRows } from '../../../../../schema/views/index.js'
 import type { Db } from '../../database.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../views/viewstore.js'
+import { answerIn, denied } from '../drivererrors.js'
 import { type Ask, asking } from './readerrights.js'
 import {
   dependText,
@@ -185,17 +186,12 @@ async function make(
   return undefined
 }
 
-const codeOf = (error: unknown): unknown =>
-  error instanceof Error && 'code' in error ? error.code : undefined
-
 /** What the role isn't allowed to do, or what depends on a view in a way that wasn't checked for. */
 function troubleOf(error: unknown, schema: string): ViewTrouble | undefined {
-  const cause = codeOf(error) === undefined && error instanceof Error ? error.cause : error
-  if (!(cause instanceof Error)) return undefined
-  const code = codeOf(cause)
-  if (code !== '42501' && code !== '2BP01') return undefined
+  const answer = answerIn(error)
+  if (answer?.code !== denied && answer?.code !== '2BP01') return undefined
   return {
-    message: `The views for analysts were left as they were: ${cause.message} (${code})`,
+    message: `The views for analysts were left as they were: ${answer.cause.message} (${answer.code})`,
     hint: `Expected the schema ${schema} and its views to belong to the role that runs shopsync: alter schema … owner to …, alter view … owner to …; then type shopsync migrate`,
   }
 }
