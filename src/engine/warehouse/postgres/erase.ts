@@ -1,8 +1,8 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { joinedNames } from '../../base/format.js'
-import type { Database } from '../database.js'
+import type { Db } from '../database.js'
 import type { Traces } from '../dialect.js'
-import { buckets } from './statistics.js'
+import { analyzeColumns } from './statistics.js'
 
 /**
  * Removes the deleted versions of rows from the tables: until a `vacuum`, they are still there, unseen. The planner's
@@ -10,29 +10,22 @@ import { buckets } from './statistics.js'
  * table, it is done for them only, and more coarsely.
  */
 export async function vacuum(
-  db: Kysely<Database>,
+  db: Db,
   schema: string,
   tables: readonly string[],
   columns?: ReadonlyMap<string, readonly string[]>,
 ): Promise<Traces> {
   const { ours, theirs } = await owned(db, schema, tables)
-  const some = ours.flatMap(({ name }) => {
-    const of = columns?.get(name) ?? []
-    return of.length === 0 ? [] : [{ name, list: sql.join(of.map((column) => sql.id(column))) }]
-  })
-  const isInPart = new Set(some.map(({ name }) => name))
+  const inPart = new Map<string, readonly string[]>()
   for (const { name, isRead } of ours) {
-    await clearStatistics(db, schema, name, columns?.get(name))
+    const some = columns?.get(name) ?? []
+    if (some.length > 0) inPart.set(name, some)
+    await clearStatistics(db, schema, name, some)
     // To give pages back, it would wait five seconds for those who read the table.
-    const how = sql.raw(`analyze ${!isInPart.has(name)}, truncate ${!isRead}`)
+    const how = sql.raw(`analyze ${some.length === 0}, truncate ${!isRead}`)
     await sql`vacuum (${how}) ${sql.id(schema, name)}`.execute(db)
   }
-  if (some.length > 0)
-    await db.transaction().execute(async (transaction) => {
-      await sql`set local default_statistics_target = ${sql.lit(buckets)}`.execute(transaction)
-      const each = some.map(({ name, list }) => sql`${sql.id(schema, name)} (${list})`)
-      await sql`analyze ${sql.join(each)}`.execute(transaction)
-    })
+  await analyzeColumns(db, schema, inPart)
   return {
     left:
       theirs.length === 0
@@ -44,7 +37,7 @@ export async function vacuum(
 }
 
 /** A vacuum by another role does nothing, without an error. */
-async function owned(db: Kysely<Database>, schema: string, tables: readonly string[]) {
+async function owned(db: Db, schema: string, tables: readonly string[]) {
   const { rows } = await sql<{ name: string; isOurs: boolean; isRead: boolean }>`select c.relname as name,
       pg_has_role(c.relowner, 'usage') or pg_has_role(d.datdba, 'usage') as "isOurs",
       exists (select from pg_locks l where l.database = d.oid and l.relation = c.oid and l.pid <> pg_backend_pid()) as "isRead"
@@ -62,10 +55,10 @@ async function owned(db: Kysely<Database>, schema: string, tables: readonly stri
  * an empty table, replaces nothing: without this, names would stay in `pg_stats` for good.
  */
 export async function clearStatistics(
-  db: Kysely<Database>,
+  db: Db,
   schema: string,
   name: string,
-  columns: readonly string[] = [],
+  columns: readonly string[],
 ): Promise<void> {
   const known = sql`pg_stats where schemaname = ${schema} and tablename = ${name} and not inherited`
   const { rows } = await sql<{ column: string; clears: boolean }>`select attname as column,
@@ -84,7 +77,7 @@ export async function clearStatistics(
  * The same before Postgres 18, for a table without rows: its statistics are made again of one that nobody ever sees.
  * Exported for a test: the tests' own server is newer.
  */
-export async function forgetEmptyTable(db: Kysely<Database>, schema: string, name: string): Promise<void> {
+export async function forgetEmptyTable(db: Db, schema: string, name: string): Promise<void> {
   const table = sql.id(schema, name)
   const needed = await sql<{ column: string; value: string }>`select attname as column,
       case typcategory when 'D' then 'epoch' else '0' end as value

@@ -1,12 +1,12 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Table } from '../../model/table.js'
-import type { Database } from '../database.js'
+import type { Db } from '../database.js'
 import type { StatementCache } from './session.js'
 
 /** New statistics are made when at least this share of a table was written since the last ones. */
 const staleShare = 0.1
 /** Buckets of a histogram: a tenth of the default, in a tenth of the time. */
-export const buckets = 10
+const buckets = 10
 
 /**
  * The columns by which rows are found, joined, and picked: without statistics, an order in progress would seem as rare as
@@ -21,11 +21,16 @@ function soughtColumns(table: Table): string[] {
     .map(({ name }) => name)
 }
 
-async function analyzeTables(db: Kysely<Database>, schema: string, tables: readonly Table[]): Promise<void> {
-  if (tables.length === 0) return
-  const each = tables.map((table) => {
-    const columns = sql.join(soughtColumns(table).map((name) => sql.id(name)))
-    return sql`${sql.id(schema, table.name)} (${columns})`
+/** Makes statistics of these columns, by table. */
+export async function analyzeColumns(
+  db: Db,
+  schema: string,
+  tables: ReadonlyMap<string, readonly string[]>,
+): Promise<void> {
+  if (tables.size === 0) return
+  const each = [...tables].map(([name, columns]) => {
+    const list = sql.join(columns.map((column) => sql.id(column)))
+    return sql`${sql.id(schema, name)} (${list})`
   })
   await db.transaction().execute(async (transaction) => {
     await sql`set local default_statistics_target = ${sql.lit(buckets)}`.execute(transaction)
@@ -54,10 +59,12 @@ export async function analyze(cache: StatementCache, tables: readonly Table[]): 
   const unknown = tables.filter((table) => changed(table) === 0 && found.get(table.name)?.isUnknown)
   const waiting = stale.toSorted((a, b) => changed(b) - changed(a)).values()
   // The largest first, two at a time: the run waits for the last of them.
+  const make = (of: readonly Table[]) =>
+    analyzeColumns(db, schema, new Map(of.map((table) => [table.name, soughtColumns(table)])))
   const lane = async (): Promise<void> => {
-    for (const table of waiting) await analyzeTables(db, schema, [table])
+    for (const table of waiting) await make([table])
   }
   await Promise.all([lane(), lane()])
-  await analyzeTables(db, schema, unknown)
+  await make(unknown)
   for (const table of stale) written.delete(table.name)
 }
