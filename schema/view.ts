@@ -86,32 +86,12 @@ export interface JoinedDay {
 }
 
 /**
- * The parts of a view's SQL that differ between databases or configurations. Arguments and results are SQL expressions;
- * instants are in the form that the tables store.
+ * The parts of a view's SQL that differ between databases (src/engine/warehouse/views/viewsql.ts). Arguments and results are
+ * SQL expressions; instants are in the form that the tables store.
  */
-export interface ViewWords {
+export interface DatabaseWords {
   /** The current instant, the same in the whole query. */
   readonly now: string
-  /** The text key `TENANT-ID`, or `TENANT-OWNER-ID` if an id is only unique within its record; null if an id is. */
-  key(tenant: string, ...ids: readonly string[]): string
-  /**
-   * The name of a record, according to `report.names`; `shop 3` if there is none, null if the id is null. `alias`: of
-   * the record's row, left joined: `q.name('shops', 's', 'o.shop_id')`.
-   */
-  name(resource: string, alias: string, id: string): string
-  /** The name of a tenant, according to `report.tenantNames`; otherwise `tenant 101`. */
-  tenantName(tenant: string): string
-  /**
-   * A query for all ids of a resource that occur in any row, as tenant_id and id: those of its own table, and those
-   * that others refer to.
-   */
-  ids(resource: string): string
-  /** Those resources that aren't switched off in the configuration. */
-  enabled(resources: readonly string[]): string[]
-  /** How many rows of a resource's table exist at the source. */
-  liveRows(tenant: string, resource: string): string
-  /** The time zone of a shop; `report.timeZone` if the shop is null. */
-  zone(tenant: string, shop: string): string
   /** The day of an instant in a zone; null outside the calendar. */
   day(zone: string, instant: string): string
   /**
@@ -119,10 +99,8 @@ export interface ViewWords {
    * others, with its own alias. `const made = q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')`.
    */
   shopDay(alias: string, tenant: string, shop: string, instant: string): JoinedDay
-  /** The number of a day: the difference of two such numbers is their distance in days. */
+  /** The number of a day, in days since 1970-01-01: the difference of two such numbers is their distance in days. */
   dayNumber(day: string): string
-  /** The month of a day, as the text `YYYY-MM`. */
-  month(day: string): string
   /** A day as text, `YYYY-MM-DD`, whatever the client's settings are. */
   dayText(day: string): string
   /** Whole minutes from one instant to another, rounded down. */
@@ -146,15 +124,41 @@ export interface ViewWords {
    * reach the query.
    */
   sums(keys: readonly string[], names: readonly string[], query: string): string
-  /** Converts an integer of `nine` or `sumNine` back to its number. */
-  fromNine(whole: string): string
-  /** An integer divided by another, rounded towards zero. */
-  quotient(dividend: string, divisor: string): string
   /**
    * The value of some units at a price in cents: whole cents, rounded half away from zero, by the nine-decimal rule.
    * Null if either is null or absurd (`most` units and more, 9 × 10^9 cents and more).
    */
   amount(units: string, cents: string, most?: number): string
+}
+
+/** All parts of a view's SQL that a declaration can't write itself. */
+export interface ViewWords extends DatabaseWords {
+  /** The text key `TENANT-ID`, or `TENANT-OWNER-ID` if an id is only unique within its record; null if an id is. */
+  key(tenant: string, ...ids: readonly string[]): string
+  /**
+   * The name of a record, according to `report.names`; `shop 3` if there is none, null if the id is null. `alias`: of
+   * the record's row, left joined: `q.name('shops', 's', 'o.shop_id')`.
+   */
+  name(resource: string, alias: string, id: string): string
+  /** The name of a tenant, according to `report.tenantNames`; otherwise `tenant 101`. */
+  tenantName(tenant: string): string
+  /**
+   * A query for all ids of a resource that occur in any row, as tenant_id and id: those of its own table, and those
+   * that others refer to.
+   */
+  ids(resource: string): string
+  /** Those resources that aren't switched off in the configuration. */
+  enabled(resources: readonly string[]): string[]
+  /** How many rows of a resource's table exist at the source. */
+  liveRows(tenant: string, resource: string): string
+  /** The time zone of a shop; `report.timeZone` if the shop is null. */
+  zone(tenant: string, shop: string): string
+  /** The month of a day, as the text `YYYY-MM`. */
+  month(day: string): string
+  /** Converts an integer of `nine` or `sumNine` back to its number. */
+  fromNine(whole: string): string
+  /** An integer divided by another, rounded towards zero. */
+  quotient(dividend: string, divisor: string): string
 }
 
 type Columns = Readonly<Record<string, ViewColumn>>

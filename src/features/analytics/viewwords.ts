@@ -6,7 +6,7 @@ import type { View, ViewColumn, ViewKind, ViewQuery, ViewWords } from '../../../
 import { Bug } from '../../engine/base/errors.js'
 import { nameColumn, namesOf } from '../../engine/model/flatten/recordname.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
-import { type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/views/viewsql.js'
+import type { SelectedColumn, ViewSql } from '../../engine/warehouse/views/viewsql.js'
 import type { WantedView } from '../../engine/warehouse/views/viewstore.js'
 
 /* A view's query in one database's SQL, from its declaration. The views are made from it. */
@@ -143,8 +143,12 @@ function liveRowsOf({ model }: ViewSettings, tenant: string, resource: string): 
 const quotient = (dividend: string, divisor: string): string =>
   `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
 
+/** The zone of a shop. */
+const zoneOf = (tenant: string, shop: string): string =>
+  `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), (select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0))`
+
 export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
-  now: sql.now,
+  ...sql,
   key: (...ids) => keyOf(ids),
   name: (resource, alias, id) => nameOf(settings, resource, alias, id),
   tenantName: (tenant) =>
@@ -153,18 +157,7 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   enabled: (resources) => resources.filter((name) => settings.model.byName.get(name)?.enabled ?? false),
   liveRows: (tenant, resource) => liveRowsOf(settings, tenant, resource),
   zone: zoneOf,
-  day: sql.day,
-  shopDay: (alias, tenant, shop, instant) => sql.shopDay(alias, { tenant, shop, instant }),
-  dayNumber: sql.dayNumber,
   month: (day) => `substr(${sql.dayText(day)}, 1, 7)`,
-  dayText: sql.dayText,
-  minutes: sql.minutes,
-  nine: sql.nine,
-  units: sql.units,
-  sumNine: sql.sumNine,
-  summand: sql.summand,
-  sums: sql.sums,
   fromNine: (whole) => `(${whole} / 1e9)`,
   quotient,
-  amount: sql.amount,
 })

@@ -6,14 +6,7 @@ import pg from 'pg'
 import type { Kind } from '../../../../../schema/resource.js'
 import type { JoinedDay, ViewKind } from '../../../../../schema/view.js'
 import { columnTypes } from '../../../model/columntypes.js'
-import {
-  isBelow,
-  isNine,
-  mostUnits,
-  type SelectedColumn,
-  type ShopInstant,
-  type ViewSql,
-} from '../../views/viewsql.js'
+import { isBelow, isNine, mostUnits, type SelectedColumn, type ViewSql } from '../../views/viewsql.js'
 
 /**
  * The type of a column of that kind. Hours are a numeric with nine decimals, so a sum of them is never a binary float.
@@ -53,7 +46,7 @@ const moved = (instant: string, minutes: string): string =>
  * zone's clocks change are in a short array with binary search. Only zones are joined for it, so no plan can go wrong
  * while the server has no statistics, and queries without the day drop the join.
  */
-function shopDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
+function shopDay(alias: string, tenant: string, shop: string, instant: string): JoinedDay {
   const [zone, clocks] = [`${alias}_zone`, `${alias}_clock`]
   const list = (what: string) => `array_agg(${what} order by from_at) as ${what}`
   const changes = `select zone, ${['from_at', 'day_minutes', 'clock_minutes'].map(list).join(', ')}

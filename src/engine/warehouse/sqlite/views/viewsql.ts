@@ -11,7 +11,6 @@ import {
   isNine,
   mostUnits,
   type SelectedColumn,
-  type ShopInstant,
   type ViewSql,
 } from '../../views/viewsql.js'
 
@@ -155,7 +154,7 @@ const shownDate = (alias: string, clock: string): string =>
   `(select cast(shown_.day as text) from "report_shifted_days" shown_ where shown_.utc_day = cast(${alias}.day as text) and shown_.shift = case when ${clock}.clock_minutes = ${clock}.day_minutes then 0 else -1 end)`
 
 /** A day chosen among several texts or columns wouldn't be a typed column. */
-function shopDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
+function shopDay(alias: string, tenant: string, shop: string, instant: string): JoinedDay {
   const [zone, clock] = [`${alias}_zone`, `${alias}_clock`]
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
       left join {report_clocks} ${clock} on ${isClockOf(clock, `coalesce(${zone}.zone, '')`, instant)}
