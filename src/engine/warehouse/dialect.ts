@@ -25,17 +25,6 @@ export interface ExtraSql {
   exact(column: string): Expression<unknown>
 }
 
-/** Queries for the days of a calendar. */
-export interface CalendarSql {
-  /**
-   * A query for consecutive days of UTC, numbered from 1970-01-01: the number `n` of each; `from_at`, when it begins;
-   * `day`; and the first day of its `month`. The database counts them: writing them as text would take longer.
-   */
-  dayRows(first: number, end: number): Expression<unknown>
-  /** The UTC day of an instant, as indexes and views compute it. undefined if no view finds rows by it. */
-  utcDay?(instant: string): string
-}
-
 /** A live column, as the database describes it. */
 export interface LiveColumn {
   readonly table: string
@@ -85,7 +74,13 @@ export interface DialectSql {
   /** How number columns and JSON hold numbers. */
   readonly numbers: NumberForm
   readonly extra: ExtraSql
-  readonly calendar: CalendarSql
+  /**
+   * A query for consecutive days of UTC, numbered from 1970-01-01: the number `n` of each; `from_at`, when it begins;
+   * `day`; and the first day of its `month`. The database counts them: writing them as text would take longer.
+   */
+  dayRows(first: number, end: number): Expression<unknown>
+  /** The UTC day of an instant, as indexes and views compute it. undefined if no view finds rows by it. */
+  utcDay?(instant: string): string
   readonly versionWords: VersionWords
   /** A query for rows from a parameter that holds them as JSON, a list of lists. Each column has its name and type. */
   listed(parameter: string, columns: readonly Pick<Column, 'name' | 'kind'>[]): string

@@ -71,7 +71,7 @@ function clockStatements({ db }: Warehouse, name: string, zone: string, end: num
 
 function dayStatements({ dialect, db }: Warehouse, end: number): CompiledQuery[] {
   const rows = sql`select 'UTC', from_at, day, month, n, (n + 3) % 7 + 1
-    from (${dialect.sql.calendar.dayRows(firstDay, end)}) as days where true`
+    from (${dialect.sql.dayRows(firstDay, end)}) as days where true`
   return [
     withAnalytics(db).deleteFrom('report_days').compile(),
     withAnalytics(db)

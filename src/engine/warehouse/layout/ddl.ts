@@ -58,7 +58,7 @@ function createIndex(
 ): CompiledQuery {
   const entry = (column: string): string => {
     const dated = datedColumn(column)
-    return dated === undefined ? `"${column}"` : `(${dialect.sql.calendar.utcDay?.(`"${dated}"`)})`
+    return dated === undefined ? `"${column}"` : `(${dialect.sql.utcDay?.(`"${dated}"`)})`
   }
   const index = dialect.db.schema
     .createIndex(name)
@@ -129,7 +129,7 @@ function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex
     return !own.some(isIt)
   }
   const isUsed = (index: readonly string[]): boolean =>
-    dialect.sql.calendar.utcDay !== undefined || index.every((column) => datedColumn(column) === undefined)
+    dialect.sql.utcDay !== undefined || index.every((column) => datedColumn(column) === undefined)
   const create = (index: readonly string[], isUnique: boolean): Change => ({
     table: table.name,
     what: `create ${isUnique ? 'unique ' : ''}index on ${index.join(', ')}`,

@@ -7,7 +7,6 @@ import pg from 'pg'
 import { Bug } from '../../base/errors.js'
 import { joinedNames } from '../../base/format.js'
 import { exact } from '../../base/int64.js'
-import { columnTypes } from '../../model/columntypes.js'
 import type { Table } from '../../model/table.js'
 import { codeOf, rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
@@ -18,7 +17,7 @@ import { connecting, sendAlone, transactionLocally } from './connection.js'
 import { connect, lastOf, settledPool } from './connectionpool.js'
 import { classify, type Names, taken } from './drivererrors.js'
 import { vacuum } from './erase.js'
-import { calendar, extra, listed, versionWords } from './expressions.js'
+import { dialectSql } from './expressions.js'
 import { interferences, narrowEncoding } from './interference.js'
 import { lookAtTable } from './lockholder.js'
 import { readAtOneInstant } from './oneinstant.js'
@@ -278,14 +277,7 @@ export function postgresDialect(
     where,
     locksRows: true,
     server,
-    sql: {
-      columnType: (kind) => columnTypes[kind].postgres,
-      numbers: 'numeric',
-      extra,
-      calendar,
-      versionWords: versionWords(schema),
-      listed,
-    },
+    sql: dialectSql(schema),
     bulk: {
       backlog: 5,
       heapGrowth: 200,

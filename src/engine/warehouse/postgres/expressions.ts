@@ -3,12 +3,12 @@
 import { sql } from 'kysely'
 import { columnTypes } from '../../model/columntypes.js'
 import type { Column, Table } from '../../model/table.js'
-import type { CalendarSql, DialectSql, ExtraSql, VersionWords } from '../dialect.js'
+import type { DialectSql, ExtraSql, VersionWords } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted } from '../store/versions.js'
 
 const column = sql.ref('_extra')
 
-export const extra: ExtraSql = {
+const extra: ExtraSql = {
   has: (name) => sql`jsonb_exists(${column}, ${name})`,
   member: (name) => sql`(${column} -> ${name}::text)::text`,
   exact: (name) => sql`${sql.ref(name)}::text`,
@@ -27,7 +27,7 @@ function rowsOf(table: Table, root: string, from: string): string {
   return `(select coalesce(jsonb_agg(to_jsonb(n) order by ${order.join(', ')}), '[]'::jsonb) from (select ${columns.join(', ')} from ${from} as c where c.tenant_id = ${root}.tenant_id and c.${quoted(table.owner ?? '')} = ${root}.id) as n)`
 }
 
-export const versionWords = (schema: string): VersionWords => {
+const versionWords = (schema: string): VersionWords => {
   const from = (table: string): string => `${quoted(schema)}.${quoted(table)}`
   return {
     from,
@@ -40,18 +40,25 @@ export const versionWords = (schema: string): VersionWords => {
   }
 }
 
-export const listed: DialectSql['listed'] = (parameter, columns) => {
+const listed: DialectSql['listed'] = (parameter, columns) => {
   const picked = columns.map(
     ({ name, kind }, i) => `(item ->> ${i})::${columnTypes[kind].postgres} as ${quoted(name)}`,
   )
   return `(select ${picked.join(', ')} from jsonb_array_elements(${parameter}::jsonb) as listed(item))`
 }
 
-const dayRows: CalendarSql['dayRows'] = (first, end) => {
+const dayRows: DialectSql['dayRows'] = (first, end) => {
   const day = sql`date '1970-01-01' + n`
   return sql`select n, to_timestamp(n * 86400.0) as from_at, ${day} as day,
       cast(date_trunc('month', ${day}) as date) as month
     from generate_series(${sql.lit(first)}, ${sql.lit(end - 1)}) as n`
 }
 
-export const calendar: CalendarSql = { dayRows }
+export const dialectSql = (schema: string): DialectSql => ({
+  columnType: (kind) => columnTypes[kind].postgres,
+  numbers: 'numeric',
+  extra,
+  dayRows,
+  versionWords: versionWords(schema),
+  listed,
+})

@@ -9,14 +9,13 @@ import type BetterSqlite3 from 'better-sqlite3'
 import { Kysely, type KyselyPlugin, SqliteDialect, sql } from 'kysely'
 import { Stop } from '../../base/errors.js'
 import { fromMicros } from '../../base/timestamp.js'
-import { columnTypes } from '../../model/columntypes.js'
 import { rememberStatement } from '../classify.js'
 import type { Database } from '../database.js'
 import type { Catalog, Dialect, Interference, LiveColumn, LiveIndex } from '../dialect.js'
 import { Sqlite } from './driver.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
-import { calendar, extra, listed, versionWords } from './expressions.js'
+import { dialectSql } from './expressions.js'
 import {
   makeFile,
   makeFolder,
@@ -339,14 +338,7 @@ export function sqliteDialect(
     locksRows: false,
     // Every commit checks the file.
     server: sql<string>`''`,
-    sql: {
-      columnType: (kind) => columnTypes[kind].sqlite,
-      numbers: 'double',
-      extra,
-      calendar,
-      versionWords,
-      listed,
-    },
+    sql: dialectSql,
     bulk: {
       backlog: 2,
       heapGrowth: 110,

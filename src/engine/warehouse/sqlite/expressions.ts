@@ -1,8 +1,9 @@
 /* SQL that only SQLite understands: members of `_extra`, stored versions as JSON, the days of a calendar. */
 
 import { sql } from 'kysely'
+import { columnTypes } from '../../model/columntypes.js'
 import type { Column, Table } from '../../model/table.js'
-import type { CalendarSql, DialectSql, ExtraSql, VersionWords } from '../dialect.js'
+import type { DialectSql, ExtraSql, VersionWords } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted } from '../store/versions.js'
 import { utcDay } from './views/viewsql.js'
 
@@ -11,7 +12,7 @@ const path = (name: string): string => `$.${JSON.stringify(name)}`
 
 const column = sql.ref('_extra')
 
-export const extra: ExtraSql = {
+const extra: ExtraSql = {
   has: (name) => sql`json_type(${column}, ${path(name)}) is not null`,
   member: (name) => sql`${column} -> ${path(name)}`,
   exact: (name) => sql.ref(name),
@@ -31,7 +32,7 @@ function rowsOf(table: Table, root: string): string {
   return `(select json_group_array(json_object(${members.join(', ')}) order by ${order.join(', ')}) from ${quoted(table.name)} as c where c.tenant_id = ${root}.tenant_id and c.${quoted(table.owner ?? '')} = ${root}.id)`
 }
 
-export const versionWords: VersionWords = {
+const versionWords: VersionWords = {
   from: quoted,
   within: (parameter) => `in (select value from json_each(${parameter}))`,
   instant: (parameter) => parameter,
@@ -42,12 +43,20 @@ export const versionWords: VersionWords = {
   },
 }
 
-export const listed: DialectSql['listed'] = (parameter, columns) =>
+const listed: DialectSql['listed'] = (parameter, columns) =>
   `(select ${columns.map(({ name }, i) => `value ->> ${i} as ${quoted(name)}`).join(', ')} from json_each(${parameter}))`
 
-const dayRows: CalendarSql['dayRows'] = (first, end) =>
+const dayRows: DialectSql['dayRows'] = (first, end) =>
   sql`with recursive days(n) as (select ${sql.lit(first)} union all select n + 1 from days where n + 1 < ${sql.lit(end)})
     select n, strftime('%Y-%m-%dT00:00:00.000000Z', n * 86400, 'unixepoch') as from_at,
     date(n * 86400, 'unixepoch') as day, date(n * 86400, 'unixepoch', 'start of month') as month from days`
 
-export const calendar: CalendarSql = { dayRows, utcDay }
+export const dialectSql: DialectSql = {
+  columnType: (kind) => columnTypes[kind].sqlite,
+  numbers: 'double',
+  extra,
+  dayRows,
+  utcDay,
+  versionWords,
+  listed,
+}
