@@ -156,6 +156,26 @@ interface DatabaseFile {
   room(): Promise<number | undefined>
 }
 
+/** How a database is opened. */
+export interface DialectOptions {
+  /** `sqlite:PATH` or `postgres://…`. */
+  readonly url: string
+  /** Schema of the tables, if the warehouse has schemas. */
+  readonly schema: string
+  /** For commands that only read: a missing warehouse isn't created; an empty one takes its place. */
+  readonly existing?: boolean | undefined
+  /** What asks for several machines at a time, as it was typed. Throws Stop if a warehouse of this kind can't have them. */
+  readonly sharedBy?: string | undefined
+  /** SQLite: a missing folder is made. Otherwise it is a mistake in the address. */
+  readonly makesFolder?: boolean | undefined
+  /** Postgres: after how many milliseconds without a response a connection is checked; default 30,000. */
+  readonly silentMs?: number | undefined
+  /** Postgres: it is behind a pooler in transaction mode; default false. */
+  readonly pooler?: boolean | undefined
+  /** From how many rows on SQLite's writer thread stores a page: 0 for every page, Infinity for none; default 300. */
+  readonly threadFrom?: number | undefined
+}
+
 /** A database. `R` and `E`: see Bulk. */
 export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   readonly db: Db

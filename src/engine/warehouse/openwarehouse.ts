@@ -1,57 +1,26 @@
 import type { Clock } from '../base/clock.js'
 import { Stop } from '../base/errors.js'
 import type { Model } from '../model/resourcemodel.js'
-import type { Dialect } from './dialect.js'
+import type { Dialect, DialectOptions } from './dialect.js'
 import type { RowSettings } from './lease/oneconfiguration.js'
 import type { BiTools, ToolPlace } from './views/bitools.js'
 import { type RulesReader, type Warehouse, Writer } from './warehouse.js'
 
-export interface OpenOptions {
-  /** `sqlite:PATH` or `postgres://…`. */
-  readonly url: string
-  /** Schema of the tables, if the warehouse has schemas. */
-  readonly schema: string
+export interface OpenOptions extends DialectOptions {
   readonly model: Model
   readonly clock?: Clock
   readonly retryWaits?: readonly number[]
   readonly signal?: AbortSignal
   readonly readRules?: RulesReader | undefined
   readonly rowSettings?: RowSettings
-  /** For commands that only read: a missing warehouse isn't created; an empty one takes its place. */
-  readonly existing?: boolean
-  /** What asks for several machines at a time, as it was typed. Throws Stop if a warehouse of this kind can't have them. */
-  readonly sharedBy?: string | undefined
-  /** SQLite: a missing folder is made. Otherwise it is a mistake in the address. */
-  readonly makesFolder?: boolean
-  /** Postgres: after how many milliseconds without a response a connection is checked; default 30,000. */
-  readonly silentMs?: number
-  /** Postgres: it is behind a pooler in transaction mode; default false. */
-  readonly pooler?: boolean
-  /** From how many rows on SQLite's writer thread stores a page: 0 for every page, Infinity for none; default 300. */
-  readonly threadFrom?: number
 }
 
 /** A driver is loaded only when its kind of warehouse is opened, because commands must start quickly. */
-export async function openDialect({
-  url,
-  schema,
-  threadFrom,
-  silentMs,
-  pooler,
-  existing,
-  makesFolder,
-  sharedBy,
-}: Omit<OpenOptions, 'model'>): Promise<Dialect> {
-  if (url.startsWith('sqlite:')) {
-    return (await import('./sqlite/dialect.js')).sqliteDialect(url, {
-      threadFrom,
-      existing,
-      makesFolder,
-      sharedBy,
-    })
-  }
+export async function openDialect(options: DialectOptions): Promise<Dialect> {
+  const { url, schema } = options
+  if (url.startsWith('sqlite:')) return (await import('./sqlite/dialect.js')).sqliteDialect(url, options)
   if (/^postgres(ql)?:\/\//.test(url))
-    return (await import('./postgres/dialect.js')).postgresDialect(url, schema, { silentMs, pooler })
+    return (await import('./postgres/dialect.js')).postgresDialect(url, schema, options)
   throw new Stop(`warehouse.url starts with ${JSON.stringify(url.split(':')[0])}`, {
     exitCode: 2,
     hint: 'Expected sqlite:PATH or postgres://user:password@host:port/database',

@@ -10,7 +10,7 @@ import { exact } from '../../base/int64.js'
 import type { Table } from '../../model/table.js'
 import { codeOf, rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
-import type { Catalog, Dialect, LiveColumn, LiveIndex, Obstacle } from '../dialect.js'
+import type { Catalog, Dialect, DialectOptions, LiveColumn, LiveIndex, Obstacle } from '../dialect.js'
 import { queueRights, seenQueue } from '../queue/queueplace.js'
 import type { Session } from '../transaction.js'
 import { connecting, sendAlone, transactionLocally } from './connection.js'
@@ -256,10 +256,7 @@ const catalogOf = (
 export function postgresDialect(
   url: string,
   schema: string,
-  {
-    silentMs,
-    pooler = false,
-  }: { readonly silentMs?: number | undefined; readonly pooler?: boolean | undefined } = {},
+  { silentMs, pooler = false }: Pick<DialectOptions, 'silentMs' | 'pooler'> = {},
 ): Dialect<BinaryRows, ReadonlyMap<string, BinaryRows>> {
   const { config, place, tlsFrom } = connecting(url, pooler)
   const where = `postgres://${place} (schema ${schema})`

@@ -11,7 +11,7 @@ import { Stop } from '../../base/errors.js'
 import { fromMicros } from '../../base/timestamp.js'
 import { rememberStatement } from '../classify.js'
 import type { Database } from '../database.js'
-import type { Catalog, Dialect, Interference, LiveColumn, LiveIndex } from '../dialect.js'
+import type { Catalog, Dialect, DialectOptions, Interference, LiveColumn, LiveIndex } from '../dialect.js'
 import { Sqlite } from './driver.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
@@ -180,17 +180,14 @@ interface Opened {
   readonly named?: NamedFile
 }
 
-function openNamed(
-  path: string,
-  where: string,
-  { file, existing, makesFolder, ...how }: SqliteOptions,
-): Opened {
+function openNamed(path: string, where: string, options: SqliteOptions): Opened {
+  const { file, existing, makesFolder } = options
   if (makesFolder) makeFolder(dirname(path), where)
   else refuseMissingFolder(path, where)
   // An empty file, whose place a warehouse may still take, stays as it is.
   if (existing && !statSync(path, { throwIfNoEntry: false })?.size) return { raw: open(nowhere, where) }
   const named = new NamedFile(path, where, file)
-  const raw = open(path, where, { ...how, existing })
+  const raw = open(path, where, options)
   named.open()
   return { raw, named }
 }
@@ -281,15 +278,11 @@ async function closeAll({ raw, named }: Opened, db: Kysely<Database>, writer: Wr
   }
 }
 
-interface SqliteOptions {
+interface SqliteOptions extends Pick<DialectOptions, 'threadFrom' | 'existing' | 'makesFolder' | 'sharedBy'> {
   /** Every commit is on disk before it is confirmed. */
   readonly isDurable?: boolean
   /** If the file is made, it gets the owner and the mode of this one. */
   readonly like?: string
-  readonly threadFrom?: number | undefined
-  readonly existing?: boolean | undefined
-  readonly makesFolder?: boolean | undefined
-  readonly sharedBy?: string | undefined
   /** The file that the main thread has open, for the writer thread. */
   readonly file?: string | undefined
 }
@@ -313,16 +306,14 @@ async function fileBeside(
   return undefined
 }
 
-/** `url`: `sqlite:PATH`. The file is created if missing, unless `existing`. See OpenOptions. */
-export function sqliteDialect(
-  url: string,
-  { threadFrom = 300, sharedBy, ...how }: SqliteOptions = {},
-): Dialect<TupleRows, SqlitePage> {
+/** `url`: `sqlite:PATH`. The file is created if missing, unless `existing`. See DialectOptions. */
+export function sqliteDialect(url: string, options: SqliteOptions = {}): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
+  const { threadFrom = 300, sharedBy } = options
   if (sharedBy !== undefined) refuseShards(where, sharedBy)
   provideTemporaryFolder(url)
-  const opened = openNamed(path, where, how)
+  const opened = openNamed(path, where, options)
   const { raw, named } = opened
   const db = new Kysely<Database>({
     dialect: new SqliteDialect({ database: raw }),
