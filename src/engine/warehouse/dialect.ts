@@ -57,7 +57,7 @@ export interface Interference extends Obstacle {
   /** Rows can't be written or read as they are. A trigger may be harmless: the rows that it meets are read back. */
   readonly isHarmful: boolean
   /** Rows may be there that this user can't see. */
-  readonly hides?: boolean
+  readonly hides?: boolean | undefined
 }
 
 /** A warehouse as of one instant: it doesn't show anything written later. */

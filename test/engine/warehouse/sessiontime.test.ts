@@ -96,7 +96,7 @@ describe('a Postgres in Berlin', () => {
   })
 
   it('stops, and tells you why, if a pooler drops what a transaction sets', async () => {
-    const timezone = "set local timezone = 'UTC'"
+    const timezone = 'set local TimeZone = UTC'
     const pooler = await startPooler(berlin, (sent) => sent.replaceAll(timezone, ' '.repeat(timezone.length)))
     const warehouse = await reopen({ url: pooler.url, schema: 'dropped' })
     const error = await refusal(migrate(warehouse))

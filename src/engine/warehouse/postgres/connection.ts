@@ -76,11 +76,8 @@ function refuseUnbound(connection: NodeJS.EventEmitter & { readonly stream: Sock
 const limits = { idle_in_transaction_session_timeout: 30_000, lock_timeout: 30_000 }
 
 /** Startup options of a session: the address's options come first and ours follow, so ours win. */
-const sessionOptions = (theirs: string | undefined): string =>
-  [
-    ...(theirs ? [theirs] : []),
-    ...Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`),
-  ].join(' ')
+const sessionOptions = (theirs = ''): string =>
+  [theirs, ...Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)].join(' ').trim()
 
 const locally = (values: Readonly<Record<string, string | number>>): string =>
   Object.entries(values)
@@ -88,12 +85,7 @@ const locally = (values: Readonly<Record<string, string | number>>): string =>
     .join('; ')
 
 /** What a session has from its start on, for one transaction: behind a pooler nothing else lasts. */
-const sessionLocally = locally({
-  search_path: 'pg_catalog, pg_temp',
-  timezone: "'UTC'",
-  datestyle: "'ISO, YMD'",
-  ...limits,
-})
+const sessionLocally = locally({ ...settings, ...limits })
 
 /**
  * The settings of each transaction that isn't a single statement, as statements. A commit is on disk before it is

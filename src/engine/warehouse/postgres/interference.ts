@@ -100,37 +100,29 @@ export async function interferences(
 function interferenceOf({ table, ...found }: Found, names: Names): Interference[] {
   const { schema, role } = names
   const name = `${plain(schema)}.${plain(table)}`
-  const harm = (problem: string, hint: string): Interference => ({ table, problem, hint, isHarmful: true })
-  const added = (kind: string, each: string) => ({
-    ...harm(`the ${kind} ${each}`, `Type: drop ${kind} ${plain(each)} on ${name}`),
+  const all: Interference[] = []
+  const harm = (problem: string, hint: string, hides?: boolean): void =>
+    void all.push({ table, problem, hint, isHarmful: true, hides })
+  if (!found.is_table)
+    harm(
+      'a view in place of the table',
+      `Rename or drop the view ${name}: the next run creates the table again and fills it`,
+    )
+  if (found.lacks.length > 0)
+    harm(`${role} lacks the right to ${found.lacks.join(', ')}`, grantOn(table, names))
+  if (found.hides)
+    harm(
+      `row-level security that applies to ${role} and may hide rows or refuse them`,
+      withoutRowSecurity(table, names),
+      true,
+    )
+  const added = (kind: string) => (each: string) => ({
+    table,
+    problem: `the ${kind} ${each}`,
+    hint: `Type: drop ${kind} ${plain(each)} on ${name}`,
     isHarmful: false,
   })
-  return [
-    ...(found.is_table
-      ? []
-      : [
-          harm(
-            'a view in place of the table',
-            `Rename or drop the view ${name}: the next run creates the table again and fills it`,
-          ),
-        ]),
-    ...(found.lacks.length > 0
-      ? [harm(`${role} lacks the right to ${found.lacks.join(', ')}`, grantOn(table, names))]
-      : []),
-    ...(found.hides
-      ? [
-          {
-            ...harm(
-              `row-level security that applies to ${role} and may hide rows or refuse them`,
-              withoutRowSecurity(table, names),
-            ),
-            hides: true,
-          },
-        ]
-      : []),
-    ...found.triggers.map((trigger) => added('trigger', trigger)),
-    ...found.rules.map((rule) => added('rule', rule)),
-  ]
+  return [...all, ...found.triggers.map(added('trigger')), ...found.rules.map(added('rule'))]
 }
 
 export async function narrowEncoding(db: Db): Promise<string | undefined> {

@@ -40,16 +40,16 @@ function interferences(raw: BetterSqlite3.Database, tables: readonly string[]): 
         where type in ('trigger', 'view') and tbl_name in (select value from json_each(?)) order by name`,
     )
     .all(JSON.stringify(tables))
-  return found.map(({ table, name, type }) => ({
-    table,
-    isHarmful: type === 'view',
-    ...(type === 'trigger'
-      ? { problem: `the trigger ${name}`, hint: `Type: drop trigger ${name}` }
+  return found.map(({ table, name, type }) =>
+    type === 'trigger'
+      ? { table, problem: `the trigger ${name}`, hint: `Type: drop trigger ${name}`, isHarmful: false }
       : {
+          table,
           problem: 'a view in place of the table',
           hint: `Rename or drop the view ${name}: the next run creates the table again and fills it`,
-        }),
-  }))
+          isHarmful: true,
+        },
+  )
 }
 
 /**
