@@ -48,8 +48,7 @@ async function dbtOptions(outline: Outline): Promise<DbtOptions> {
     import('../../engine/config/attention.js'),
   ])
   const staleHours = Math.max(1, Math.round(statusSettings(outline).staleAfter / anHour))
-  const { dbt } = await biToolsOf(await placeOf(outline))
-  return { ...dbt, staleHours }
+  return { ...(await biToolsOf(await placeOf(outline))), staleHours }
 }
 
 async function dbtSources(content: Dictionary, outline: Outline): Promise<string> {
@@ -67,8 +66,7 @@ async function supersetDatasets(content: Dictionary, outline: Outline): Promise<
     import('./supersetexport.js'),
     import('../../engine/warehouse/openwarehouse.js'),
   ])
-  const { superset } = await biToolsOf(await placeOf(outline))
-  return toSuperset(content, superset)
+  return toSuperset(content, await biToolsOf(await placeOf(outline)))
 }
 
 async function placeOf(outline: Outline): Promise<ToolPlace> {

@@ -1,16 +1,16 @@
 /**
  * A `sources.yml` for dbt: the data tables with their columns, types and descriptions, and the tests that hold in every
- * warehouse. Differences between databases come as a `DbtTarget` from the dialect's folder.
+ * warehouse. Differences between databases come as a `BiTools` from the dialect's folder.
  */
 import { stringify } from 'yaml'
 import { derivedTables } from '../../../schema/index.js'
-import type { DbtTarget } from '../../engine/warehouse/views/bitools.js'
+import type { BiTools } from '../../engine/warehouse/views/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryJoin, DictionaryTable } from './dictionary.js'
 import { dataTables } from './dictionary.js'
 import { generatedBy } from './folder.js'
 import { namingColumn } from './joins.js'
 
-export interface DbtOptions extends DbtTarget {
+export interface DbtOptions extends BiTools {
   /** After how many hours dbt warns that a table is behind. */
   readonly staleHours: number
 }

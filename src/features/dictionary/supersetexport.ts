@@ -1,11 +1,11 @@
 /**
  * Datasets for Apache Superset: one for each view and for the tables among them, and one for each other day that dates figures, with the settings that Superset can't
- * detect. Differences between databases come as a `SupersetTarget` from the dialect's folder.
+ * detect. Differences between databases come as a `BiTools` from the dialect's folder.
  */
 import { createHash } from 'node:crypto'
 import { strToU8, zipSync } from 'fflate'
 import { stringify } from 'yaml'
-import type { SupersetTarget } from '../../engine/warehouse/views/bitools.js'
+import type { BiTools } from '../../engine/warehouse/views/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryTable } from './dictionary.js'
 import { dayColumnsOf, supersetMetrics } from './supersetmetrics.js'
 
@@ -20,7 +20,7 @@ function uuidOf(...names: readonly string[]): string {
 /** Dates the rows of a view by months, which also has a day that describes its shop. */
 const monthColumn = 'month_start'
 
-function columnOf(column: DictionaryColumn, table: DictionaryTable, target: SupersetTarget) {
+function columnOf(column: DictionaryColumn, table: DictionaryTable, target: BiTools) {
   const time = target.timeOf(column, table)
   return {
     column_name: column.name,
@@ -42,7 +42,7 @@ function datasetOf(
   table: DictionaryTable,
   day: string | undefined,
   isFirst: boolean,
-  target: SupersetTarget,
+  target: BiTools,
   database: string,
 ) {
   const columns = table.columns.map((column) => columnOf(column, table, target))
@@ -53,8 +53,8 @@ function datasetOf(
     sql: isFirst ? undefined : `select * from ${table.name}`,
     main_dttm_col: day ?? times.find((time) => time === monthColumn) ?? times[0] ?? null,
     description: `${table.description} Grain: ${table.grain}.`,
-    schema: target.schema,
-    uuid: uuidOf(target.uri, target.schema, name),
+    schema: target.views,
+    uuid: uuidOf(target.uri, target.views, name),
     database_uuid: database,
     version: '1.0.0',
     metrics: supersetMetrics(table, day),
@@ -63,7 +63,7 @@ function datasetOf(
 }
 
 /** An archive that Superset imports as it is, by file name and content. */
-function supersetFiles({ tables }: Dictionary, target: SupersetTarget): Record<string, string> {
+function supersetFiles({ tables }: Dictionary, target: BiTools): Record<string, string> {
   const yaml = (content: object): string => stringify(content, { lineWidth: 0, aliasDuplicateObjects: false })
   const database = uuidOf(target.uri)
   const datasets = tables
@@ -94,7 +94,7 @@ function supersetFiles({ tables }: Dictionary, target: SupersetTarget): Record<s
 const mtime = new Date(1980, 0, 1)
 
 /** The files without compression: a few hundred kilobytes that are imported once. */
-export function toSuperset(dictionary: Dictionary, target: SupersetTarget): Buffer {
+export function toSuperset(dictionary: Dictionary, target: BiTools): Buffer {
   const files = Object.entries(supersetFiles(dictionary, target)).map(([name, text]) => [name, strToU8(text)])
   return Buffer.from(zipSync(Object.fromEntries(files), { level: 0, mtime }))
 }

@@ -19,36 +19,23 @@ interface TypedColumn {
   readonly as_stored?: true | undefined
 }
 
-/** What dbt needs to know about the database. */
-export interface DbtTarget {
+/** What dbt and Superset need to know about a warehouse. */
+export interface BiTools {
   /** Where the tables are, and where the views of the analysts are. */
   readonly schema: string
   readonly views: string
-  /** How models that pass relations through are materialized. */
-  readonly materialized: 'view' | 'table'
   typeOf(column: TypedColumn): string
+  /** How dbt materializes models that pass relations through. */
+  readonly materialized: 'view' | 'table'
   /** SQL for the instant up to which a table is complete. undefined if dbt can't query it. */
   completeThrough?(resource: string): string
-}
-
-/** What Superset needs to know about the database. */
-export interface SupersetTarget {
-  /** The name of the connection. In Superset it is unique. */
+  /** The name of Superset's connection, unique there. */
   readonly name: string
   /** SQLAlchemy's address. With Superset's mask in place of the password, the import prompts for it. */
   readonly uri: string
-  /** Where the views are. */
-  readonly schema: string
-  typeOf(column: TypedColumn): string
-  /** How a time filter is written for the column. undefined if Superset must not treat it as a time column. */
+  /** How Superset writes a time filter for the column. undefined if it must not treat it as a time column. */
   timeOf(
     column: TypedColumn,
     table: { readonly part: string },
   ): { readonly format: string | null } | undefined
-}
-
-/** What other tools need to know about a warehouse. */
-export interface BiTools {
-  readonly dbt: DbtTarget
-  readonly superset: SupersetTarget
 }

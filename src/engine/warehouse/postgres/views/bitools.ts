@@ -1,5 +1,5 @@
 import { isFault, postgresPlace, readPostgresAddress } from '../../../config/postgresaddress.js'
-import type { BiTools, DbtTarget, SupersetTarget, ToolPlace } from '../../views/bitools.js'
+import type { BiTools, ToolPlace } from '../../views/bitools.js'
 
 /** What Superset shows in place of a password. */
 const supersetMask = 'XXXXXXXXXX'
@@ -20,33 +20,23 @@ const completeThrough = (schema: string, resource: string): string =>
     '',
   ].join('\n')
 
-const dbtTarget = (schema: string, views: string): DbtTarget => ({
-  schema,
-  views,
-  materialized: 'view',
-  typeOf: (column) => column.postgres,
-  completeThrough: (resource) => completeThrough(schema, resource),
-})
-
 /** The role that docs/bi.md creates for reading; the configured one may write. */
 const reader = 'bi'
 
-/** Without a configuration, the import has a placeholder address for people to correct. */
-function supersetTarget(url: string, schema: string, views: string): SupersetTarget {
+export function biTools({ url, schema, views = `${schema}_analytics` }: ToolPlace): BiTools {
   const address = readPostgresAddress(url)
+  // Without a configuration, the import has a placeholder address for people to correct.
   const known = isFault(address) ? undefined : address
   const place = known ? postgresPlace(known) : 'localhost:5432/warehouse'
   const mode = known?.tls.mode
   return {
+    schema,
+    views,
+    materialized: 'view',
+    typeOf: (column) => column.postgres,
+    completeThrough: (resource) => completeThrough(schema, resource),
     name: `shopsync ${place} ${schema}`,
     uri: `postgresql+psycopg2://${reader}:${supersetMask}@${place}${mode === undefined ? '' : `?sslmode=${mode}`}`,
-    schema: views,
-    typeOf: (column) => column.postgres,
     timeOf: ({ kind }) => (kind === 'day' || kind === 'timestamp' ? { format: null } : undefined),
   }
 }
-
-export const biTools = ({ url, schema, views = `${schema}_analytics` }: ToolPlace): BiTools => ({
-  dbt: dbtTarget(schema, views),
-  superset: supersetTarget(url, schema, views),
-})
