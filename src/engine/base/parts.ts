@@ -8,3 +8,15 @@ const namedAtOnce = 1000
 export function* inParts<T>(items: readonly T[], most = namedAtOnce): Generator<T[]> {
   for (let i = 0; i < items.length; i += most) yield items.slice(i, i + most)
 }
+
+/** The items in groups by `of`, in the order of their arrival. */
+export function groupedBy<T, K>(items: readonly T[], of: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
+  for (const item of items) {
+    const key = of(item)
+    const group = groups.get(key)
+    if (group) group.push(item)
+    else groups.set(key, [item])
+  }
+  return groups
+}

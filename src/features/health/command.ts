@@ -68,11 +68,13 @@ tenant and resource.`,
       const report = await readThenCheck(warehouse, () => readStatus(options))
       const failing = invocation.options.failing === true
       const { tenantNames } = reportSettings(config)
-      const { terminal } = invocation.out
-      const text = statusText(report, { failing, tenantNames, terminal })
-      const shown = failing ? onlyFailing(report) : report
-      await invocation.out.answer({ headline: headlineOf(report), ...shown }, text)
-      invocation.out.complain(statusTroubles(report))
+      const { out } = invocation
+      // Of many thousand cursors, the words and the document take a third of the time each.
+      if (out.json) {
+        const shown = failing ? onlyFailing(report) : report
+        await out.document({ headline: headlineOf(report), ...shown })
+      } else if (!out.quiet) out.say(statusText(report, { failing, tenantNames, terminal: out.terminal }))
+      if (out.quiet) out.complain(statusTroubles(report))
       return report.healthy ? 0 : 1
     })
   },

@@ -1,6 +1,6 @@
 /* The tables of `shopsync status`: one line per tenant, and one per resource. Used by words.ts. */
-import type { Int64 } from '../../../schema/resource.js'
 import { atMinute, atSecond, count, plural, span } from '../../engine/base/format.js'
+import { groupedBy } from '../../engine/base/parts.js'
 import type { Ink, Terminal } from '../../shell/terminal.js'
 import { right, table, unbroken } from '../../shell/texttable.js'
 import { type CursorHealth, isLostTenant, isTrouble, type TenantStanding } from './cursorhealth.js'
@@ -62,8 +62,7 @@ export function perTenant(
   names: Readonly<Record<string, string>>,
   terminal: Terminal,
 ): string {
-  const byTenant = new Map<Int64, CursorHealth[]>(tenants.map(({ tenant_id }) => [tenant_id, []]))
-  for (const cursor of cursors) byTenant.get(cursor.tenant_id)?.push(cursor)
+  const byTenant = groupedBy(cursors, ({ tenant_id }) => tenant_id)
   const ofTenant = ({ tenant_id }: TenantStanding): readonly CursorHealth[] => byTenant.get(tenant_id) ?? []
   const isWell = (tenant: TenantStanding): boolean =>
     !isLostTenant(tenant) && !ofTenant(tenant).some(isTrouble)
@@ -108,19 +107,15 @@ const isWalked = ({ state }: CursorHealth): boolean => state !== 'revoked' && st
 export const perResource = ({ cursors }: StatusReport, terminal: Terminal): string =>
   perGroup(
     'resource',
-    [...new Set(cursors.map((cursor) => cursor.resource))].map((name) => {
-      return cellsOf(
-        name,
-        cursors.filter((cursor) => cursor.resource === name && isWalked(cursor)),
-        '',
-      )
-    }),
+    [...groupedBy(cursors, ({ resource }) => resource)].map(([name, own]) =>
+      cellsOf(name, own.filter(isWalked), ''),
+    ),
     terminal,
   )
 
 /** The earliest of the cursors' instants; `-` if a cursor has none. */
 const earliest = (times: readonly (string | null)[]): string => {
-  const [first] = times.toSorted((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1))
+  const first = times.reduce((least, time) => ((time ?? '') < (least ?? '') ? time : least), times[0])
   return first ? atMinute(first) : '-'
 }
 
@@ -134,9 +129,11 @@ const completeness = (cursors: readonly CursorHealth[]): string[] => [
  * check integrator_tags, whose rows also come with other records.
  */
 const deletesChecked = (cursors: readonly CursorHealth[]): string => {
-  const checked = cursors.flatMap(({ deletes_checked_at: at }) => at ?? [])
+  const checked = cursors.map(({ deletes_checked_at: at }) => at).filter((at) => at !== null)
   if (checked.length === 0 || checked.length === cursors.length) return earliest(checked)
-  const lists = new Set(cursors.flatMap(({ deletes_checked_at: at, resource }) => (at ? [] : [resource])))
+  const lists = new Set(
+    cursors.filter(({ deletes_checked_at: at }) => at === null).map(({ resource }) => resource),
+  )
   const never = lists.size === 1 ? [...lists].join() : count(cursors.length - checked.length)
   return `${earliest(checked)} (never: ${never})`
 }

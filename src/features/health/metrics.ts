@@ -4,6 +4,7 @@
  * tenant ids, names of resources and jobs, and our own words.
  */
 import { Counter, Gauge, Registry } from 'prom-client'
+import { groupedBy } from '../../engine/base/parts.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import {
@@ -42,7 +43,7 @@ export async function metricsText(options: MetricsOptions): Promise<string> {
   const registry = new Registry()
   registry.setDefaultLabels(options.labels)
   const state = await readGauges(options)
-  const kept = grouped(await readCounters(options.warehouse), ({ metric }) => metric)
+  const kept = groupedBy(await readCounters(options.warehouse), ({ metric }) => metric)
   showState(registry, state, options)
   for (const [name, metric] of Object.entries(keptCounters)) {
     const counter = new Counter({ ...describe(name, metric), registers: [registry] })
@@ -77,7 +78,7 @@ function showEvents(registry: Registry, events: EventTotals | UnreadableInbox): 
   gauge('shopsync_events_readable').set(isUnreadable(events) ? 0 : 1)
   if (isUnreadable(events)) return
   const { counts, waiting, oldestSeconds, unannounced } = events
-  const kept = grouped(counts, ({ metric }) => metric)
+  const kept = groupedBy(counts, ({ metric }) => metric)
   for (const [name, metric] of Object.entries(eventCounters)) {
     const counter = new Counter({ ...describe(name, metric), registers: [registry] })
     for (const { labels, value } of kept.get(ownName(name)) ?? []) counter.inc(labels, value)
@@ -130,15 +131,6 @@ function showWorkers(
   gauge('shopsync_delivery_oldest_wait_seconds').set(oldestSeconds)
 }
 
-function grouped(
-  entries: readonly CounterEntry[],
-  by: (entry: CounterEntry) => string,
-): Map<string, CounterEntry[]> {
-  const groups = new Map<string, CounterEntry[]>()
-  for (const entry of entries) groups.set(by(entry), [...(groups.get(by(entry)) ?? []), entry])
-  return groups
-}
-
 const describe = (
   name: string,
   { help, labels }: { readonly help: string; readonly labels: readonly string[] },
@@ -164,7 +156,7 @@ class KeptHistogram extends Gauge {
   }
 
   override async get(): ReturnType<Gauge['get']> {
-    const series = grouped(this.#entries, ({ labels }) => JSON.stringify(labels))
+    const series = groupedBy(this.#entries, ({ labels }) => JSON.stringify(labels))
     const empty = await super.get()
     const values = [...series.values()].flatMap((entries) => this.#values(empty.name, entries))
     // The library declares the types of metrics as numbers, but prints and knows their names.

@@ -25,18 +25,24 @@ export async function readHealth(
   all: HealthRule & { readonly runningOf?: (tenantId: Int64) => number | null },
 ): Promise<CursorHealth[]> {
   const { tenants, resources } = asked
-  const rows = new Map(seen.map((row) => [rowName(row), row]))
+  const rows = new Map<Int64, Map<string, SeenCursor>>()
+  for (const row of seen) {
+    const ofTenant = rows.get(row.tenant_id) ?? new Map()
+    rows.set(row.tenant_id, ofTenant.set(row.resource, row))
+  }
   const refills = await readRefills(db, seen)
-  const liveRows = await readLiveRows(db, asked, rows)
+  const counts = await countUnregistered(db, asked, rows)
   return tenants.flatMap((tenant) => {
     const { tenant_id } = tenant
+    const ofTenant = rows.get(tenant_id)
     const rule = all.runningOf
       ? { ...all, runningMs: all.runningOf(tenant_id), isLoading: all.runningMs !== null }
       : all
     return resources.map((resource) => {
-      const name = rowName({ tenant_id, resource })
-      const known = { row: rows.get(name), refill: refills.get(name), live: liveRows(resource, tenant_id) }
-      return healthOf(tenant, resource, known, rule)
+      const row = ofTenant?.get(resource)
+      const refill = row?.refill ? refills.get(rowName(row)) : undefined
+      const live = row?.live_rows ?? counts.get(rowName({ tenant_id, resource })) ?? 0
+      return healthOf(tenant, resource, { row, refill, live }, rule)
     })
   })
 }
@@ -121,23 +127,21 @@ interface Asked {
   readonly missing: ReadonlySet<string>
 }
 
-async function readLiveRows(
+/** Live rows where no register says how many there are, by `rowName`. */
+async function countUnregistered(
   db: Db,
   { tenants, resources, missing }: Asked,
-  rows: ReadonlyMap<string, SeenCursor>,
-): Promise<(resource: string, tenantId: Int64) => Int64> {
+  rows: ReadonlyMap<Int64, ReadonlyMap<string, SeenCursor>>,
+): Promise<ReadonlyMap<string, Int64>> {
   const counts = new Map<string, Int64>()
   for (const resource of resources) {
-    const unknown: Int64[] = []
-    for (const { tenant_id } of tenants) {
-      const name = rowName({ tenant_id, resource })
-      const live = rows.get(name)?.live_rows ?? null
-      if (live === null) unknown.push(tenant_id)
-      else counts.set(name, live)
-    }
-    if (unknown.length > 0 && !missing.has(resource)) await addCounted(db, resource, unknown, counts)
+    if (missing.has(resource)) continue
+    const unknown = tenants
+      .map(({ tenant_id }) => tenant_id)
+      .filter((tenantId) => (rows.get(tenantId)?.get(resource)?.live_rows ?? null) === null)
+    await addCounted(db, resource, unknown, counts)
   }
-  return (resource, tenant_id) => counts.get(rowName({ tenant_id, resource })) ?? 0
+  return counts
 }
 
 /** Few statements per table instead of one per cursor. */

@@ -4,8 +4,9 @@
  */
 
 import { sql } from 'kysely'
+import { groupedBy } from '../../../engine/base/parts.js'
 import type { ListsFound } from './asktrust.js'
-import { countWhere, countWithout, groupedBy, type Subject, sumKnown, sumWhere } from './reportdays.js'
+import { countWhere, countWithout, type Subject, sumKnown, sumWhere } from './reportdays.js'
 
 export async function findingsOf(
   subject: Subject,
@@ -70,7 +71,7 @@ const none: Findings = {
 export function byTenant(findings: Findings): Map<string, Findings> {
   const tenants = new Map<string, Findings>()
   for (const name of Object.keys(none) as (keyof Findings)[]) {
-    const groups = groupedBy<{ tenant_id: unknown }>(findings[name], (row) => String(row.tenant_id))
+    const groups = groupedBy<{ tenant_id: unknown }, string>(findings[name], (row) => String(row.tenant_id))
     for (const [tenant, rows] of groups)
       tenants.set(tenant, { ...(tenants.get(tenant) ?? none), [name]: rows })
   }

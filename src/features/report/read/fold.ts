@@ -6,6 +6,7 @@ import ordersInProgress from '../../../../schema/figures/orders_in_progress.js'
 import receivablesFigure from '../../../../schema/figures/receivables_cents.js'
 import sales from '../../../../schema/figures/sales_cents.js'
 import workInProgress from '../../../../schema/figures/work_in_progress_cents.js'
+import { groupedBy } from '../../../engine/base/parts.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
 import { type Amounts, addedAmounts, addedTenants, figureAmount, noData, withDistinct } from '../amounts.js'
 import {
@@ -18,7 +19,7 @@ import {
 import { monthInFull } from '../numberwords.js'
 import { type Findings, isOf, type Part } from './findings.js'
 import type { FigureRows } from './gather.js'
-import { groupedBy, isOpenSince, monthsLater, numberFrom } from './reportdays.js'
+import { isOpenSince, monthsLater, numberFrom } from './reportdays.js'
 
 /** Adds up a value of each row. */
 const total = <T>(rows: readonly T[], of: (row: T) => unknown): number =>

@@ -7,13 +7,14 @@ import partsMargin from '../../../../schema/figures/parts_margin.js'
 import sales from '../../../../schema/figures/sales_cents.js'
 import serviceSales from '../../../../schema/figures/service_sales_cents.js'
 import technicianHours from '../../../../schema/figures/technician_hours.js'
+import { groupedBy } from '../../../engine/base/parts.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
 import { type Amounts, addedAmounts, figureAmount, noData } from '../amounts.js'
 import type { DayRange, PeriodAnswer, PeriodComparison, RankedLine } from '../data.js'
 import type { Findings, Part } from './findings.js'
 import { amountsIn, figuresOf, type ShopNames } from './fold.js'
 import { newerShops, type PeriodRows } from './gather.js'
-import { groupedBy, isOpenSince } from './reportdays.js'
+import { isOpenSince } from './reportdays.js'
 
 /** With more shops than this, a table of them is no longer a ranking. */
 const mostShops = 12

@@ -5,6 +5,7 @@
 import { sql } from 'kysely'
 import sales from '../../../../schema/figures/sales_cents.js'
 import { dayOfMonth } from '../../../engine/base/format.js'
+import { groupedBy } from '../../../engine/base/parts.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
 import { addedAmounts, figureAmount } from '../amounts.js'
 import type { DayRange, ReportPeriod, ReportScope } from '../data.js'
@@ -12,7 +13,7 @@ import { dayInFull, weekdayName } from '../numberwords.js'
 import type { Findings, Part } from './findings.js'
 import { figuresOf } from './fold.js'
 import type { FigureRows } from './gather.js'
-import { daysBetween, daysLater, groupedBy, monthsLater, type Subject, weekdayOf } from './reportdays.js'
+import { daysBetween, daysLater, monthsLater, type Subject, weekdayOf } from './reportdays.js'
 
 /** How far back a shop's weekdays tell which days it is open on. */
 const weeksTold = 4

@@ -1,4 +1,6 @@
 /* What the operator's page shows: how the data arrived, from the product's own tables. */
+
+import { groupedBy } from '../../../engine/base/parts.js'
 import { fromMicros } from '../../../engine/base/timestamp.js'
 import { absenceText } from '../../../engine/warehouse/layout/migrate.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
@@ -13,7 +15,7 @@ import { stretchedText } from '../../targets/words.js'
 import type { OperationsData } from '../operationsdata.js'
 import { askDrift, askQuarantine, askRuns, countDrift, countLaterDrift } from './asktrust.js'
 import { type OpenedWarehouse, type ReportOptions, withData } from './opening.js'
-import { groupedBy, numberFrom } from './reportdays.js'
+import { numberFrom } from './reportdays.js'
 import { byResource, oldestRead, troubledTenants } from './trust.js'
 
 const daysShown = 30

@@ -36,17 +36,6 @@ export const countWithout = (column: string): RawBuilder<unknown> => sql`count(*
 /** Whole numbers may arrive as bigint, and Postgres sums as text. */
 export const numberFrom = (value: unknown): number => Number(value ?? 0)
 
-/** Groups rows by `of`, in the order of their arrival. */
-export function groupedBy<T>(rows: readonly T[], of: (row: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const row of rows) {
-    const group = groups.get(of(row))
-    if (group) group.push(row)
-    else groups.set(of(row), [row])
-  }
-  return groups
-}
-
 /**
  * An open shop closes an invoice within this many days: data that begins later in a month begins in the middle of it.
  */

@@ -2,6 +2,7 @@
  * All tenants together; each of them and each shop, if there are few: whom the page shows, and what. Used by read.ts.
  */
 import sales from '../../../../schema/figures/sales_cents.js'
+import { groupedBy } from '../../../engine/base/parts.js'
 import { figureAmount, noAmounts } from '../amounts.js'
 import type { ReportData, ReportMonth, ReportScope, TenantLine } from '../data.js'
 import type { ListHealth } from './asktrust.js'
@@ -22,7 +23,7 @@ import {
 import { comparisonsOf, pacedShops, periodAmounts, periodAnswer } from './foldperiod.js'
 import type { FigureRows } from './gather.js'
 import { type askOpenDays, projectionIn } from './opendays.js'
-import { groupedBy, isOpenSince, monthsLater } from './reportdays.js'
+import { isOpenSince, monthsLater } from './reportdays.js'
 import type { ShopClock } from './shopclock.js'
 import { tasksIn, type tasksOf } from './tasks.js'
 import { completeDay, isProven, isWalked, type TrustRule, trustIn } from './trust.js'

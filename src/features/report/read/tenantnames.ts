@@ -1,7 +1,8 @@
 /* What businesses are called that `report.tenantNames` doesn't name: the API sends no names of tenants. */
+
+import { groupedBy } from '../../../engine/base/parts.js'
 import type { ListHealth } from './asktrust.js'
 import type { Findings } from './findings.js'
-import { groupedBy } from './reportdays.js'
 
 /** Shorter beginnings say nothing. */
 const leastLetters = 3

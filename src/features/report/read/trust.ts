@@ -1,5 +1,6 @@
 /* How far the data of some tenants can be trusted, from the health of its lists and the rows of `totals_check`. */
 import { count, isOlderThan } from '../../../engine/base/format.js'
+import { groupedBy } from '../../../engine/base/parts.js'
 import { sourceLabel } from '../../../engine/warehouse/state/sourceidentity.js'
 import type { BelongsTo } from '../../../shell/belongingwords.js'
 import { type HealthRule, lateWords } from '../../health/cursorhealth.js'
@@ -8,7 +9,7 @@ import type { TrustAnswer, VerdictShown } from '../data.js'
 import type { OperationsData, ResourceFreshness } from '../operationsdata.js'
 import type { ListHealth } from './asktrust.js'
 import type { Findings } from './findings.js'
-import { groupedBy, numberFrom } from './reportdays.js'
+import { numberFrom } from './reportdays.js'
 import type { ShopClock } from './shopclock.js'
 
 /** When a list needs attention, and what else the figures depend on. */
