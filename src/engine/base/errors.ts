@@ -134,8 +134,6 @@ export function describeError(error: unknown): string {
 
 /** An error in the log: its text, and where it was thrown if the program is wrong. */
 export function errorFields(error: unknown): { readonly error: string; readonly stack?: string | undefined } {
-  return {
-    error: describeError(error),
-    ...(error instanceof Error && !isExpected(error) && { stack: error.stack }),
-  }
+  const isBug = error instanceof Error && !isExpected(error)
+  return { error: describeError(error), stack: isBug ? error.stack : undefined }
 }

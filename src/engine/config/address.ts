@@ -68,12 +68,11 @@ export function addressProblem(path: string, url: string, allowInsecure: boolean
 
 /** The problem with a warehouse address. It may hold a password, so no message quotes it. */
 export function warehouseProblem(url: string): Problem | undefined {
-  const problem = (found: string, hint = 'Type "url": "sqlite:./warehouse.db"'): Problem => ({
-    path: 'warehouse.url',
-    found,
-    expected: '"sqlite:PATH" or "postgres://USER@HOST/DATABASE"',
-    hint,
-  })
+  const problem = (
+    found: string,
+    hint = 'Type "url": "sqlite:./warehouse.db"',
+    expected = '"sqlite:PATH" or "postgres://USER@HOST/DATABASE"',
+  ): Problem => ({ path: 'warehouse.url', found, expected, hint })
   if (/^sqlite:(:|file:)/.test(url))
     return problem('an in-memory database, or something other than a path: a warehouse must outlive the run')
   if (/^sqlite:~(?!\/)/.test(url)) return problem('a path that begins with ~ but not with ~/')
@@ -82,11 +81,7 @@ export function warehouseProblem(url: string): Problem | undefined {
     return problem(url === 'sqlite:' ? '"sqlite:" without a path' : '"sqlite://…"')
   if (/^postgres(ql)?:\/\//.test(url)) {
     const address = readPostgresAddress(url)
-    if (!isFault(address)) return undefined
-    return {
-      ...problem(address.found, address.hint),
-      ...(address.expected && { expected: address.expected }),
-    }
+    return isFault(address) ? problem(address.found, address.hint, address.expected) : undefined
   }
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0]
   return problem(

@@ -132,7 +132,7 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
       }
       const shown = withHoles(this.#pageOf(isolated, request, wanted), isolated, after || epoch)
       const { readable } = this
-      return { ...shown, ...(readable !== undefined && readable < perPage && { readable }) }
+      return { ...shown, readable: (readable ?? perPage) < perPage ? readable : undefined }
     }
   }
 

@@ -249,7 +249,7 @@ async function giveUp(walk: WalkUnderWay, outcome: WalkOutcome): Promise<void> {
     last_run_id: warehouse.runId,
     [slot]: isQuick ? undefined : null,
     ...stampsAheadColumns(outcome),
-    ...(!isQuick && unmeasured),
+    walked_at: isQuick ? undefined : unmeasured.walked_at,
   })
   const forgotten = isQuick ? [] : [forgetWalkParts(warehouse.db, { ...key, slot })]
   await warehouse.write([...forgotten, ended])

@@ -9,7 +9,7 @@ export interface Incident {
   /** null: all resources. */
   readonly resource: string | null
   /** The shard whose run it concerns, such as `3/8`; absent or null: no shard's. */
-  readonly shard?: string | null
+  readonly shard?: string | null | undefined
   readonly since: string
   readonly message: string
   readonly advice: string
@@ -29,9 +29,9 @@ export interface KeptIncident extends Incident {
 
 /** When an incident was reported to a rule; `claimed`: since when a process has been about to report it. */
 export interface Telling {
-  readonly opened?: string
-  readonly resolved?: string
-  readonly claimed?: string
+  readonly opened?: string | undefined
+  readonly resolved?: string | undefined
+  readonly claimed?: string | undefined
 }
 
 /** An incident that was just found. Without other facts, it concerns the whole run and lasts as long as the state. */

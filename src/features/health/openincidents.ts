@@ -12,7 +12,7 @@ import { openIncidentRows } from './sql.js'
 /** The part of an incident that people see. */
 export const toldIncident = (incident: Incident): Incident => {
   const { kind, tenant_id, resource, shard, since, message, advice } = incident
-  return { kind, tenant_id, resource, ...(shard && { shard }), since, message, advice }
+  return { kind, tenant_id, resource, shard: shard ?? undefined, since, message, advice }
 }
 
 /**

@@ -233,8 +233,8 @@ async function carryOut(
         const now = fromMicros(nowMicros)
         return retold(row, rule.id, ({ claimed: _claimed, ...told }) => ({
           ...told,
-          ...(taken.opened.has(incidentKey(row)) && { opened: now }),
-          ...(taken.resolved.has(incidentKey(row)) && { resolved: now }),
+          opened: taken.opened.has(incidentKey(row)) ? now : told.opened,
+          resolved: taken.resolved.has(incidentKey(row)) ? now : told.resolved,
         }))
       })
     for (const statement of storeIncidents(warehouse.db, noted)) await session.run(statement)

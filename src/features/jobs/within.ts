@@ -60,7 +60,7 @@ export async function runWithin(
       return { exitCode: undefined, reason, error }
     }
     const exitCode = exitCodeOf(error)
-    const fields = { job: job.name, ...(typeof options.shard === 'string' && { shard: options.shard }) }
+    const fields = { job: job.name, shard: options.shard }
     // A job that another run blocks has not failed: it will be tried again.
     if (exitCode === 4) log.warn({ ...fields, ...errorFields(error) }, 'Job did not run')
     else if (!isSuperseded(error)) log.error({ ...fields, ...errorFields(error) }, 'Job failed')

@@ -7,8 +7,8 @@ export interface CataloguePart {
   readonly description: string
   readonly brands: readonly string[]
   readonly cost: number
-  readonly core?: boolean
-  readonly hazard?: 'caution' | 'warning' | 'danger'
+  readonly core: boolean
+  readonly hazard: 'caution' | 'warning' | 'danger' | undefined
 }
 
 type PartLine = readonly [key: string, description: string, brands: string, cost: number]
@@ -67,17 +67,14 @@ const HAZARDS: Readonly<Record<string, CataloguePart['hazard']>> = {
   coolant: 'caution',
 }
 
-export const PARTS: readonly CataloguePart[] = PART_LINES.map(([key, description, brands, cost]) => {
-  const hazard = HAZARDS[key]
-  return {
-    key,
-    description,
-    brands: brands.split('|'),
-    cost,
-    ...(CORES.has(key) ? { core: true } : {}),
-    ...(hazard === undefined ? {} : { hazard }),
-  }
-})
+export const PARTS: readonly CataloguePart[] = PART_LINES.map(([key, description, brands, cost]) => ({
+  key,
+  description,
+  brands: brands.split('|'),
+  cost,
+  core: CORES.has(key),
+  hazard: HAZARDS[key],
+}))
 
 export const CATEGORIES = [
   'Maintenance',

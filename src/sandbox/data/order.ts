@@ -115,17 +115,17 @@ function discounts({ random }: World, labor: number, parts: number): Partial<typ
   ])
   if (random.chance(0.55))
     return {
-      ...(offLabor
-        ? { labor_discount_cents: null, labor_discount_percentage: random.pick(PERCENTAGES) }
-        : {}),
-      ...(offParts ? { part_discount_cents: null, part_discount_percentage: random.pick(PERCENTAGES) } : {}),
+      labor_discount_cents: offLabor ? null : 0,
+      labor_discount_percentage: offLabor ? random.pick(PERCENTAGES) : null,
+      part_discount_cents: offParts ? null : 0,
+      part_discount_percentage: offParts ? random.pick(PERCENTAGES) : null,
     }
   const some = (gross: number): number => Math.min(random.integer(5, 50) * 100, Math.floor(gross * 0.4))
   // Occasionally the discount is larger than the amount; the bill limits it to the amount.
   if (random.chance(0.01)) return { labor_discount_cents: labor + 500 }
   return {
-    ...(offLabor ? { labor_discount_cents: some(labor) } : {}),
-    ...(offParts ? { part_discount_cents: some(parts) } : {}),
+    labor_discount_cents: offLabor ? some(labor) : 0,
+    part_discount_cents: offParts ? some(parts) : 0,
   }
 }
 

@@ -34,8 +34,7 @@ export class Sender {
   readonly #open = new Set<() => void>()
 
   constructor(private readonly options: SenderOptions) {
-    const { ca } = options
-    this.#https = new HttpsAgent({ ...CONNECTIONS, ...(ca !== undefined && { ca }) })
+    this.#https = new HttpsAgent({ ...CONNECTIONS, ca: options.ca })
   }
 
   /** Resolves when the event is delivered, has failed for the last time, or the pauses were ended. */

@@ -39,7 +39,7 @@ export interface Part {
 
 interface Located {
   readonly tenant_id: unknown
-  readonly shop_key?: string | null
+  readonly shop_key?: string | null | undefined
 }
 
 export const isOf = ({ tenant, shop }: Part, row: Located): boolean =>

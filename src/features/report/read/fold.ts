@@ -25,14 +25,9 @@ import { isOpenSince, monthsLater, numberFrom } from './reportdays.js'
 const total = <T>(rows: readonly T[], of: (row: T) => unknown): number =>
   rows.reduce((sum, row) => sum + numberFrom(of(row)), 0)
 
-const located = ({ keys }: FigureRow) => ({
-  tenant_id: keys.tenant_id,
-  ...(keys.shop_key !== undefined && { shop_key: keys.shop_key }),
-})
-
 /** The rows of a part. Rows by tenant have no shop and belong to each of its shops. */
 export const figuresOf = (rows: readonly FigureRow[], part: Part): FigureRow[] =>
-  rows.filter((row) => isOf(part, located(row)))
+  rows.filter(({ keys: { tenant_id, shop_key } }) => isOf(part, { tenant_id, shop_key }))
 
 /**
  * The first month with data: that of the first invoice of a shop, or the first one that has a row. null if there is
