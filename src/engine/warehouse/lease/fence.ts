@@ -7,7 +7,7 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import { Stop } from '../../base/errors.js'
 import type { PageForgotten } from '../../model/flatten/batch.js'
-import { compiledOnce, type Db } from '../database.js'
+import { compiledOnce } from '../database.js'
 import type { Dialect } from '../dialect.js'
 import { type Fence, wholeName } from '../store/versionbatch.js'
 import type { Session } from '../transaction.js'
@@ -110,14 +110,4 @@ export async function checkFence(
       hint: 'This process was paused for longer than its lease lasts. Run the same command again when the other run has ended',
     },
   )
-}
-
-/**
- * Keeps pages of a tenant apart that would lock the same rows in different orders, until the transaction ends: one that
- * also changes rows of other lists, as it finds them, writes alone in its tenant. A page of its own list alone writes
- * beside others of those.
- */
-export const tenantTurn = (db: Db, tenantId: Int64, how: 'alone' | 'beside'): CompiledQuery => {
-  const tenant = db.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenantId)
-  return (how === 'alone' ? tenant.forNoKeyUpdate() : tenant.forShare()).compile()
 }

@@ -11,7 +11,7 @@ import type { Table } from '../../model/table.js'
 import { type Db, rootTable } from '../database.js'
 import type { Dialect } from '../dialect.js'
 import { checkStored } from '../layout/interference.js'
-import { checkFence, expectedGeneration, tenantTurn } from '../lease/fence.js'
+import { checkFence, expectedGeneration } from '../lease/fence.js'
 import { writeDrift } from '../state/drift.js'
 import { quarantineStatements } from '../state/quarantine.js'
 import type { Session } from '../transaction.js'
@@ -204,6 +204,16 @@ async function look<R extends Rows<R>>(
     storedVersions(db, root, session, batch, locks),
   ])
   return stored
+}
+
+/**
+ * Keeps pages of a tenant apart that would lock the same rows in different orders, until the transaction ends: one that
+ * also changes rows of other lists, as it finds them, writes alone in its tenant. A page of its own list alone writes
+ * beside others of those.
+ */
+const tenantTurn = (db: Db, tenantId: Int64, how: 'alone' | 'beside'): CompiledQuery => {
+  const tenant = db.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenantId)
+  return (how === 'alone' ? tenant.forNoKeyUpdate() : tenant.forShare()).compile()
 }
 
 /** Keeps the versions that the batch is about to replace, if versions are kept. */
