@@ -8,6 +8,7 @@ import { allSettled } from '../../engine/base/allsettled.js'
 import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { tablesToRewrite } from '../../engine/warehouse/layout/rewrites.js'
+import { metaQuery, storeMeta } from '../../engine/warehouse/state/meta.js'
 import { halfComputed } from '../../engine/warehouse/store/recompute.js'
 import {
   type RunStatement,
@@ -75,23 +76,8 @@ async function wantedViews(
 }
 
 async function remembered({ db }: Dialect, store: ViewStore, run: RunStatement): Promise<Remembered> {
-  const query = db.selectFrom('sync_meta').select('value').where('name', '=', store.memory).compile()
-  const { rows } = await run(query)
+  const { rows } = await run(metaQuery(db, store.memory).compile())
   return rows[0]?.value ? (JSON.parse(rows[0].value) as Remembered) : {}
-}
-
-async function remember(
-  { db }: Dialect,
-  store: ViewStore,
-  run: RunStatement,
-  now: Remembered,
-): Promise<void> {
-  const value = JSON.stringify(now)
-  const query = db
-    .insertInto('sync_meta')
-    .values({ name: store.memory, value })
-    .onConflict((c) => c.column('name').doUpdateSet({ value }))
-  await run(query.compile())
 }
 
 /** A user's own relation of that name is never replaced. */
@@ -165,7 +151,7 @@ async function makeStale(
       ...known,
       ...Object.fromEntries(fresh),
     })
-    await remember(warehouse.dialect, store, run, now)
+    await run(storeMeta(warehouse.db, store.memory, JSON.stringify(now)))
   }
   return { made: made.map(({ name, what }) => ({ table: name, what })), troubles }
 }
@@ -189,9 +175,7 @@ async function allAsMade(
   if (inputs === undefined) return { made: [], troubles: [] }
   const now = madeFrom(inputs, known)
   if (digestOf(now) !== digestOf(known) && (await belongsHere()))
-    await warehouse.transaction((session) =>
-      remember(warehouse.dialect, store, (query) => session.run(query), now),
-    )
+    await warehouse.write([storeMeta(warehouse.db, store.memory, JSON.stringify(now))])
   return { made: [], troubles: [] }
 }
 

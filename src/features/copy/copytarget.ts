@@ -10,7 +10,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
 import { count, plural } from '../../engine/base/format.js'
 import type { Table } from '../../engine/model/table.js'
-import { rootTable } from '../../engine/warehouse/database.js'
+import { readerOf, rootTable } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { makeMissing, missing } from '../../engine/warehouse/layout/ddl.js'
 import {
@@ -21,7 +21,7 @@ import {
   unfinishedCopy,
 } from '../../engine/warehouse/layout/migrate.js'
 import { refuseNarrow } from '../../engine/warehouse/openwarehouse.js'
-import { storeMeta } from '../../engine/warehouse/state/meta.js'
+import { readMeta, removeMeta, storeMeta } from '../../engine/warehouse/state/meta.js'
 import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
 
 /** Tables that the program fills without any source: `migrate` fills them in an empty warehouse. */
@@ -105,8 +105,7 @@ async function stateOf(
 }
 
 async function readMark({ db }: Dialect): Promise<UnfinishedCopy | undefined> {
-  const row = await db.selectFrom('sync_meta').select('value').where('name', '=', copyMark).executeTakeFirst()
-  return unfinishedCopy(row?.value)
+  return unfinishedCopy(await readMeta(readerOf(db), copyMark))
 }
 
 const bare = ({ indexes: _, unique: __, ...table }: Table): Table => ({ ...table, indexes: [] })
@@ -152,5 +151,4 @@ export const markUnfinished = ({ db }: Warehouse, mark: UnfinishedCopy): Compile
 export const markPart = ({ db }: Warehouse, mark: PartMark): CompiledQuery =>
   storeMeta(db, partMark, JSON.stringify(mark))
 
-export const unmark = ({ db }: Warehouse): CompiledQuery =>
-  db.deleteFrom('sync_meta').where('name', '=', copyMark).compile()
+export const unmark = ({ db }: Warehouse): CompiledQuery => removeMeta(db, copyMark)

@@ -8,6 +8,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import { type Db, readJson } from '../../engine/warehouse/database.js'
 import { lastSuccesses } from '../../engine/warehouse/state/cursors.js'
+import { lockMeta, storeMeta } from '../../engine/warehouse/state/meta.js'
 import { lastStamp, runQuery } from '../../engine/warehouse/state/runs.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
@@ -35,31 +36,12 @@ export const onIncidents = <T>(
   work: (session: Session, mark: AlertMark | null) => Promise<T>,
 ): Promise<T> =>
   warehouse.transaction(async (session) => {
-    const { db } = warehouse
-    const row = { name: markName, value: null }
-    await session.run(
-      db
-        .insertInto('sync_meta')
-        .values(row)
-        .onConflict((c) => c.doNothing())
-        .compile(),
-    )
-    // The update changes nothing; it locks the row.
-    const lock = db.updateTable('sync_meta').set({ name: markName }).where('name', '=', markName)
-    await session.run(lock.compile())
-    const found = await session.run(
-      db.selectFrom('sync_meta').select('value').where('name', '=', markName).compile(),
-    )
-    const value = found.rows[0]?.value
+    const value = await lockMeta(session, warehouse.db, markName)
     return work(session, value ? (JSON.parse(value) as AlertMark) : null)
   })
 
 export const storeMark = (db: Db, mark: AlertMark): CompiledQuery =>
-  db
-    .updateTable('sync_meta')
-    .set({ value: JSON.stringify(mark) })
-    .where('name', '=', markName)
-    .compile()
+  storeMeta(db, markName, JSON.stringify(mark))
 
 /** In the table, 0 and the empty resource stand for all of them: they are part of its key. */
 const keptOf = ({

@@ -10,6 +10,7 @@ import type { Dialect, LiveColumn, Obstacle } from '../dialect.js'
 import { heldColumns, mayHold, storedPrivacy } from '../hiding/privacystate.js'
 import { rowSettingsName } from '../lease/oneconfiguration.js'
 import { refuseNarrow } from '../openwarehouse.js'
+import { allMeta, storeMeta } from '../state/meta.js'
 import type { Session } from '../transaction.js'
 import type { Warehouse, Writer } from '../warehouse.js'
 import type { Change } from './ddl.js'
@@ -44,7 +45,7 @@ async function readAllMeta(
   ask: Ask,
 ): Promise<ReadonlyMap<string, string | null>> {
   if (!live.some(({ table }) => table === 'sync_meta')) return new Map()
-  const { rows } = await ask(db.selectFrom('sync_meta').selectAll().compile())
+  const { rows } = await ask(allMeta(db).compile())
   return new Map(rows.map((row) => [row.name, row.value]))
 }
 
@@ -131,22 +132,10 @@ function refuseUnfinished(meta: ReadonlyMap<string, string | null>, where: strin
 
 /** Stops if this program can't read the warehouse. For commands that don't call `plan` before they read. */
 export async function refuseUnreadable(db: Db, where: string): Promise<void> {
-  const asked = db.selectFrom('sync_meta').select(['name', 'value'])
-  const rows = await asked.where('name', 'in', ['schema_version', copyMark]).execute()
+  const rows = await allMeta(db, ['schema_version', copyMark]).execute()
   const meta = new Map(rows.map(({ name, value }) => [name, value]))
   refuseOtherVersions(meta, where)
   refuseUnfinished(meta, where)
-}
-
-async function writeMeta(dialect: Dialect, session: Session, values: Record<string, string>): Promise<void> {
-  for (const [name, value] of Object.entries(values))
-    await session.run(
-      dialect.db
-        .insertInto('sync_meta')
-        .values({ name, value })
-        .onConflict((c) => c.column('name').doUpdateSet({ value }))
-        .compile(),
-    )
 }
 
 /** Compares all tables and columns with what exists: one may have been dropped since the last run. */
@@ -387,14 +376,12 @@ async function migrateOthers(
     const following = [
       ...recordConsequences(dialect.db, consequences, at),
       ...trackPromoted(dialect.db, model, (table) => !unchanged.has(table)),
+      storeMeta(dialect.db, 'schema_version', String(schemaVersion)),
+      storeMeta(dialect.db, namesMemory, namesAfter(again.names, model, changes)),
     ]
-    for (const statement of following) await session.run(statement)
     // While a table could not be changed, all are compared strictly again.
-    await writeMeta(dialect, session, {
-      schema_version: String(schemaVersion),
-      ...(unchanged.size === 0 && { model: digest(tables) }),
-      [namesMemory]: namesAfter(again.names, model, changes),
-    })
+    if (unchanged.size === 0) following.push(storeMeta(dialect.db, 'model', digest(tables)))
+    for (const statement of following) await session.run(statement)
     if (isMade) warehouse.isMade()
     return changes
   })

@@ -10,9 +10,9 @@ import { fieldText } from '../../model/flatten/membertext.js'
 import { madeColumns, madeOf, nameColumn } from '../../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../../model/resourcemodel.js'
 import type { Column, Table } from '../../model/table.js'
-import { type Db, rootTable } from '../database.js'
+import { type Db, readerOf, rootTable } from '../database.js'
 import type { Dialect } from '../dialect.js'
-import { storeMeta } from '../state/meta.js'
+import { readMeta, storeMeta } from '../state/meta.js'
 import { ChangedLines } from '../store/derived.js'
 import type { Transact } from '../transaction.js'
 import type { Change } from './ddl.js'
@@ -24,17 +24,11 @@ export const namesMemory = 'names'
 /** Raise it whenever the same fields make another name. */
 const version = 1
 
-const parsed = (stored: string | null | undefined): Readonly<Record<string, string>> =>
+const parsed = (stored: string | null): Readonly<Record<string, string>> =>
   stored ? (JSON.parse(stored) as Readonly<Record<string, string>>) : {}
 
-async function readNamesMade(db: Db): Promise<Readonly<Record<string, string>>> {
-  const row = await db
-    .selectFrom('sync_meta')
-    .select('value')
-    .where('name', '=', namesMemory)
-    .executeTakeFirst()
-  return parsed(row?.value)
-}
+const readNamesMade = async (db: Db): Promise<Readonly<Record<string, string>>> =>
+  parsed(await readMeta(readerOf(db), namesMemory))
 
 /** What the names of a resource are made of: the fields, and the kinds of those that the configuration made columns. */
 function namesText({ resource, promoted }: Pick<ResourceModel, 'resource' | 'promoted'>): string | undefined {
@@ -53,7 +47,7 @@ function namesText({ resource, promoted }: Pick<ResourceModel, 'resource' | 'pro
 
 /** What is remembered after a migration: tables that it made have no names to make again, columns that it made have none. */
 export function namesAfter(
-  stored: string | null | undefined,
+  stored: string | null,
   { byName }: Pick<Model, 'byName'>,
   changes: readonly Pick<Change, 'table' | 'kind' | 'column'>[],
 ): string {

@@ -15,7 +15,7 @@ import { isOfTable } from '../classify.js'
 import type { Reader } from '../database.js'
 import type { Dialect } from '../dialect.js'
 import { checkPrivacy, storedPrivacy } from '../hiding/privacystate.js'
-import { storeMeta } from '../state/meta.js'
+import { metaQuery, storeMeta } from '../state/meta.js'
 import { highestOfRuns } from '../state/runs.js'
 import { type Fence, wholeName } from '../store/versionbatch.js'
 import type { Session } from '../transaction.js'
@@ -174,9 +174,7 @@ export const lockRow = (db: Dialect['db']) =>
 
 /** Part of a statement: the text that shaped the rows last. A bare warehouse may have no such table. */
 const storedSettings = (db: Dialect['db'], { shaping }: LeaseRequest) =>
-  shaping
-    ? db.selectFrom('sync_meta').select('value').where('name', '=', rowSettingsName)
-    : sql<string | null>`null`
+  shaping ? metaQuery(db, rowSettingsName) : sql<string | null>`null`
 
 /** A new lease row, such as that of a copy, hasn't counted changes of what was forgotten. */
 const anyForgotten = (db: Dialect['db'], { isBare }: LeaseRequest) =>

@@ -12,6 +12,7 @@ import { codeOf, rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
 import type { Catalog, Dialect, DialectOptions, LiveColumn, LiveIndex, Obstacle } from '../dialect.js'
 import { queueRights, seenQueue } from '../queue/queueplace.js'
+import { metaQuery } from '../state/meta.js'
 import type { Session } from '../transaction.js'
 import { connecting, sendAlone, transactionLocally } from './connection.js'
 import { connect, lastOf, settledPool } from './connectionpool.js'
@@ -163,10 +164,7 @@ async function prepare(db: Db, schema: string, session: Pick<Session, 'run'>): P
     rows: [found],
   } = await session.run(asked.compile(db))
   if (!found?.schema) await session.run(sql`create schema ${sql.id(schema)}`.compile(db))
-  if (found?.rows)
-    await session.run(
-      db.selectFrom('sync_meta').select('name').where('name', '=', 'schema_version').forUpdate().compile(),
-    )
+  if (found?.rows) await session.run(metaQuery(db, 'schema_version').forUpdate().compile())
   await waitBriefly(db, session)
 }
 

@@ -7,7 +7,7 @@ import type { CompiledQuery } from 'kysely'
 import { Bug, isExpected, Stop, wordsOf } from '../../base/errors.js'
 import type { Db } from '../database.js'
 import type { Warehouse, Writer } from '../warehouse.js'
-import { storeMeta } from './meta.js'
+import { allMeta, removeMeta, storeMeta } from './meta.js'
 
 export interface FailedWork {
   /** `snapshot`, `report` or `then`. */
@@ -30,8 +30,7 @@ const names = [...Object.keys(titles).map(nameOf), failedThen]
 
 export const askFailedWorks = (
   db: Db,
-): CompiledQuery<{ readonly name: string; readonly value: string | null }> =>
-  db.selectFrom('sync_meta').select(['name', 'value']).where('name', 'in', names).orderBy('name').compile()
+): CompiledQuery<{ readonly name: string; readonly value: string | null }> => allMeta(db, names).compile()
 
 export const failedWorksOf = (rows: readonly { readonly value: string | null }[]): FailedWork[] =>
   rows.flatMap(({ value }) => (value === null ? [] : [JSON.parse(value) as FailedWork]))
@@ -56,9 +55,8 @@ export async function remembered<T>(trying: Trying, work: () => Promise<T>): Pro
   const { db } = warehouse
   try {
     const done = await work()
-    const forget = db.deleteFrom('sync_meta').where('name', '=', nameOf(what))
     if ((await failedWorks(warehouse)).some((failed) => failed.what === what))
-      await warehouse.write([forget.compile()])
+      await warehouse.write([removeMeta(db, nameOf(what))])
     return done
   } catch (error) {
     if (trying.signal?.aborted) throw error
