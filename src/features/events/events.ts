@@ -284,9 +284,9 @@ export function insertEvents(db: EventDb, rows: readonly Insertable<EventRow>[])
     .compile()
 }
 
-/** Deletes what was settled before that time. */
+/** Deletes what was settled before that time. What waits is not settled. */
 export const pruneEvents = (db: EventDb, before: string): CompiledQuery =>
-  db.deleteFrom('sync_events').where('state', '!=', 'waiting').where('settled_at', '<', before).compile()
+  db.deleteFrom('sync_events').where('settled_at', '<', before).compile()
 
 export const deleteAllEvents = (db: EventDb): CompiledQuery => db.deleteFrom('sync_events').compile()
 
