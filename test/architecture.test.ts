@@ -220,6 +220,7 @@ describe('shared code', () => {
     ['sync_cursors', 'src/engine/warehouse/state/cursors.ts'],
     ['sync_runs', 'src/engine/warehouse/state/runs.ts'],
     ['sync_run_cursors', 'src/engine/warehouse/state/runcursors.ts'],
+    ['sync_requests', 'src/engine/warehouse/state/requests.ts'],
     ['sync_meta', 'src/engine/warehouse/state/meta.ts'],
     ['sync_events', 'src/features/events/events.ts'],
   ])('reads and writes %s in one place', (table, place) => {

@@ -195,6 +195,13 @@ export function fromMicros(micros: bigint): string {
   return text
 }
 
+/** The latest of these canonical instants; without any, 1970. */
+export const latest = (times: readonly (string | null | undefined)[]): string =>
+  times
+    .flatMap((time) => time ?? [])
+    .sort()
+    .at(-1) ?? fromMicros(0n)
+
 const first = toMicros('0001-01-01T00:00:00.000000Z')
 const last = toMicros('9999-12-31T23:59:59.999999Z')
 

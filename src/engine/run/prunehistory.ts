@@ -4,14 +4,12 @@
  * and each transaction covers one run, so nobody has to wait. The next run does what is left over. The requests of one
  * cursor are trimmed by each walk that stores something, and by each reconcile.
  */
-import type { CompiledQuery } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Retry } from '../base/errors.js'
+import { inParts } from '../base/parts.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
 import { isOfTable } from '../warehouse/classify.js'
-import type { Db } from '../warehouse/database.js'
-import { cursorColumns } from '../warehouse/state/cursors.js'
 import { readMeta, storeMeta } from '../warehouse/state/meta.js'
+import { pettyRequests, removeOldRequests, removeRequests } from '../warehouse/state/requests.js'
 import { removeRun, thinRun } from '../warehouse/state/runcursors.js'
 import { runsBack, runsBetween } from '../warehouse/state/runs.js'
 import { knownTenants } from '../warehouse/state/tenants.js'
@@ -94,7 +92,7 @@ async function removeOld({ warehouse }: Needs, kept: string, budget: Budget): Pr
   }
   for (const { tenantId } of await knownTenants(warehouse)) {
     if (budget.rows <= 0) return
-    budget.rows -= await warehouse.write([removeRequests(db, tenantId, kept, 1000)])
+    budget.rows -= await warehouse.write([removeOldRequests(db, tenantId, kept, 1000)])
   }
 }
 
@@ -117,22 +115,6 @@ async function thin(
   }
 }
 
-/** Removes a tenant's oldest requests before a moment, at most `most` of them. */
-function removeRequests(db: Db, tenantId: Int64, before: string, most: number): CompiledQuery {
-  const old = db
-    .selectFrom('sync_requests as r')
-    .select('r.synced_at')
-    .where('r.tenant_id', '=', tenantId)
-    .where('r.synced_at', '<', before)
-    .orderBy('r.synced_at')
-    .limit(most)
-  return db
-    .deleteFrom('sync_requests')
-    .where('tenant_id', '=', tenantId)
-    .where('synced_at', 'in', old)
-    .compile()
-}
-
 /** How many bytes of recorded requests a row may cost on average, and the bytes of one recorded request. */
 const bytesARow = 16
 const bytesARequest = 250
@@ -145,16 +127,7 @@ const least = 16
  */
 export async function trimRequests(warehouse: Writer, task: CursorTask, rows: number): Promise<void> {
   const kept = Math.max(least, Math.floor((rows * bytesARow) / bytesARequest))
-  const { db } = warehouse
-  const own = db.selectFrom('sync_requests').where((eb) => eb.and(cursorColumns(keyOf(task))))
-  const surplus = own.select('synced_at').orderBy('rows_written', 'desc').orderBy('synced_at', 'desc')
-  const found = await warehouse.read(() => surplus.offset(kept).limit(1_000_000).execute())
-  for (let i = 0; i < found.length; i += 500) {
-    const stamps = found.slice(i, i + 500).map((row) => row.synced_at)
-    const gone = db
-      .deleteFrom('sync_requests')
-      .where('tenant_id', '=', task.tenantId)
-      .where('synced_at', 'in', stamps)
-    await warehouse.write([gone.compile()])
-  }
+  const stamps = await pettyRequests(warehouse, keyOf(task), kept)
+  for (const some of inParts(stamps, 500))
+    await warehouse.write([removeRequests(warehouse.db, task.tenantId, some)])
 }

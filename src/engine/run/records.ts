@@ -5,13 +5,14 @@
 import { hostname } from 'node:os'
 import { describeError } from '../base/errors.js'
 import { shardName } from '../base/shard.js'
-import { fromMicros, toMicros } from '../base/timestamp.js'
+import { fromMicros } from '../base/timestamp.js'
 import { lockRow } from '../warehouse/lease/lease.js'
 import { addToCounters, setCounters } from '../warehouse/state/counters.js'
 import { moveCursor } from '../warehouse/state/cursors.js'
 import { forgetKnownFields } from '../warehouse/state/drift.js'
+import { newestOrphanStamp } from '../warehouse/state/requests.js'
 import { storeRunCursors } from '../warehouse/state/runcursors.js'
-import { endOrphans, hasEnded, newestOrphanStamp, startRun, updateRun } from '../warehouse/state/runs.js'
+import { endOrphans, hasEnded, startRun, updateRun } from '../warehouse/state/runs.js'
 import type { CursorEnd } from './cursor.js'
 import { type EndedWork, entriesOf, jobLabel, runEntry } from './lifetimecounters.js'
 import type { Dependencies, Writing, WritingRun } from './runcontext.js'
@@ -29,8 +30,7 @@ export async function recordStart(
   { warehouse, model, stamps, runId, startedAt, shard, plannedAt }: Writing & { readonly startedAt: string },
   { job, mode }: Pick<RunRequest, 'job' | 'mode'>,
 ): Promise<void> {
-  const newest = await newestOrphanStamp(warehouse)
-  if (newest !== undefined) stamps.raise(toMicros(newest))
+  stamps.raise(await newestOrphanStamp(warehouse))
   const row = {
     run_id: runId,
     job,

@@ -6,6 +6,7 @@ import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import { readHolders, type StatusHolder } from '../../engine/run/lastrun.js'
 import { listenCommand } from '../../engine/warehouse/lease/holder.js'
 import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
+import { requestsOf } from '../../engine/warehouse/state/requests.js'
 import { isAnyRun } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { cursorsWaiting, endedFor } from './events.js'
@@ -109,15 +110,12 @@ async function cursorsOf(
   since: string,
 ): Promise<ReadonlySet<string>> {
   const rows = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_requests')
+    requestsOf(
+      db,
+      holders.map(({ run_id }) => run_id),
+    )
       .select(['tenant_id', 'resource'])
       .distinct()
-      .where(
-        'run_id',
-        'in',
-        holders.map(({ run_id }) => run_id),
-      )
       .where('synced_at', '>=', since)
       .execute(),
   )

@@ -9,6 +9,7 @@ import {
   unheard,
   unheardText,
 } from '../../engine/warehouse/queue/deliveries.js'
+import { requestsOf } from '../../engine/warehouse/state/requests.js'
 import { runIds } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { foundIncident, type KeptIncident } from './incident.js'
@@ -107,10 +108,8 @@ async function lastList(
   { job, part }: SeenDelivery,
 ): Promise<{ readonly tenant_id: Int64; readonly resource: string | null } | undefined> {
   return warehouse.read((db) =>
-    db
-      .selectFrom('sync_requests')
+    requestsOf(db, runIds(db, { job, shard: part, where: (eb) => eb('finished_at', 'is', null) }))
       .select(['tenant_id', 'resource'])
-      .where('run_id', 'in', runIds(db, { job, shard: part, where: (eb) => eb('finished_at', 'is', null) }))
       .orderBy('synced_at', 'desc')
       .limit(1)
       .executeTakeFirst(),

@@ -7,6 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { type Verdict, worstFirst } from '../../engine/list/verdict.js'
 import { type Database, type Db, rootTable } from '../../engine/warehouse/database.js'
 import { listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
+import { requestsOf } from '../../engine/warehouse/state/requests.js'
 import { changedBy, verdictsOf } from '../../engine/warehouse/state/runcursors.js'
 import { eventsMode, lastRecorded, runIds } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -121,11 +122,9 @@ async function unsureLists(
   fresh: (db: Db) => ReturnType<typeof runIds>,
 ): Promise<ChangedList[]> {
   const stored = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_requests')
+    requestsOf(db, fresh(db).where(isUnsure))
       .select(['tenant_id', 'resource'])
       .select((eb) => eb.fn.sum<Int64 | null>('rows_written').as('rows'))
-      .where('run_id', 'in', fresh(db).where(isUnsure))
       .groupBy(['tenant_id', 'resource'])
       .execute(),
   )

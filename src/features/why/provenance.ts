@@ -7,7 +7,8 @@ import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import type { CursorKey } from '../../engine/warehouse/state/cursors.js'
+import { type CursorKey, cursorColumns } from '../../engine/warehouse/state/cursors.js'
+import { firstRequest } from '../../engine/warehouse/state/requests.js'
 import { lastOfCursor } from '../../engine/warehouse/state/runcursors.js'
 import { lastRecorded } from '../../engine/warehouse/state/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -80,9 +81,6 @@ export interface Earlier {
 
 const mostEarlier = 5
 
-const requests = (warehouse: Warehouse, tenantId: Int64) =>
-  warehouse.db.selectFrom('sync_requests').selectAll().where('tenant_id', '=', tenantId)
-
 async function runAt(warehouse: Warehouse, cursor: CursorKey, at: string): Promise<string | null> {
   const [turn] = await lastOfCursor(warehouse, cursor, 1, (eb) =>
     eb.and([eb('started_at', '<=', at), eb('finished_at', '>=', at)]),
@@ -112,22 +110,15 @@ async function modeOf(
  * the request that wrote the row. Lists are ordered by `updated_at`: the first request whose page reaches from before
  * the version's time to after it must have shown the version.
  */
-async function likely(
-  warehouse: Warehouse,
-  { tenantId, resource }: CursorKey,
-  version: string,
-  until: string,
-) {
-  return warehouse.read(() =>
-    requests(warehouse, tenantId)
-      .where('resource', '=', resource)
-      .where('oldest', '<=', version)
-      .where('newest', '>=', version)
-      .where('synced_at', '<=', until)
-      .orderBy('synced_at')
-      .executeTakeFirst(),
+const likely = (warehouse: Warehouse, cursor: CursorKey, version: string, until: string) =>
+  firstRequest(warehouse, (eb) =>
+    eb.and([
+      eb.and(cursorColumns(cursor)),
+      eb('oldest', '<=', version),
+      eb('newest', '>=', version),
+      eb('synced_at', '<=', until),
+    ]),
   )
-}
 
 export async function whoBrought(
   warehouse: Warehouse,
@@ -135,8 +126,8 @@ export async function whoBrought(
   row: { readonly syncedAt: string; readonly version: string | null; readonly deleted: boolean },
 ): Promise<Provenance> {
   const { syncedAt, version, deleted } = row
-  const exact = await warehouse.read(() =>
-    requests(warehouse, cursor.tenantId).where('synced_at', '=', syncedAt).executeTakeFirst(),
+  const exact = await firstRequest(warehouse, (eb) =>
+    eb.and({ tenant_id: cursor.tenantId, synced_at: syncedAt }),
   )
   const found = exact ?? (version === null ? undefined : await likely(warehouse, cursor, version, syncedAt))
   const confirmedBy = exact?.run_id ?? (await runAt(warehouse, cursor, syncedAt))

@@ -9,7 +9,7 @@ import type { Int64 } from '../../../../schema/resource.js'
 import type { Clock, Stamps } from '../../base/clock.js'
 import { Bug, Retry, Stop } from '../../base/errors.js'
 import type { Shard } from '../../base/shard.js'
-import { addMicros, fromMicros, toMicros } from '../../base/timestamp.js'
+import { addMicros, fromMicros, latest, toMicros } from '../../base/timestamp.js'
 import type { Model } from '../../model/resourcemodel.js'
 import { isOfTable } from '../classify.js'
 import type { Reader } from '../database.js'
@@ -110,12 +110,6 @@ interface Found {
 
 /** For how long the stamps of a holder are on record in advance: two heartbeats. */
 const reserved = ({ leaseMs }: Pick<LeaseRequest, 'leaseMs'>): number => leaseMs / 2
-
-const latest = (times: readonly (string | null | undefined)[]): string =>
-  times
-    .flatMap((time) => time ?? [])
-    .sort()
-    .at(-1) ?? fromMicros(0n)
 
 /**
  * What no stamp of a former holder is later than. A holder that was killed recorded how far its stamps might go; if our

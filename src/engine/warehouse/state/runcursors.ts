@@ -12,7 +12,7 @@ import type { Shard } from '../../base/shard.js'
 import { type StateRows, stateTables } from '../../model/state.js'
 import type { Database, Db, Reader } from '../database.js'
 import { type CursorKey, cursorColumns, cursorQuery, rowName } from './cursors.js'
-import { added, deleteRun, eventsMode, runIds } from './runs.js'
+import { added, deleteRun, eventsMode, type Runs, runIds } from './runs.js'
 import { isOfShard } from './shardsql.js'
 import { storedRow } from './storedrow.js'
 
@@ -72,7 +72,7 @@ export const isAnyNotOk = (db: Db, runId: string): Expression<SqlBool> =>
     .where('c.run_id', '=', runId)
     .where('c.status', '!=', 'ok')}`
 
-/** The verdicts that these runs gave on lists that were read. `runs`: their ids, or a query for them. */
+/** The verdicts that these runs gave on lists that were read. */
 export async function verdictsOf(db: Db, runs: Runs): Promise<ReadonlySet<string | null>> {
   const rows = await db
     .selectFrom('sync_run_cursors')
@@ -83,8 +83,6 @@ export async function verdictsOf(db: Db, runs: Runs): Promise<ReadonlySet<string
     .execute()
   return new Set(rows.map(({ completeness }) => completeness))
 }
-
-type Runs = readonly string[] | ReturnType<typeof runIds>
 
 /** What these runs changed, by cursor; those without a change are left out. */
 export async function changedBy(db: Db, runs: Runs) {

@@ -9,10 +9,9 @@ import {
   type UpdateObject,
 } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
-import { toMicros } from '../../base/timestamp.js'
+import { latest, toMicros } from '../../base/timestamp.js'
 import { type StateRows, stateTables } from '../../model/state.js'
 import type { Database, Db, Reader } from '../database.js'
-import { lastSuccesses } from './cursors.js'
 import { storedRow } from './storedrow.js'
 
 /** A run: its row, whose columns model/state.ts explains. */
@@ -39,6 +38,9 @@ interface RunFilter {
   readonly withEvents?: boolean | undefined
   readonly where?: ((eb: ExpressionBuilder<Database, 'sync_runs'>) => Expression<SqlBool>) | undefined
 }
+
+/** Their ids, or a query for them. */
+export type Runs = readonly string[] | ReturnType<typeof runIds>
 
 /** Their ids, as a part of another statement. */
 export function runIds(db: Db, { job, mode, shard, since, withEvents, where }: RunFilter) {
@@ -131,15 +133,8 @@ export const highestOfRuns = (db: Db) =>
 /** The newest moment that any run has recorded, in microseconds. New stamps must be later. */
 export async function newestStamp(reader: Reader): Promise<bigint> {
   const row = await reader.read((db) => newestTimes(db).executeTakeFirst())
-  const newest = latest([row?.started, row?.finished, row?.stamped])
-  return newest === undefined ? 0n : toMicros(newest)
+  return toMicros(latest([row?.started, row?.finished, row?.stamped]))
 }
-
-const latest = (times: readonly (string | null | undefined)[]): string | undefined =>
-  times
-    .flatMap((time) => time ?? [])
-    .sort()
-    .at(-1)
 
 /** The last stamp of all finished runs; with `shard`, of that shard's. In older versions, it was a run's end. */
 export const lastStamp = (db: Db, shard: string | undefined) =>
@@ -153,25 +148,6 @@ export const isOrphan = (db: Db): Expression<SqlBool> =>
     .selectFrom('sync_lease')
     .select('owner')
     .where('owner', 'is not', null)}`
-
-/**
- * The newest stamp of killed runs: their ends aren't recorded, but their rows carry stamps. undefined if there is no
- * such run.
- */
-export async function newestOrphanStamp(reader: Reader): Promise<string | undefined> {
-  const orphans = (db: Db) => db.selectFrom('sync_runs').select('run_id').where(isOrphan(db))
-  const some = await reader.read((db) => orphans(db).limit(1).execute())
-  if (some.length === 0) return undefined
-  const newest = await reader.read(async (db) => [
-    ...(await db
-      .selectFrom('sync_requests')
-      .select((eb) => eb.fn.max<string | null>('synced_at').as('at'))
-      .where('run_id', 'in', orphans(db))
-      .execute()),
-    ...(await lastSuccesses(db).execute()),
-  ])
-  return latest(newest.map(({ at }) => at))
-}
 
 /** Returns one row if the end of the run is on record. */
 export const hasEnded = (db: Db, runId: string) =>

@@ -14,6 +14,7 @@ import { checkStored } from '../layout/interference.js'
 import { checkFence, expectedGeneration } from '../lease/fence.js'
 import { writeDrift } from '../state/drift.js'
 import { quarantineStatements } from '../state/quarantine.js'
+import { storeRequest } from '../state/requests.js'
 import type { Session } from '../transaction.js'
 import { enterRows, keepsRegister, openRegister } from './register.js'
 import type { Rows } from './rows.js'
@@ -23,7 +24,6 @@ import {
   type Batch,
   type BatchTables,
   besideRoot,
-  type Origin,
   supersedes,
   type Version,
 } from './versionbatch.js'
@@ -323,37 +323,8 @@ export async function applyBatch<R extends Rows<R>, E>(
   await versions?.dropUnchanged()
   await batch.closing?.(session)
   const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)
-  if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
+  if (batch.origin && written > 0) await session.run(storeRequest(db, batch, batch.origin, written))
   const removed = sum(ofChildren.map((child) => child.removed))
   if (batch.ifChanged && written + removed > 0) await session.run(batch.ifChanged)
   return { written, changed: ofRoots, removed, stale: work.sorted.stale.size, lowered, previous, drift }
-}
-
-/**
- * The statement that records the request of a batch: one row per request that wrote anything, about 250 bytes for up to
- * a hundred records. The rows from that request carry its stamp.
- */
-function requestStatement(
-  db: Db,
-  { tenantId, resource, syncedAt, page: { records } }: Batch,
-  { runId, way, page, requestId }: Origin,
-  written: number,
-): CompiledQuery {
-  const times = records.map(({ updatedAt }) => updatedAt).sort()
-  return db
-    .insertInto('sync_requests')
-    .values({
-      tenant_id: tenantId,
-      synced_at: syncedAt,
-      resource,
-      run_id: runId,
-      way,
-      page,
-      request_id: requestId,
-      rows_written: written,
-      oldest: times[0] ?? null,
-      newest: times.at(-1) ?? null,
-    })
-    .onConflict((c) => c.columns(['tenant_id', 'synced_at']).doNothing())
-    .compile()
 }
