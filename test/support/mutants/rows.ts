@@ -58,17 +58,14 @@ export const rows: Mutants = {
 
   // What is said about rows.
   'keeps nothing of what is replaced': () =>
-    breaking('engine/warehouse/store/versions').keepReplaced(async () => ({
-      matching: new Map(),
-      dropUnchanged: async () => {},
-    })),
+    breaking('engine/warehouse/store/versions').keepReplaced(async () => async () => {}),
   'keeps nothing of what is deleted': () =>
     breaking('engine/warehouse/store/versions').keepDeleted(async () => {}),
   'claims that a version ended that turned out to be unchanged': () =>
-    breaking('engine/warehouse/store/versions').keepReplaced(async (sound, keeping, replacing) => ({
-      ...(await sound(keeping, replacing)),
-      dropUnchanged: async () => {},
-    })),
+    breaking('engine/warehouse/store/versions').keepReplaced(async (sound, keeping, replacing) => {
+      await sound(keeping, replacing)
+      return async () => {}
+    }),
   'forgets what it knows about a list': () =>
     breaking('engine/list/verdict', 'daily').verdict((sound, evidence) => sound(evidence)),
   'finds no open incident': () => breaking('features/health/openincidents').openIncidents(async () => []),

@@ -27,7 +27,7 @@ import {
   supersedes,
   type Version,
 } from './versionbatch.js'
-import { keepEmbedded, keepReplaced, type Looked, versionTables } from './versions.js'
+import { keepEmbedded, keepReplaced, versionTables } from './versions.js'
 import { storedVersions } from './voidstamps.js'
 
 /** The ids of a batch, by how their versions compare with the stored ones. */
@@ -90,8 +90,6 @@ interface Work<R extends Rows<R>> {
   readonly session: Session<R>
   readonly batch: Batch
   readonly sorted: SortedIds
-  /** If versions are kept: what was checked for them. */
-  readonly looked: Looked | undefined
   /**
    * None of the records existed, so neither did their child rows, unless a root row was deleted without its children.
    */
@@ -150,7 +148,7 @@ async function writeChildren<R extends Rows<R>>(
   all: R,
   work: Work<R>,
 ): Promise<{ readonly written: number; readonly removed: number }> {
-  const { session, batch, sorted, looked, isNew } = work
+  const { session, batch, sorted, isNew } = work
   if (isNew) {
     const inserted = all.owners.length > 0 ? await session.insert(table, all, batch) : 0
     await checkStored(work, table, all)
@@ -159,9 +157,7 @@ async function writeChildren<R extends Rows<R>>(
   const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
   const same = [...sorted.same] as Int64[]
   const seen = (): R => (sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id)))
-  const asBefore =
-    same.length > 0 &&
-    (looked?.matching.get(table.name) ?? (await session.childrenMatch(table, same, seen(), batch)))
+  const asBefore = same.length > 0 && (await session.childrenMatch(table, same, seen(), batch))
   const owners = asBefore ? sorted.known.filter((id) => !sorted.same.has(id)) : sorted.known
   const fresh = asBefore ? rows.pick((id) => sorted.changed.has(id)) : rows
   const [removed, written] = await allSettled([
@@ -216,14 +212,14 @@ const tenantTurn = (db: Db, tenantId: Int64, how: 'alone' | 'beside'): CompiledQ
   return (how === 'alone' ? tenant.forNoKeyUpdate() : tenant.forShare()).compile()
 }
 
-/** Keeps the versions that the batch is about to replace, if versions are kept. */
+/** Keeps the versions that the batch is about to replace, if versions are kept. Returns what to do when it is written. */
 async function keepVersions<R extends Rows<R>, E>(
   dialect: Dialect<R, E>,
   session: Session<R>,
   { tables, embedded, history, embeddedHistory }: BatchTables,
   batch: Batch<E>,
   { sorted, replaced }: { readonly sorted: SortedIds; readonly replaced: readonly Int64[] },
-): Promise<{ readonly looked: Looked | undefined; readonly dropUnchanged: () => Promise<void> }> {
+): Promise<() => Promise<void>> {
   const doubtful: (() => Promise<void>)[] = []
   const rows = (table: Table): R => dialect.bulk.rows(batch.page.rows, table)
   const [inside] = embedded
@@ -232,17 +228,14 @@ async function keepVersions<R extends Rows<R>, E>(
     doubtful.push(await keepEmbedded(keeping, rows(inside), batch))
   }
   const { changed, same, stale } = sorted
-  let looked: Looked | undefined
   if (history && changed.size + same.size > 0) {
     const fresh = (table: Table): R =>
       stale.size === 0 ? rows(table) : rows(table).pick((id) => !stale.has(id))
-    looked = await keepReplaced(
-      { dialect, session, tables: versionTables(history, tables) },
-      { ...batch, replaced, same: [...same] as Int64[], rows: fresh },
-    )
-    doubtful.push(looked.dropUnchanged)
+    const keeping = { dialect, session, tables: versionTables(history, tables) }
+    const replacing = { ...batch, replaced, same: [...same] as Int64[], rows: fresh }
+    doubtful.push(await keepReplaced(keeping, replacing))
   }
-  return { looked, dropUnchanged: async () => void (await allSettled(doubtful.map((drop) => drop()))) }
+  return async () => void (await allSettled(doubtful.map((drop) => drop())))
 }
 
 const isVersioned = ({ history, embeddedHistory }: BatchTables): boolean =>
@@ -285,11 +278,11 @@ export async function applyBatch<R extends Rows<R>, E>(
   const { versions: previous, lowered } = looked
   const sorted = sortIds(batch, previous)
   const replaced = replacedIds(sorted, previous)
-  const versions = isVersioned(to)
+  const dropUnchanged = isVersioned(to)
     ? await keepVersions(dialect, session, to, batch, { sorted, replaced })
     : undefined
   const isNew = isRegistered && !isCautious && previous.size === 0
-  const before = { where: dialect.where, session, batch, sorted, looked: versions?.looked, isNew }
+  const before = { where: dialect.where, session, batch, sorted, isNew }
   if (batch.forceOlder) await returnToOlder(db, root, session, batch)
   const contested = isRegistered ? undefined : await writeContested(root, rows(root), before)
   const work = { ...before, sorted: contested?.sorted ?? sorted }
@@ -320,7 +313,7 @@ export async function applyBatch<R extends Rows<R>, E>(
   ])
   sent?.()
   const [[ofRoots, ofChildren, ofEmbedded]] = await stored
-  await versions?.dropUnchanged()
+  await dropUnchanged?.()
   await batch.closing?.(session)
   const written = ofRoots + sum(ofChildren.map((child) => child.written)) + sum(ofEmbedded)
   if (batch.origin && written > 0) await session.run(storeRequest(db, batch, batch.origin, written))

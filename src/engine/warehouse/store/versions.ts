@@ -48,31 +48,19 @@ interface Replacing<R extends Rows<R>> extends BatchStamp {
   rows(table: Table): R
 }
 
-/** What was found out before the batch is written and doesn't need to be checked again. */
-export interface Looked {
-  /** Whether the child rows of `same` are stored exactly as they come, by child table. */
-  readonly matching: ReadonlyMap<string, boolean>
-  /** Call it when the batch is written. */
-  dropUnchanged(): Promise<void>
-}
-
-/**
- * Whether records that come with the version they already have are stored exactly as they come; for their children, by
- * table.
- */
-async function compare<R extends Rows<R>>(
+/** Whether records that come with the version they already have are stored exactly as they come, with their children. */
+async function isStored<R extends Rows<R>>(
   { session, tables: { root, children } }: Keeping<R>,
   { same, rows, ...by }: Replacing<R>,
-): Promise<{ equal: boolean; matching: Map<string, boolean> }> {
-  if (same.length === 0) return { equal: true, matching: new Map() }
+): Promise<boolean> {
+  if (same.length === 0) return true
   const ids = new Set<unknown>(same)
   const picked = (table: Table): R => rows(table).pick((owner) => ids.has(owner))
   const [alike, matches] = await allSettled([
     session.countSettled(root, picked(root), by),
     allSettled(children.map((table) => session.childrenMatch(table, same, picked(table), by))),
   ])
-  const matching = new Map(children.map(({ name }, i) => [name, matches[i] ?? false]))
-  return { equal: alike === same.length && matches.every(Boolean), matching }
+  return alike === same.length && matches.every(Boolean)
 }
 
 async function keep<R extends Rows<R>>(keeping: Keeping<R>, ids: Ids, by: BatchStamp): Promise<void> {
@@ -96,19 +84,18 @@ async function dropUnchanged<R extends Rows<R>>(
   await keeping.session.ask(texts.begin, given)
 }
 
-/** Keeps what a batch is about to replace. The batch's own records are locked. */
+/** Keeps what a batch is about to replace. The batch's own records are locked. Returns what to do when it is written. */
 export async function keepReplaced<R extends Rows<R>>(
   keeping: Keeping<R>,
   replacing: Replacing<R>,
-): Promise<Looked> {
+): Promise<() => Promise<void>> {
   const { replaced, same } = replacing
-  const { equal, matching } = await compare(keeping, replacing)
-  const doubtful = equal ? [] : same
+  const doubtful = (await isStored(keeping, replacing)) ? [] : same
   await keep(keeping, [...replaced, ...doubtful], replacing)
-  return { matching, dropUnchanged: () => dropUnchanged(keeping, doubtful, replacing) }
+  return () => dropUnchanged(keeping, doubtful, replacing)
 }
 
-/** Keeps what is replaced by rows inside records of another resource. Returns what to do afterwards. */
+/** Keeps what is replaced by rows inside records of another resource. Returns what to do when they are written. */
 export async function keepEmbedded<R extends Rows<R>>(
   keeping: Keeping<R>,
   rows: R,
