@@ -5,8 +5,9 @@
 const namedAtOnce = 1000
 
 /** The items in parts of at most this many. */
-export function* inParts<T>(items: readonly T[], most = namedAtOnce): Generator<T[]> {
-  for (let i = 0; i < items.length; i += most) yield items.slice(i, i + most)
+export function* inParts<T>(items: Iterable<T>, most = namedAtOnce): Generator<T[]> {
+  const list = [...items]
+  for (let i = 0; i < list.length; i += most) yield list.slice(i, i + most)
 }
 
 /** The items in groups by `of`, in the order of their arrival. */

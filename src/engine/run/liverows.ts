@@ -6,6 +6,7 @@
 
 import type { SelectQueryBuilder } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import { inParts } from '../base/parts.js'
 import { endOfSecond } from '../base/timestamp.js'
 import type { Candidate } from '../compare/comparison.js'
 import { type Cell, cellsOf } from '../compare/histogram.js'
@@ -173,13 +174,13 @@ export class LiveRows {
   /** The stored versions of records, including tombstones. */
   async versions(ids: readonly Int64[]): Promise<Map<Int64, Version>> {
     const versions = new Map<Int64, Version>()
-    for (let i = 0; i < ids.length; i += 1000) {
+    for (const some of inParts(ids)) {
       const rows = await this.warehouse.read((db) =>
         db
           .selectFrom(rootTable(this.#root))
           .select(['id', 'updated_at', '_synced_at', '_deleted_at', '_unlisted_at'])
           .where('tenant_id', '=', this.#tenantId)
-          .where('id', 'in', ids.slice(i, i + 1000))
+          .where('id', 'in', some)
           .execute(),
       )
       for (const row of rows)

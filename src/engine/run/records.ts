@@ -4,6 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { describeError } from '../base/errors.js'
+import { inParts } from '../base/parts.js'
 import { shardName } from '../base/shard.js'
 import { fromMicros } from '../base/timestamp.js'
 import { lockRow } from '../warehouse/lease/lease.js'
@@ -84,8 +85,7 @@ export async function recordFailures(run: WritingRun, ends: readonly CursorEnd[]
     }
     return [moveCursor(warehouse.db, keyOf(task), change)]
   })
-  for (let i = 0; i < changes.length; i += cursorsAtOnce)
-    await warehouse.write(changes.slice(i, i + cursorsAtOnce))
+  for (const some of inParts(changes, cursorsAtOnce)) await warehouse.write(some)
 }
 
 /** `mode`: what the step did that the cursors belong to. */
@@ -115,8 +115,8 @@ export async function recordCursors(
     books: books === null ? null : JSON.stringify(books),
     error: report.error,
   })
-  for (let i = 0; i < ends.length; i += cursorsAtOnce)
-    await warehouse.write([storeRunCursors(warehouse.db, ends.slice(i, i + cursorsAtOnce).map(rowOf))])
+  for (const some of inParts(ends, cursorsAtOnce))
+    await warehouse.write([storeRunCursors(warehouse.db, some.map(rowOf))])
 }
 
 /**

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import { inParts } from '../base/parts.js'
 import { rootTable } from '../warehouse/database.js'
 import { notMarked } from '../warehouse/layout/interference.js'
 import { forgetRecord } from '../warehouse/state/quarantine.js'
@@ -35,11 +36,10 @@ export async function markDeleted(
   const marked: GoneRow[] = []
   // In the order in which pages lock rows that several lists write.
   const sorted = gone.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  for (let i = 0; i < gone.length; i += rowsAtOnce) {
+  for (const rows of inParts(sorted, rowsAtOnce)) {
     const part = await warehouse.transaction(async (session) => {
       await session.run(lockRegister(warehouse.db, key))
       const done: GoneRow[] = []
-      const rows = sorted.slice(i, i + rowsAtOnce)
       const { history } = task.resource
       const ids = rows.map(({ id }) => id)
       const askedAt = rows.map((row) => row.askedAt).sort()[0] ?? ''

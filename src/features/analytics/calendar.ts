@@ -4,6 +4,7 @@
  * and when Node's time zone rules do.
  */
 import { type CompiledQuery, sql } from 'kysely'
+import { inParts } from '../../engine/base/parts.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { readMeta, storeMeta } from '../../engine/warehouse/state/meta.js'
 import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
@@ -58,11 +59,11 @@ function clockStatements({ db }: Warehouse, name: string, zone: string, end: num
   const statements: CompiledQuery[] = [
     withAnalytics(db).deleteFrom('report_clocks').where('zone', '=', name).compile(),
   ]
-  for (let i = 0; i < rows.length; i += rowsAtOnce)
+  for (const some of inParts(rows, rowsAtOnce))
     statements.push(
       withAnalytics(db)
         .insertInto('report_clocks')
-        .values(rows.slice(i, i + rowsAtOnce))
+        .values(some)
         .onConflict((c) => c.doNothing())
         .compile(),
     )

@@ -14,6 +14,7 @@ import {
   shortRequests,
   span,
 } from '../../engine/base/format.js'
+import { inParts } from '../../engine/base/parts.js'
 import { mostNamed } from '../../engine/warehouse/hiding/privacystate.js'
 import { encodingWords } from '../../engine/warehouse/openwarehouse.js'
 import type { FailedWork } from '../../engine/warehouse/state/failedworks.js'
@@ -288,9 +289,7 @@ const namesOnLine = 3
 /** In the table they would be one line of 700 characters. */
 function namesText(names: readonly string[]): string {
   if (names.length === 0) return ''
-  const lines: string[] = []
-  for (let i = 0; i < names.length; i += namesOnLine)
-    lines.push(`  ${names.slice(i, i + namesOnLine).join(' ')}`)
+  const lines = [...inParts(names, namesOnLine)].map((some) => `  ${some.join(' ')}`)
   return ['Event names to register at the source:', ...lines].join('\n')
 }
 

@@ -5,13 +5,13 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Int64, Shape } from '../../../schema/resource.js'
+import { inParts } from '../../engine/base/parts.js'
 import type { ForgetPlan, PersonalReference } from '../../engine/model/forgotten.js'
 import type { Table } from '../../engine/model/table.js'
 import {
   type Asking,
   among,
   type ForgottenClosure,
-  idParts,
   type Owned,
   ofType,
   put,
@@ -148,7 +148,7 @@ async function countTelling(
       .where((eb) => eb.or(here))}`
   })
   let found = 0
-  for (const some of idParts(ids)) {
+  for (const some of inParts(ids)) {
     const query = db
       .selectFrom(`${resource.name} as r` as 'any root as r')
       .select((eb) => eb.fn.countAll<Int64>().as('n'))

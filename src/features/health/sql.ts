@@ -5,6 +5,7 @@
  */
 import type { CompiledQuery, Selectable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import { inParts } from '../../engine/base/parts.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import { type Db, readJson } from '../../engine/warehouse/database.js'
 import { lastSuccesses } from '../../engine/warehouse/state/cursors.js'
@@ -93,9 +94,7 @@ export async function incidentsSince(db: Db, session: Session, moment: string): 
 /** Stores incidents, replacing earlier versions of them. */
 export function storeIncidents(db: Db, rows: readonly KeptIncident[]): CompiledQuery[] {
   const values = rows.map(storedOf)
-  const parts = Array.from({ length: Math.ceil(values.length / rowsAtOnce) }, (_, i) =>
-    values.slice(i * rowsAtOnce, (i + 1) * rowsAtOnce),
-  )
+  const parts = [...inParts(values, rowsAtOnce)]
   const changing = [
     'cause',
     'message',

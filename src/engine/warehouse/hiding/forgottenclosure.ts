@@ -13,6 +13,7 @@
 import { type Compilable, type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { Int64, Resource } from '../../../../schema/resource.js'
 import { parseId } from '../../base/int64.js'
+import { inParts } from '../../base/parts.js'
 import {
   type ForgetPlan,
   type ForgottenState,
@@ -33,14 +34,6 @@ import type { Session } from '../transaction.js'
 export type Owned = ReadonlyMap<string, ReadonlyMap<Int64, Int64>>
 export type Reached = Map<string, Map<Int64, { readonly state: ForgottenState; readonly owner: Int64 }>>
 export type Asking = Pick<Session, 'run'>
-
-/** Ids, or texts of ids, that one statement asks for. */
-const idsAtOnce = 500
-
-export function* idParts<T>(all: Iterable<T>): Generator<T[]> {
-  const list = [...all]
-  for (let i = 0; i < list.length; i += idsAtOnce) yield list.slice(i, i + idsAtOnce)
-}
 
 export const among = (ids: readonly Int64[]): RawBuilder<unknown> => sql`(${sql.join(ids)})`
 
@@ -122,7 +115,7 @@ export class ForgottenClosure {
         ...(to === name ? [[column, owner, from] as const] : []),
       ]
       for (const [known, wanted, resource] of ways)
-        for (const some of idParts(ids)) {
+        for (const some of inParts(ids)) {
           const pairs = this.#rowsOf(reference)
             .select([
               sql<Int64>`${sql.ref(`x.${known}`)}`.as('from'),
@@ -142,7 +135,7 @@ export class ForgottenClosure {
     ids: Iterable<Int64>,
   ): Promise<Map<Int64, ForgottenState>> {
     const admitted = new Map<Int64, ForgottenState>()
-    for (const some of idParts(ids)) {
+    for (const some of inParts(ids)) {
       const out = new Set(await this.#others(session, plan, some))
       const shared = new Set(plan.resource.shared ? await this.#sharing(session, plan, some) : [])
       const stored = plan.names.length > 0 ? await this.stored(session, plan.resource, some) : undefined
@@ -157,7 +150,7 @@ export class ForgottenClosure {
   /** Those of these records that name anybody, or are forgotten. */
   async somebodys(session: Asking, plan: ForgetPlan, ids: Iterable<Int64>): Promise<Int64[]> {
     const found: Int64[] = []
-    for (const some of idParts(ids)) {
+    for (const some of inParts(ids)) {
       for (const [id, state] of await this.entries(session, plan, some)) if (isAway(state)) found.push(id)
       for (const { column, ...reference } of plan.names) {
         const isNamed = sql<boolean>`${sql.ref(`x.${column}`)} is not null`
@@ -206,7 +199,7 @@ export class ForgottenClosure {
     ids: Iterable<Int64>,
   ): Promise<Map<Int64, ForgottenState>> {
     const found = new Map<Int64, ForgottenState>()
-    for (const some of idParts(ids)) {
+    for (const some of inParts(ids)) {
       const query = this.db
         .selectFrom('sync_forgotten_records')
         .select(['record_id', 'state'])
@@ -279,7 +272,7 @@ export class ForgottenClosure {
     const owners = new Map<Int64, Int64>()
     const own = { table: plan.resource.name, owner: 'id', column: 'id', from: '', to: plan.resource.name }
     for (const reference of [own, ...plan.references])
-      for (const some of idParts(ids)) {
+      for (const some of inParts(ids)) {
         const { owner, column, to } = reference
         const query = this.#rowsOf(reference)
           .innerJoin('sync_forgotten_records as f', (join) =>
@@ -444,7 +437,7 @@ export class ForgetRows {
       .where((eb) => eb.and({ tenant_id: this.#tenantId, resource: resource.name }))
       .where('value', 'is not', null)
     let cleared = 0
-    for (const some of idParts((await session.run(entries.compile())).rows)) {
+    for (const some of inParts((await session.run(entries.compile())).rows)) {
       const names = some.map(({ record_id }) => record_id)
       const ids = names.flatMap((name) => parseId(name) ?? [])
       const stored = new Set([...(await this.closure.stored(session, resource, ids))].map(String))

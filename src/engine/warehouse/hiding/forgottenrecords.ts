@@ -11,6 +11,7 @@
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import { Bug } from '../../base/errors.js'
+import { inParts } from '../../base/parts.js'
 import { toJson } from '../../base/printjson.js'
 import type { Shard } from '../../base/shard.js'
 import type { FlatPage, PageForgotten } from '../../model/flatten/batch.js'
@@ -23,7 +24,7 @@ import { wasPreparedBefore } from '../lease/fence.js'
 import { type CursorKey, demandRefill } from '../state/cursors.js'
 import { isOfShard } from '../state/shardsql.js'
 import { type Applied, type Batch, type EncodedPage, wholeName } from '../store/versionbatch.js'
-import { type Asking, ForgetRows, ForgottenClosure, idParts, put, type Reached } from './forgottenclosure.js'
+import { type Asking, ForgetRows, ForgottenClosure, put, type Reached } from './forgottenclosure.js'
 
 type Source = Reader & {
   readonly model: Pick<Model, 'list' | 'forgotten'>
@@ -295,7 +296,7 @@ export class ForgottenEntries {
       else if (!known.has(id)) put(reached, resource, id, { state: 'wanted', owner })
     }
     for (const [name, ids] of await this.#store(session, reached))
-      for (const some of idParts(ids))
+      for (const some of inParts(ids))
         for (const { query } of rows.emptying(closure.plan(name), some)) await session.run(query)
     await session.run(rows.examples)
   }
@@ -328,7 +329,7 @@ export class ForgottenEntries {
       return new Map(also.map((id) => [id, 'hidden'] as const))
     })
     for (const [resource, ids] of [...others, ...behind])
-      for (const some of idParts(ids.keys()))
+      for (const some of inParts(ids.keys()))
         await session.run(
           db
             .updateTable('sync_forgotten_records')
@@ -355,7 +356,7 @@ export class ForgottenEntries {
     )
     const fresh = new Map<string, Int64[]>()
     for (const [resource, states] of reached)
-      for (const some of idParts(states)) {
+      for (const some of inParts(states)) {
         const ids = some.map(([id]) => id)
         const known = await closure.entries(session, closure.plan(resource), ids)
         const isFresh = (id: Int64): boolean => isAway(states.get(id)?.state) && known.get(id) !== 'hidden'

@@ -1,14 +1,12 @@
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
+import { inParts } from '../../base/parts.js'
 import type { Shard } from '../../base/shard.js'
 import type { QuarantineEntry } from '../../model/flatten/batch.js'
 import { compiledOnce, type Db, type Reader } from '../database.js'
 import type { BatchStamp } from '../store/versionbatch.js'
 import { type CursorKey, cursorColumns, rowName } from './cursors.js'
 import { isOfShard } from './shardsql.js'
-
-/** Entries per statement: 8 parameters each, far below the limits of both databases. */
-const entriesPerStatement = 100
 
 /** The statements that record a batch's quarantine entries. A page may show a record twice; the last entry counts. */
 export function quarantineStatements(
@@ -17,10 +15,7 @@ export function quarantineStatements(
   entries: readonly QuarantineEntry[],
 ): CompiledQuery[] {
   const unique = [...new Map(entries.map((entry) => [`${entry.recordId} ${entry.path}`, entry])).values()]
-  const parts = Array.from({ length: Math.ceil(unique.length / entriesPerStatement) }, (_, i) =>
-    unique.slice(i * entriesPerStatement, (i + 1) * entriesPerStatement),
-  )
-  return parts.map((part) => quarantineStatement(db, batch, part))
+  return [...inParts(unique)].map((part) => quarantineStatement(db, batch, part))
 }
 
 function quarantineStatement(

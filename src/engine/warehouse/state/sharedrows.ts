@@ -5,13 +5,13 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
+import { inParts } from '../../base/parts.js'
 import type { Table } from '../../model/table.js'
 import { type Db, type Reader, readerOf, rootTable } from '../database.js'
 import { type CursorKey, listCursors, moveCursor } from './cursors.js'
 
 /** If there are more pairs than this, the ids aren't unique, and nothing follows from two records sharing one. */
 const mostPairs = 1000
-const idsAtOnce = 1000
 
 /** One record, in the version that the warehouse has. */
 export interface Holder {
@@ -123,9 +123,8 @@ export class SharedRows {
   async look(): Promise<FoundShared> {
     const pairs = new Map<string, SharingPair>()
     let rows = 0
-    const repeated = await this.#repeated()
-    for (let i = 0; i < repeated.length; i += idsAtOnce) {
-      const holders = await this.#holders(repeated.slice(i, i + idsAtOnce))
+    for (const ids of inParts(await this.#repeated())) {
+      const holders = await this.#holders(ids)
       for (const live of holders.values()) {
         if (live.length < 2) continue
         rows++
@@ -175,13 +174,13 @@ export class SharedRows {
 
   async #live(records: readonly Int64[]): Promise<ReadonlyMap<Int64, ShownHolder>> {
     const live = new Map<Int64, ShownHolder>()
-    for (let i = 0; i < records.length; i += idsAtOnce) {
+    for (const some of inParts(records)) {
       const rows = await this.warehouse.read((db) =>
         db
           .selectFrom(rootTable(this.root))
           .select(['id', 'updated_at', '_synced_at'])
           .where('tenant_id', '=', this.tenantId)
-          .where('id', 'in', records.slice(i, i + idsAtOnce))
+          .where('id', 'in', some)
           .where('_deleted_at', 'is', null)
           .execute(),
       )

@@ -13,6 +13,7 @@ import {
 import type { Int64 } from '../../../../schema/resource.js'
 import { Stop } from '../../base/errors.js'
 import { count } from '../../base/format.js'
+import { inParts } from '../../base/parts.js'
 import { toMicros } from '../../base/timestamp.js'
 import type { StateRows } from '../../model/state.js'
 import type { Database, Db, Reader } from '../database.js'
@@ -60,9 +61,6 @@ export async function lastAuthorizations(warehouse: Reader): Promise<bigint | nu
   return row?.at ? toMicros(row.at) : null
 }
 
-/** Tenants in one statement. */
-const tenantsAtOnce = 100
-
 /** What an authorization tells of a tenant, and that it is not revoked. */
 const grantColumns = [
   'authorization_id',
@@ -102,8 +100,7 @@ export function* grantTenants(
   db: Db,
   rows: readonly Insertable<StateRows['tenants']>[],
 ): Generator<CompiledQuery> {
-  for (let i = 0; i < rows.length; i += tenantsAtOnce) {
-    const part = rows.slice(i, i + tenantsAtOnce)
+  for (const part of inParts(rows))
     yield db
       .insertInto('tenants')
       .values((eb) => part.map((row) => ({ ...row, revoked_at: null, rebuild_from: stampsBegin(eb) })))
@@ -116,7 +113,6 @@ export function* grantTenants(
           .where((eb) => isOlder(eb, eb.ref('excluded._synced_at'))),
       )
       .compile()
-  }
 }
 
 export const revokeTenant = (db: Db, tenantId: Int64, at: string): CompiledQuery =>

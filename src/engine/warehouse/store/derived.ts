@@ -6,6 +6,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import type { Lines, RuleSettings, Stored, StoredRow } from '../../../../schema/derive.js'
 import type { Int64 } from '../../../../schema/resource.js'
 import { Bug } from '../../base/errors.js'
+import { inParts } from '../../base/parts.js'
 import { deriveRecord, rowOfTuple } from '../../model/flatten/derivedvalues.js'
 import type { DerivedModel, ResourceModel } from '../../model/resourcemodel.js'
 import type { Column, Table } from '../../model/table.js'
@@ -109,10 +110,10 @@ function* statementsFor(
     .where('tenant_id', '=', tenantId)
     .where(owner, 'in', [...ids])
     .compile()
-  for (let i = 0; i < rows.length; i += rowsAtOnce)
+  for (const some of inParts(rows, rowsAtOnce))
     yield db
       .insertInto(name)
-      .values(rows.slice(i, i + rowsAtOnce) as never)
+      .values(some as never)
       .compile()
 }
 
@@ -241,8 +242,6 @@ export async function updateListed(
   const values = set.map(({ name }) => `${quoted(name)} = v.${quoted(name)}`)
   const same = key.map(({ name }) => `l.${quoted(name)} = v.${quoted(name)}`)
   const text = `update ${dialect.sql.versionWords.from(table.name)} as l set ${values.join(', ')} from ${given} as v where ${same.join(' and ')}`
-  for (let i = 0; i < rows.length; i += linesAtOnce) {
-    const some = rows.slice(i, i + linesAtOnce).map((row) => `[${row.map(asJson).join(',')}]`)
-    await session.ask(text, [`[${some.join(',')}]`])
-  }
+  for (const some of inParts(rows, linesAtOnce))
+    await session.ask(text, [`[${some.map((row) => `[${row.map(asJson).join(',')}]`).join(',')}]`])
 }

@@ -278,10 +278,8 @@ export async function recompute(
       records: 0,
       finished_at: how.at(),
     }))
-    for (let i = 0; i < finished.length; i += recordsAtOnce)
-      await how.transact((session) =>
-        session.run(noteState(how.dialect, finished.slice(i, i + recordsAtOnce))),
-      )
+    for (const some of inParts(finished))
+      await how.transact((session) => session.run(noteState(how.dialect, some)))
   }
   const done: Recomputed[] = []
   for (const one of all.filter(({ hasRecords }) => hasRecords)) {

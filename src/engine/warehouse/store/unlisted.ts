@@ -4,6 +4,7 @@
  */
 import { type CompiledQuery, type SqlBool, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
+import { inParts } from '../../base/parts.js'
 import type { Table } from '../../model/table.js'
 import { type Db, rootTable } from '../database.js'
 import type { Batch, Version } from './versionbatch.js'
@@ -63,21 +64,14 @@ function enterUnlisted(
   )
 }
 
-const idsAtOnce = 500
-
 /** Marks rows whose records have left the list. A row that is marked already keeps its mark. */
-export function markUnlisted(
+export const markUnlisted = (
   db: Db,
   tables: UnlistedTables,
   tenantId: Int64,
   ids: readonly Int64[],
   left: LeftAt,
-): CompiledQuery[] {
-  const statements: CompiledQuery[] = []
-  for (let i = 0; i < ids.length; i += idsAtOnce)
-    statements.push(...enterUnlisted(db, tables, tenantId, ids.slice(i, i + idsAtOnce), left))
-  return statements
-}
+): CompiledQuery[] => [...inParts(ids)].flatMap((some) => enterUnlisted(db, tables, tenantId, some, left))
 
 /**
  * The statements that end the marks of records that a page of their list shows. A record that was requested by its id
