@@ -247,7 +247,7 @@ export const dueCursors = async (inbox: OpenInbox, now: string, shard?: Shard): 
     waitingCursors(db, 'due', { dueNow: now })
       .select('type')
       .select((eb) => eb.fn.count<number>('record_id').distinct().as('records'))
-      .where((eb) => (shard ? isOfShard(eb.ref('tenant_id'), shard) : eb.lit(true)))
+      .where(isOfShard(sql.ref('tenant_id'), shard))
       .groupBy('type')
       .limit(mostCursors + left.length)
       .execute(),

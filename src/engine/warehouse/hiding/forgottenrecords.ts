@@ -144,16 +144,17 @@ export async function forgottenSince(
 
 /** Records that aren't forgotten any more, and whose values have to be requested. */
 export const wantedRecords = (warehouse: Reader, shard?: Shard) =>
-  warehouse.read((db) => {
-    const wanted = db
+  warehouse.read((db) =>
+    db
       .selectFrom('sync_forgotten_records')
       .select(['tenant_id', 'resource', 'record_id'])
       .where('state', '=', 'wanted')
+      .where(isOfShard(sql.ref('tenant_id'), shard))
       .orderBy('tenant_id')
       .orderBy('resource')
       .orderBy('record_id')
-    return (shard ? wanted.where(isOfShard(sql.ref('tenant_id'), shard)) : wanted).execute()
-  })
+      .execute(),
+  )
 
 /** The records were read. They stay on record: what belongs to others, too, isn't judged again with each page. */
 export const settleWanted = (

@@ -87,14 +87,15 @@ export async function quarantinedSince(
   since: string,
   shard?: Shard,
 ): Promise<ReadonlyMap<string, number>> {
-  const rows = await warehouse.read((db) => {
-    const seen = db
+  const rows = await warehouse.read((db) =>
+    db
       .selectFrom('sync_quarantine')
       .select((eb) => ['tenant_id', 'resource', eb.fn.countAll<Int64>().as('n')])
       .where('last_seen_at', '>=', since)
+      .where(isOfShard(sql.ref('tenant_id'), shard))
       .groupBy(['tenant_id', 'resource'])
-    return (shard ? seen.where(isOfShard(sql.ref('tenant_id'), shard)) : seen).execute()
-  })
+      .execute(),
+  )
   return new Map(rows.map((row) => [rowName(row), Number(row.n)]))
 }
 

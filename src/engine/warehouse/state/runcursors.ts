@@ -184,8 +184,8 @@ export async function lastTurns(
   mode: string,
   shard?: Shard,
 ): Promise<Map<string, string>> {
-  const rows = await warehouse.read((db) => {
-    const turns = db
+  const rows = await warehouse.read((db) =>
+    db
       .selectFrom('sync_run_cursors as c')
       .innerJoin(runIds(db, {}).select(['seq', 'started_at', 'mode']).as('r'), 'r.run_id', 'c.run_id')
       .select(['c.tenant_id', 'c.resource'])
@@ -195,9 +195,10 @@ export async function lastTurns(
       ])
       .where((eb) => eb(eb.fn.coalesce('c.mode', 'r.mode'), '=', mode))
       .where('c.requests', '>', 0)
+      .where(isOfShard(sql.ref('c.tenant_id'), shard))
       .groupBy(['c.tenant_id', 'c.resource'])
-    return (shard ? turns.where(isOfShard(sql.ref('c.tenant_id'), shard)) : turns).execute()
-  })
+      .execute(),
+  )
   // Runs of older versions have no number.
   return new Map(
     rows.map((row) => [rowName(row), `${String(row.seq ?? 0).padStart(15, '0')} ${row.at ?? ''}`]),
