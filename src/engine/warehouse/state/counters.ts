@@ -2,7 +2,8 @@
  * The rows of sync_counters: lifetime totals of the runs. A run adds to them in the transaction that records its end;
  * src/features/health/metrics.ts reads them.
  */
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, type Expression, sql } from 'kysely'
+import type { Int64 } from '../../../../schema/resource.js'
 import type { Db, Reader } from '../database.js'
 
 /** One number of one metric. */
@@ -14,8 +15,6 @@ export interface CounterEntry {
   /** A whole number; seconds as microseconds. */
   readonly value: number
 }
-
-const keys = ['metric', 'labels', 'part'] as const
 
 const rowOf = ({ metric, labels, part, value }: CounterEntry) => ({
   metric,
@@ -32,27 +31,20 @@ const rowsOf = (entries: readonly CounterEntry[]) =>
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ row }) => row)
 
-/** Adds to totals. Not idempotent; call it once, inside the caller's transaction. Each entry has its own key. */
-export function addToCounters(db: Db, entries: readonly CounterEntry[]): CompiledQuery[] {
+/** Each entry has its own key. */
+function stored(db: Db, entries: readonly CounterEntry[], value: Expression<Int64>): CompiledQuery[] {
   if (entries.length === 0) return []
   const insert = db.insertInto('sync_counters').values(rowsOf(entries))
-  const added = insert.onConflict((c) =>
-    c.columns([...keys]).doUpdateSet((eb) => ({
-      value: eb('sync_counters.value', '+', eb.ref('excluded.value')),
-    })),
-  )
-  return [added.compile()]
+  return [insert.onConflict((c) => c.columns(['metric', 'labels', 'part']).doUpdateSet({ value })).compile()]
 }
 
+/** Adds to totals. Not idempotent; call it once, inside the caller's transaction. */
+export const addToCounters = (db: Db, entries: readonly CounterEntry[]): CompiledQuery[] =>
+  stored(db, entries, sql`sync_counters.value + excluded.value`)
+
 /** Replaces the findings of an earlier run with those of the last run. */
-export function setCounters(db: Db, entries: readonly CounterEntry[]): CompiledQuery[] {
-  if (entries.length === 0) return []
-  const insert = db.insertInto('sync_counters').values(rowsOf(entries))
-  const set = insert.onConflict((c) =>
-    c.columns([...keys]).doUpdateSet((eb) => ({ value: eb.ref('excluded.value') })),
-  )
-  return [set.compile()]
-}
+export const setCounters = (db: Db, entries: readonly CounterEntry[]): CompiledQuery[] =>
+  stored(db, entries, sql`excluded.value`)
 
 export async function readCounters(warehouse: Reader): Promise<CounterEntry[]> {
   const rows = await warehouse.read((db) =>
