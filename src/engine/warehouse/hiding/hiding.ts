@@ -19,7 +19,7 @@ import type { InterferedTables } from '../layout/interference.js'
 import { remakeNames, withOtherNames } from '../layout/recordnames.js'
 import { cursorQuery, demandRefill } from '../state/cursors.js'
 import { demandRebuild } from '../state/tenants.js'
-import { exactly, updateListed } from '../store/derived.js'
+import { columnNamed, exactly, updateListed } from '../store/derived.js'
 import type { Session, Transact } from '../transaction.js'
 import {
   type Hiding,
@@ -400,12 +400,6 @@ async function hidePart(
   const all = rows.map((row, i) => [...key.map(({ name }) => row[name] ?? null), ...(changed[i] ?? [])])
   await updateListed({ dialect, session }, { table, key, set, rows: all })
   return rows.length
-}
-
-const columnNamed = ({ name, columns }: Table, wanted: string): Column => {
-  const found = columns.find((column) => column.name === wanted)
-  if (!found) throw new Bug(`${name} has no column ${wanted}`)
-  return found
 }
 
 /** Changes JSON. No number is parsed: every digit stays. */

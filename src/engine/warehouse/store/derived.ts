@@ -173,7 +173,7 @@ export async function deriveStored(records: StoredRecords, ids: Ids): Promise<vo
 /** Rows per statement. Their JSON has a few hundred kilobytes. */
 const linesAtOnce = 5000
 
-const columnNamed = ({ name, columns }: Table, wanted: string): Column => {
+export const columnNamed = ({ name, columns }: Table, wanted: string): Column => {
   const found = columns.find((column) => column.name === wanted)
   if (!found) throw new Bug(`${name} has no column ${wanted}`)
   return found
