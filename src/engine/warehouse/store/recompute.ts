@@ -10,14 +10,14 @@
  *             or settings have changed again.
  * finished:   all rows were computed with that rule and those settings.
  */
-import { type CompiledQuery, type Expression, type SqlBool, sql } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import { Bug } from '../../base/errors.js'
 import { inParts } from '../../base/parts.js'
 import type { Shard } from '../../base/shard.js'
 import type { DerivedModel, Model, ResourceModel } from '../../model/resourcemodel.js'
 import type { StateRows } from '../../model/state.js'
-import { type Reader, rootTable } from '../database.js'
+import { type Db, type Reader, rootTable } from '../database.js'
 import type { Dialect } from '../dialect.js'
 import type { InterferedTables } from '../layout/interference.js'
 import { isOfShard } from '../state/shardsql.js'
@@ -50,46 +50,48 @@ export interface Recomputed {
 type State = StateRows['sync_derived']
 
 /** The tenants that have records, live or deleted. */
-async function withRecords({ db }: Dialect, { tables: [root] }: ResourceModel) {
+async function withRecords(db: Db, { tables: [root] }: ResourceModel): Promise<ReadonlySet<Int64>> {
   if (!root) throw new Bug('A resource without a table')
-  const { rows } = await db.executeQuery(
-    db
-      .selectFrom('tenants as t')
-      .select('t.tenant_id')
-      .where(({ exists, selectFrom }) =>
-        exists(
-          selectFrom(rootTable(root))
-            .select('id')
-            .whereRef(`${root.name}.tenant_id` as never, '=', 't.tenant_id'),
-        ),
-      )
-      .compile(),
-  )
+  const rows = await db
+    .selectFrom('tenants as t')
+    .select('t.tenant_id')
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom(rootTable(root))
+          .select('id')
+          .whereRef(`${root.name}.tenant_id` as never, '=', 't.tenant_id'),
+      ),
+    )
+    .execute()
   return new Set(rows.map(({ tenant_id }) => tenant_id))
 }
 
-async function outdatedOf(
-  dialect: Dialect,
-  rules: Rules,
-  of: { readonly resource: ResourceModel; readonly derived: DerivedModel },
-  known: { readonly tenants: readonly Int64[]; readonly states: readonly State[] },
+/** The derived tables of tenants that aren't finished in this version of their rule. `isCurrent`: whether a state counts. */
+async function unfinished(
+  db: Db,
+  { list }: Model,
+  isCurrent: (state: State) => boolean,
+  shard?: Shard,
 ): Promise<Outdated[]> {
-  const { version, name } = of.derived.declared
-  const states = new Map(known.states.filter((row) => row.name === name).map((row) => [row.tenant_id, row]))
-  const present = (tenantId: Int64): State | undefined => {
-    const state = states.get(tenantId)
-    return state?.version === version && state.settings === rules.textOf(tenantId) ? state : undefined
+  const all = list.flatMap((resource) => resource.derived.map((derived) => ({ resource, derived })))
+  if (all.length === 0) return []
+  const isOurs = isOfShard(sql.ref('tenant_id'), shard)
+  const states = await db.selectFrom('sync_derived').selectAll().where(isOurs).execute()
+  const tenants = await db.selectFrom('tenants').select('tenant_id').where(isOurs).execute()
+  const found: Outdated[] = []
+  for (const { resource, derived } of all) {
+    const { name, version } = derived.declared
+    const own = states.filter((row) => row.name === name && row.version === version && isCurrent(row))
+    const known = new Map(own.map((row) => [row.tenant_id, row]))
+    const waiting = tenants.filter(({ tenant_id: id }) => (known.get(id)?.finished_at ?? null) === null)
+    const filled = waiting.length > 0 ? await withRecords(db, resource) : undefined
+    for (const { tenant_id: tenantId } of waiting) {
+      const { done_to: doneTo = null, records } = known.get(tenantId) ?? {}
+      const hasRecords = filled?.has(tenantId) ?? false
+      found.push({ resource, derived, tenantId, doneTo, done: Number(records ?? 0), hasRecords })
+    }
   }
-  const tenants = known.tenants.filter((tenantId) => (present(tenantId)?.finished_at ?? null) === null)
-  if (tenants.length === 0) return []
-  const filled = await withRecords(dialect, of.resource)
-  return tenants.map((tenantId) => ({
-    ...of,
-    tenantId,
-    doneTo: present(tenantId)?.done_to ?? null,
-    done: Number(present(tenantId)?.records ?? 0),
-    hasRecords: filled.has(tenantId),
-  }))
+  return found
 }
 
 /** The part of a warehouse that is needed to recompute its derived tables. */
@@ -104,40 +106,22 @@ interface DerivedWarehouse extends Reader {
 
 /** What was computed with another rule, or other settings, than the current ones. */
 export const readOutdated = (
-  warehouse: Omit<DerivedWarehouse, 'transaction' | 'leaseName'>,
+  warehouse: Reader & { readonly rules: Rules },
   model: Model,
   shard?: Shard,
 ): Promise<Outdated[]> =>
-  warehouse.read(() => outdated(warehouse.dialect, model, { rules: warehouse.rules, shard }))
+  warehouse.read((db) =>
+    unfinished(db, model, (row) => row.settings === warehouse.rules.textOf(row.tenant_id), shard),
+  )
 
 /**
  * The tables in which rows of some tenant were computed with another version of a rule, or are just being recomputed: a reader of
  * the new version's columns would show only half. Settings aren't checked, since a warehouse knows them only once it
  * has been written to.
  */
-export async function halfComputed(
-  warehouse: Omit<DerivedWarehouse, 'transaction' | 'rules' | 'leaseName'>,
-  model: Model,
-): Promise<string[]> {
-  const half: string[] = []
-  const all = model.list.flatMap((resource) => resource.derived.map((derived) => ({ resource, derived })))
-  return warehouse.read(async (db) => {
-    const states = await db.selectFrom('sync_derived').selectAll().execute()
-    const tenants = (await db.selectFrom('tenants').select('tenant_id').execute()).map((row) => row.tenant_id)
-    for (const { resource, derived } of all) {
-      const { name, version } = derived.declared
-      const done = new Set(
-        states.flatMap((row) =>
-          row.name === name && row.version === version && row.finished_at !== null ? [row.tenant_id] : [],
-        ),
-      )
-      const others = tenants.filter((tenantId) => !done.has(tenantId))
-      if (others.length === 0) continue
-      const filled = await withRecords(warehouse.dialect, resource)
-      if (others.some((tenantId) => filled.has(tenantId))) half.push(derived.table.name)
-    }
-    return half
-  })
+export async function halfComputed(warehouse: Reader, model: Model): Promise<string[]> {
+  const found = await warehouse.read((db) => unfinished(db, model, () => true))
+  return [...new Set(found.flatMap(({ derived, hasRecords }) => (hasRecords ? derived.table.name : [])))]
 }
 
 /** The number of stored records, including deleted ones, of some tenants or of all. */
@@ -156,24 +140,6 @@ export async function countRecords(
     records += Number(rows[0]?.n ?? 0)
   }
   return records
-}
-
-async function outdated(
-  dialect: Dialect,
-  model: Model,
-  { rules, shard }: { readonly rules: Rules; readonly shard: Shard | undefined },
-): Promise<Outdated[]> {
-  const { db } = dialect
-  const all = model.list.flatMap((resource) => resource.derived.map((derived) => ({ resource, derived })))
-  if (all.length === 0) return []
-  const ours = <T>(all: T & { where(of: Expression<SqlBool>): T }): T =>
-    shard ? all.where(isOfShard(sql.ref('tenant_id'), shard)) : all
-  const states = await ours(db.selectFrom('sync_derived').selectAll()).execute()
-  const rows = await ours(db.selectFrom('tenants').select('tenant_id')).execute()
-  const tenants = rows.map((row) => row.tenant_id)
-  const found: Outdated[] = []
-  for (const of of all) found.push(...(await outdatedOf(dialect, rules, of, { tenants, states })))
-  return found
 }
 
 const noteState = ({ db }: Dialect, rows: readonly State[]): CompiledQuery =>
