@@ -1,12 +1,12 @@
 /* The source that a warehouse belongs to, as commands show it. */
 import { type SourceAddress, sourceAddress } from '../engine/config/sourceaddress.js'
+import type { WaryReader } from '../engine/warehouse/database.js'
 import {
   adoptionHint,
   isSame,
   readSourceIdentity,
   sourceLabel,
 } from '../engine/warehouse/state/sourceidentity.js'
-import type { Warehouse } from '../engine/warehouse/warehouse.js'
 
 /** Shown for a warehouse whose source isn't the one that the configuration names. */
 export const foreignAdvice = `The configuration names a different source, so runs are refused. ${adoptionHint}`
@@ -21,10 +21,7 @@ export interface BelongsTo {
 }
 
 /** null: no run has stored a source yet. */
-export async function belongsTo(
-  warehouse: Pick<Warehouse, 'has' | 'read'>,
-  asked: SourceAddress,
-): Promise<BelongsTo | null> {
+export async function belongsTo(warehouse: WaryReader, asked: SourceAddress): Promise<BelongsTo | null> {
   const owner = await readSourceIdentity(warehouse)
   if (owner === undefined) return null
   const configured = isSame(owner, sourceAddress(asked))

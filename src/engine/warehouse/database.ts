@@ -26,6 +26,11 @@ export interface Reader {
   read<T>(work: (db: Db) => Promise<T>): Promise<T>
 }
 
+/** The same, for commands that may meet a warehouse of an older version: whether a table, or `TABLE.COLUMN`, exists. */
+export interface WaryReader extends Reader {
+  has(name: string): Promise<boolean>
+}
+
 /** Reads that see what this database shows, such as one instant of it. */
 export const readerOf = (db: Db): Reader => ({ read: (work) => work(db) })
 

@@ -39,9 +39,7 @@ export const encodingWords = (encoding: string): { readonly found: string; reado
 })
 
 /** Throws Stop if the database can't hold every character: records would be refused for a letter in a name. */
-export async function refuseNarrow<W extends Pick<Warehouse, 'dialect' | 'where' | 'read'>>(
-  warehouse: W,
-): Promise<W> {
+export async function refuseNarrow<W extends Warehouse>(warehouse: W): Promise<W> {
   const encoding = await warehouse.read(() => warehouse.dialect.catalog.narrowEncoding())
   if (encoding === undefined) return warehouse
   const { found, hint } = encodingWords(encoding)

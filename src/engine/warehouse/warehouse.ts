@@ -201,7 +201,7 @@ export class Warehouse implements Reader {
   }
 
   /** The pages that aren't stored yet. */
-  get unstored(): Pick<Backlog, 'pages' | 'enough' | 'next' | 'free'> {
+  get unstored(): Backlog {
     return this.opened.backlog
   }
 

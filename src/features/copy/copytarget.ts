@@ -29,7 +29,7 @@ const madeOfNothing = /^(sync_(meta|lease|columns)|report_.*)$/
 
 /** The existing tables that hold rows. */
 async function filled(
-  { dialect, tables }: Pick<Warehouse, 'dialect' | 'tables'>,
+  { dialect, tables }: Warehouse,
   names: ReadonlySet<string>,
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>()
@@ -53,10 +53,7 @@ export interface TargetState {
 }
 
 /** Stops if the target holds anything but an unfinished copy of this source. */
-export async function checkTarget(
-  target: Pick<Warehouse, 'dialect' | 'where' | 'tables' | 'read'>,
-  from: string,
-): Promise<TargetState> {
+export async function checkTarget(target: Warehouse, from: string): Promise<TargetState> {
   try {
     const state = await target.read(() => stateOf(target, from))
     await refuseNarrow(target)
@@ -76,10 +73,7 @@ function ofFlag(error: unknown): unknown {
   })
 }
 
-async function stateOf(
-  target: Pick<Warehouse, 'dialect' | 'where' | 'tables'>,
-  from: string,
-): Promise<TargetState> {
+async function stateOf(target: Warehouse, from: string): Promise<TargetState> {
   const { dialect, where } = target
   const live = new Set((await dialect.catalog.liveColumns()).map(({ table }) => table))
   const begun = live.has('sync_meta') ? await readMark(dialect) : undefined

@@ -59,7 +59,7 @@ export class ForgottenClosure {
 
   constructor(
     readonly db: Db,
-    { list }: Pick<Model, 'list'>,
+    { list }: Model,
     readonly tenantId: Int64,
   ) {
     this.plans = list.flatMap(({ forgets }) => forgets ?? [])
@@ -322,7 +322,7 @@ export class ForgetRows {
 
   constructor(
     private readonly closure: ForgottenClosure,
-    private readonly model: Pick<Model, 'forgotten'>,
+    private readonly model: Model,
     /** The row of the lease under which the statements are executed. */
     private readonly lease: string,
   ) {

@@ -18,7 +18,7 @@ import type { FlatPage, PageForgotten } from '../../model/flatten/batch.js'
 import { type ForgetPlan, type ForgottenState, isAway, nothingForgotten } from '../../model/forgotten.js'
 import { historyName } from '../../model/historytable.js'
 import type { Model, ResourceModel } from '../../model/resourcemodel.js'
-import { type Db, type Reader, readJson, rootTable } from '../database.js'
+import { type Db, type Reader, readJson, rootTable, type WaryReader } from '../database.js'
 import type { Dialect } from '../dialect.js'
 import { wasPreparedBefore } from '../lease/fence.js'
 import { type CursorKey, demandRefill } from '../state/cursors.js'
@@ -27,8 +27,8 @@ import { type Applied, type Batch, type EncodedPage, wholeName } from '../store/
 import { type Asking, ForgetRows, ForgottenClosure, put, type Reached } from './forgottenclosure.js'
 
 type Source = Reader & {
-  readonly model: Pick<Model, 'list' | 'forgotten'>
-  readonly dialect: Pick<Dialect, 'catalog'>
+  readonly model: Model
+  readonly dialect: Dialect
   /** The row of the lease under which it is written. */
   readonly leaseName: string
 }
@@ -78,7 +78,7 @@ async function preparedAgain(
 }
 
 /** The same for commands that only read: they may meet the warehouse of an older program. */
-export async function readForgottenThere(warehouse: Source & { has(name: string): Promise<boolean> }) {
+export async function readForgottenThere(warehouse: Source & WaryReader) {
   if (await warehouse.has('sync_forgotten_records')) await readForgottenRecords(warehouse)
 }
 
@@ -114,9 +114,7 @@ export interface Receipt {
 }
 
 /** The receipts in the warehouse. Empty for one that hasn't been migrated yet. */
-export async function storedReceipts(
-  warehouse: Reader & { has(name: string): Promise<boolean> },
-): Promise<Receipt[]> {
+export async function storedReceipts(warehouse: WaryReader): Promise<Receipt[]> {
   if (!(await warehouse.has('sync_forgotten_records'))) return []
   const rows = await warehouse.read((db) =>
     db.selectFrom('sync_forgotten_records').select('receipt').where('receipt', 'is not', null).execute(),
@@ -126,8 +124,8 @@ export async function storedReceipts(
 
 /** Since when a record is forgotten. undefined if it isn't. */
 export async function forgottenSince(
-  warehouse: Reader & { has(name: string): Promise<boolean> },
-  { name: resource }: Pick<ResourceModel, 'name'>,
+  warehouse: WaryReader,
+  { name: resource }: ResourceModel,
   tenantId: Int64,
   id: Int64,
 ): Promise<string | undefined> {
@@ -159,7 +157,7 @@ export const wantedRecords = (warehouse: Reader, shard?: Shard) =>
 /** The records were read. They stay on record: what belongs to others, too, isn't judged again with each page. */
 export const settleWanted = (
   db: Db,
-  { name: resource }: Pick<ResourceModel, 'name'>,
+  { name: resource }: ResourceModel,
   tenantId: Int64,
   ids: readonly Int64[],
 ): CompiledQuery =>
@@ -177,7 +175,7 @@ export class ForgottenEntries {
 
   constructor(
     private readonly db: Db,
-    model: Pick<Model, 'list' | 'forgotten'>,
+    model: Model,
     private readonly tenantId: Int64,
     /** The row of the lease under which the statements are executed. */
     private readonly lease = wholeName,
@@ -392,7 +390,7 @@ export class ForgottenEntries {
 
 /** Stores a page with what it enters. If something was forgotten meanwhile, the page is prepared again. */
 export async function applyForgetting(
-  warehouse: Preparing & { readonly db: Db; readonly model: Model },
+  warehouse: Preparing & { readonly db: Db },
   batch: Omit<Batch, 'fence'>,
   apply: (batch: Omit<Batch, 'fence'>) => Promise<Applied>,
 ): Promise<Applied> {

@@ -55,7 +55,7 @@ export const quarantined: Wanted = {
   domain: '',
 }
 
-export function wantedOf({ hidden }: Pick<Model, 'hidden'>): Wanted[] {
+export function wantedOf({ hidden }: Model): Wanted[] {
   const columns = [...hidden].flatMap(([table, all]) =>
     all.map(({ name: column, treatment, domain }) => ({ table, column, treatment, domain })),
   )
@@ -68,7 +68,7 @@ export interface Hiding extends Wanted {
 }
 
 /** The columns whose stored rows aren't hidden as configured yet. */
-export function unhidden(known: readonly Known[], model: Pick<Model, 'hidden'>): Hiding[] {
+export function unhidden(known: readonly Known[], model: Model): Hiding[] {
   const states = new Map(known.map((row) => [nameOf(row), row]))
   return wantedOf(model).flatMap((column) => {
     const state = states.get(nameOf(column))
@@ -100,7 +100,7 @@ const configuredNames = (model: Model, rows: readonly Pick<Known, 'table' | 'col
 ]
 
 /** The columns that this version's preset keeps and an earlier one's hid, where the configuration leaves them to the preset. */
-export const mayHold = ({ privacy, tables }: Pick<Model, 'privacy' | 'tables'>): string[] =>
+export const mayHold = ({ privacy, tables }: Model): string[] =>
   privacy.preset === 'none'
     ? []
     : tables.flatMap(({ name: table, columns }) =>
@@ -177,13 +177,13 @@ export function checkPrivacy(known: readonly Known[], model: Model, where: strin
 }
 
 /** The resources whose records make rows of a table, or versions of one. */
-export const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): string[] =>
+export const resourcesOf = ({ list }: Model, table: string): string[] =>
   list.flatMap(({ name, resource, tables }) =>
     historyName(resource) === table || tables.some((one) => one.name === table) ? [name] : [],
   )
 
 /** Whether the key is a newer one than that of the stored pseudonyms. */
-export const isNewKey = (known: readonly Known[], { privacy }: Pick<Model, 'privacy'>): boolean => {
+export const isNewKey = (known: readonly Known[], { privacy }: Model): boolean => {
   const key = known.find(({ table }) => table === keyRow.table)
   return key !== undefined && keyCheck(privacy) !== null && Number(key.key_version) < privacy.keyVersion
 }
@@ -203,7 +203,7 @@ export const note = (db: Db, rows: readonly Known[]): CompiledQuery =>
     )
     .compile()
 
-export function keyNote({ privacy }: Pick<Model, 'privacy'>, at: string): Known[] {
+export function keyNote({ privacy }: Model, at: string): Known[] {
   const mode = keyCheck(privacy)
   const row = { ...keyRow, key_version: privacy.keyVersion, state: 'hidden', done_to: null, since: at }
   return mode === null ? [] : [{ ...row, mode }]

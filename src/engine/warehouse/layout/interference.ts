@@ -130,7 +130,7 @@ export class InterferedTables {
   #found: Promise<readonly Interference[]> | undefined
 
   constructor(
-    private readonly dialect: Pick<Dialect, 'where' | 'catalog'>,
+    private readonly dialect: Dialect,
     private readonly find: () => Promise<readonly Interference[]>,
   ) {}
 

@@ -31,7 +31,7 @@ const readNamesMade = async (db: Db): Promise<Readonly<Record<string, string>>> 
   parsed(await readMeta(readerOf(db), namesMemory))
 
 /** What the names of a resource are made of: the fields, and the kinds of those that the configuration made columns. */
-function namesText({ resource, promoted }: Pick<ResourceModel, 'resource' | 'promoted'>): string | undefined {
+function namesText({ resource, promoted }: ResourceModel): string | undefined {
   const [name, ...more] = madeColumns(resource)
   if (!name) return undefined
   const fields = [name, ...more].flatMap(({ lists }) => lists.flat())
@@ -48,7 +48,7 @@ function namesText({ resource, promoted }: Pick<ResourceModel, 'resource' | 'pro
 /** What is remembered after a migration: tables that it made have no names to make again, columns that it made have none. */
 export function namesAfter(
   stored: string | null,
-  { byName }: Pick<Model, 'byName'>,
+  { byName }: Model,
   changes: readonly Pick<Change, 'table' | 'kind' | 'column'>[],
 ): string {
   const made: Record<string, string> = { ...parsed(stored) }
@@ -95,7 +95,7 @@ function nextRows(
 }
 
 /** The resources whose stored names are made of other fields than the configured ones. */
-export async function withOtherNames(db: Db, { list }: Pick<Model, 'list'>): Promise<ResourceModel[]> {
+export async function withOtherNames(db: Db, { list }: Model): Promise<ResourceModel[]> {
   const made = await readNamesMade(db)
   return list.filter((resource) => {
     const wanted = namesText(resource)
@@ -107,7 +107,7 @@ export async function withOtherNames(db: Db, { list }: Pick<Model, 'list'>): Pro
 export async function remakeNames(
   dialect: Dialect,
   transact: Transact,
-  resource: Pick<ResourceModel, 'name' | 'resource' | 'promoted' | 'tables'>,
+  resource: ResourceModel,
 ): Promise<number> {
   const live = await dialect.catalog.liveColumns()
   const isLive = (wanted: string): boolean =>
@@ -122,7 +122,7 @@ export async function remakeNames(
 async function fillNames(
   dialect: Dialect,
   transact: Transact,
-  { resource, tables: [table] }: Pick<ResourceModel, 'resource' | 'tables'>,
+  { resource, tables: [table] }: ResourceModel,
 ): Promise<number> {
   const made = madeColumns(resource)
   if (!table) return 0

@@ -44,7 +44,7 @@ const isDeclared = ({ resource, promoted }: ResourceModel, name: string): boolea
  */
 export function leftColumns(
   dialect: Dialect,
-  { list }: Pick<Model, 'list'>,
+  { list }: Model,
   tracked: readonly TrackedColumn[],
   live: readonly LiveColumn[],
 ): LeftColumns {
@@ -68,7 +68,7 @@ export function leftColumns(
 /** What the configuration, or the program, has made of existing columns since: their lists are to be read again. */
 export function trackedChanges(
   db: Db,
-  { list }: Pick<Model, 'list'>,
+  { list }: Model,
   tracked: readonly TrackedColumn[],
   live: readonly LiveColumn[],
 ): Change[] {
@@ -123,7 +123,7 @@ const untrack = (db: Db, { resource, name }: Pick<TrackedColumn, 'resource' | 'n
 /** After a migration: the configured columns exist, in tables of which `changed` says so. */
 export const trackPromoted = (
   db: Db,
-  { list }: Pick<Model, 'list'>,
+  { list }: Model,
   isChanged: (table: string) => boolean,
 ): CompiledQuery[] =>
   list.flatMap(({ name: resource, promoted }) =>

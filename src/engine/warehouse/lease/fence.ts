@@ -27,7 +27,7 @@ export const wentBack = (message: string): Stop =>
 /** The token of the lease, and in which database it is. */
 export type TokenAt = Pick<Fence, 'token' | 'server'>
 
-const heldToken = ({ db, server }: Pick<Dialect, 'db' | 'server'>, name: string) =>
+const heldToken = ({ db, server }: Dialect, name: string) =>
   db
     .selectFrom('sync_lease')
     .select(['token', server.as('server')])
@@ -52,7 +52,7 @@ export const expectedGeneration = (page: { readonly forgotten?: PageForgotten })
 
 /** Of a page's commit, also how often the sets of forgotten records have changed: an older program's lease lacks that. */
 const keptToken = (
-  dialect: Pick<Dialect, 'db' | 'server' | 'locksRows'>,
+  dialect: Dialect,
   of: 'state' | 'page',
   name: string,
 ): CompiledQuery<{
@@ -70,7 +70,7 @@ const keptToken = (
  * Of the row of the whole warehouse, whose token every claim raises. undefined if nobody has ever claimed the lease. It doesn't
  * wait for a database that is away.
  */
-export async function tokenNow(dialect: Pick<Dialect, 'db' | 'server'>): Promise<TokenAt | undefined> {
+export async function tokenNow(dialect: Dialect): Promise<TokenAt | undefined> {
   const row = await heldToken(dialect, wholeName).executeTakeFirst()
   return row && { token: row.token ?? 0, server: row.server }
 }
@@ -84,7 +84,7 @@ export const isEarlier = (now: TokenAt, before: TokenAt): boolean =>
  * every claim out until the transaction ends.
  */
 export async function checkFence(
-  dialect: Pick<Dialect, 'db' | 'locksRows' | 'server' | 'where'>,
+  dialect: Dialect,
   session: Pick<Session, 'run'>,
   fence: Fence | undefined,
   /** Of a page: which sets of forgotten records it expects. */

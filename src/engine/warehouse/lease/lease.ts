@@ -109,7 +109,7 @@ interface Found {
 }
 
 /** For how long the stamps of a holder are on record in advance: two heartbeats. */
-const reserved = ({ leaseMs }: Pick<LeaseRequest, 'leaseMs'>): number => leaseMs / 2
+const reserved = ({ leaseMs }: LeaseRequest): number => leaseMs / 2
 
 /**
  * What no stamp of a former holder is later than. A holder that was killed recorded how far its stamps might go; if our
@@ -418,7 +418,7 @@ export const lockHolder = async (warehouse: Reader): Promise<LeaseHolder | undef
   (await leaseRows(warehouse)).find(({ name }) => name === wholeName)
 
 /** Whether a run writes at the moment, to all tenants or to some. */
-export const isHeld = async (warehouse: Reader, { nowMicros }: Pick<Clock, 'nowMicros'>): Promise<boolean> =>
+export const isHeld = async (warehouse: Reader, { nowMicros }: Clock): Promise<boolean> =>
   (await leaseRows(warehouse)).some((row) => isLive(row, fromMicros(nowMicros())))
 
 const leaseRows = (warehouse: Reader): Promise<LeaseHolder[]> =>

@@ -4,7 +4,7 @@ import { through } from '../../../../schema/through.js'
 import type { Warehouse } from '../warehouse.js'
 
 /** The instant below which no `_synced_at` will be committed any more, canonical. It never falls. */
-export async function changesThrough(warehouse: Pick<Warehouse, 'dialect' | 'read'>): Promise<string> {
+export async function changesThrough(warehouse: Warehouse): Promise<string> {
   const { table } = warehouse.dialect.views().sql
   const rule = through().replaceAll(/\{(\w+)\}/g, (_, name: string) => table(name))
   // One statement: a holder that began between two would have stamps that the second counts as settled.

@@ -59,7 +59,7 @@ async function take(db: Db, claim: WindowClaim): Promise<WindowRow> {
  * The row in this warehouse. It is written beside the rows of a run, by statements of their own that nobody's commit
  * waits for, and nothing is repeated while the database is away: the throttle goes on without it.
  */
-export function sharedWindow(warehouse: Pick<Warehouse, 'db' | 'isThere'>): SharedWindow {
+export function sharedWindow(warehouse: Warehouse): SharedWindow {
   const { db } = warehouse
   return {
     take: (claim) => take(db, claim),

@@ -5,6 +5,7 @@
 import type { CompiledQuery } from 'kysely'
 import { Stop } from '../../base/errors.js'
 import type { SourceAddress } from '../../config/sourceaddress.js'
+import type { WaryReader } from '../database.js'
 import type { Warehouse } from '../warehouse.js'
 
 /** The row's only key. */
@@ -15,10 +16,8 @@ interface SourceIdentity extends SourceAddress {
   readonly since: string | null
 }
 
-type Reading = Pick<Warehouse, 'has' | 'read'>
-
 /** undefined if no run has stored one: a new warehouse. */
-export async function readSourceIdentity(warehouse: Reading): Promise<SourceIdentity | undefined> {
+export async function readSourceIdentity(warehouse: WaryReader): Promise<SourceIdentity | undefined> {
   if (!(await warehouse.has('sync_source'))) return undefined
   const row = await warehouse.read((db) =>
     db
@@ -45,7 +44,7 @@ export const foreignText = (owner: SourceAddress, asked: SourceAddress): string 
   `The warehouse belongs to the source ${sourceLabel(owner)}, but the configuration names ${sourceLabel(asked)}`
 
 /** The refusal of a warehouse that belongs to another source. undefined if it doesn't. */
-export async function foreignRefusal(warehouse: Reading, asked: SourceAddress): Promise<Stop | undefined> {
+export async function foreignRefusal(warehouse: WaryReader, asked: SourceAddress): Promise<Stop | undefined> {
   const owner = await readSourceIdentity(warehouse)
   if (owner === undefined || isSame(owner, asked)) return undefined
   return new Stop(foreignText(owner, asked), { exitCode: 2, hint: adoptionHint })
@@ -53,7 +52,7 @@ export async function foreignRefusal(warehouse: Reading, asked: SourceAddress): 
 
 /** Throws Stop if the warehouse belongs to another source. Returns the source it belongs to. */
 export async function checkSourceIdentity(
-  warehouse: Reading,
+  warehouse: WaryReader,
   asked: SourceAddress,
 ): Promise<SourceIdentity | undefined> {
   const owner = await readSourceIdentity(warehouse)
@@ -63,7 +62,7 @@ export async function checkSourceIdentity(
 
 /** Makes the warehouse belong to a source, starting at a given moment. */
 export function storeSourceIdentity(
-  { db }: Pick<Warehouse, 'db'>,
+  { db }: Warehouse,
   { baseUrl, partnerId }: SourceAddress,
   since: string,
 ): CompiledQuery {
@@ -76,7 +75,7 @@ export function storeSourceIdentity(
 }
 
 /** The earliest `updated_after` that the source accepts. null if it hasn't refused any so far. */
-export async function readListsFrom(warehouse: Reading): Promise<string | null> {
+export async function readListsFrom(warehouse: WaryReader): Promise<string | null> {
   if (!(await warehouse.has('sync_source'))) return null
   // All columns, because commands that only read may meet warehouses of an older program, which lack some.
   const row = await warehouse.read((db) =>
@@ -85,7 +84,7 @@ export async function readListsFrom(warehouse: Reading): Promise<string | null> 
   return row?.lists_from ?? null
 }
 
-export function storeListsFrom({ db }: Pick<Warehouse, 'db'>, lists_from: string): CompiledQuery {
+export function storeListsFrom({ db }: Warehouse, lists_from: string): CompiledQuery {
   return db
     .insertInto('sync_source')
     .values({ name: sourceRow, lists_from })

@@ -16,7 +16,7 @@ import { count } from '../../base/format.js'
 import { inParts } from '../../base/parts.js'
 import { toMicros } from '../../base/timestamp.js'
 import type { StateRows } from '../../model/state.js'
-import type { Database, Db, Reader } from '../database.js'
+import type { Database, Db, Reader, WaryReader } from '../database.js'
 import { stampsBegin, stampsEnd } from '../store/voidstamps.js'
 import { readMeta, storeMeta } from './meta.js'
 
@@ -125,9 +125,7 @@ export const revokeTenant = (db: Db, tenantId: Int64, at: string): CompiledQuery
     .compile()
 
 /** Forgotten tenants, which stay out of the warehouse. Empty for a warehouse that hasn't been migrated yet. */
-export const forgottenTenants = async (
-  warehouse: Reader & { has(name: string): Promise<boolean> },
-): Promise<ReadonlySet<Int64>> =>
+export const forgottenTenants = async (warehouse: WaryReader): Promise<ReadonlySet<Int64>> =>
   (await warehouse.has('sync_forgotten')) ? readForgotten(warehouse) : new Set()
 
 /** The same for a warehouse whose tables are up to date. */

@@ -96,7 +96,7 @@ async function unfinished(
 
 /** The part of a warehouse that is needed to recompute its derived tables. */
 interface DerivedWarehouse extends Reader {
-  readonly interfered: Pick<InterferedTables, 'changing' | 'forgetUnchanged'>
+  readonly interfered: InterferedTables
   /** The row of the lease under which it is written. */
   readonly leaseName: string
   readonly dialect: Dialect

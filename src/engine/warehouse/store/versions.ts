@@ -16,7 +16,7 @@ type Ids = readonly Int64[]
 
 /** A transaction that keeps versions of one resource. */
 interface Keeping<R extends Rows<R>> {
-  readonly dialect: Pick<Dialect<R>, 'db' | 'sql'>
+  readonly dialect: Dialect<R>
   readonly session: Session<R>
   readonly tables: VersionTables
 }
