@@ -171,8 +171,9 @@ Map.prototype.set = function (key, value) {
     const options = { cwd: large.folder, env: { ...broken(inThread), API_SECRET: large.sandbox.secret } }
     const { code, stderr, json } = await new Program(program, ['sync', '--json'], options).ended
     expect([code, stderr]).toEqual([70, expect.stringContaining('planted')])
-    const failed = { resource: 'repair_orders', status: 'failed', reason: 'bug' }
-    expect(json()).toMatchObject({ cursors: [failed, { resource: 'notes', status: 'ok' }] })
+    const failed = expect.objectContaining({ resource: 'repair_orders', status: 'failed', reason: 'bug' })
+    const whole = expect.objectContaining({ resource: 'notes', status: 'ok' })
+    expect(json()).toMatchObject({ cursors: expect.arrayContaining([failed, whole]) })
   })
 
   test('the thread that makes a page ended: the next page and the jobs go on', async () => {

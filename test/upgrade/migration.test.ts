@@ -126,7 +126,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const source = { base_url: 'http://127.0.0.1:9', partner_id: '42' }
     await warehouse.write([warehouse.db.updateTable('sync_source').set(source).compile()])
     const port = await freePort()
-    const deadline = Date.now() + 60_000
     const send = () =>
       sendEvent(`http://127.0.0.1:${port}/webhooks`, rightSecret, eventBody({ id: 'e4', tenant: 1 })).catch(
         () => 0,
@@ -134,7 +133,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     let listener: Program | undefined
     const answers = new Set<number>()
     const sendUntil = async (wanted: number): Promise<void> => {
-      for (let last = 0; last !== wanted && Date.now() < deadline; answers.add(last)) {
+      for (let last = 0; last !== wanted; answers.add(last)) {
         last = await send()
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
