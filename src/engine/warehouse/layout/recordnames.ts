@@ -13,7 +13,8 @@ import type { Column, Table } from '../../model/table.js'
 import { type Db, readerOf, rootTable } from '../database.js'
 import type { Dialect } from '../dialect.js'
 import { readMeta, storeMeta } from '../state/meta.js'
-import { ChangedLines } from '../store/derived.js'
+import { demandRebuild } from '../state/tenants.js'
+import { columnNamed, updateListed } from '../store/derived.js'
 import type { Transact } from '../transaction.js'
 import type { Change } from './ddl.js'
 
@@ -130,13 +131,14 @@ async function fillNames(
     name,
     column: table.columns.find((column) => column.name === name),
   }))
+  const key = table.key.map((name) => columnNamed(table, name))
+  const set = made.map(({ name }) => columnNamed(table, name))
   let changed = 0
   let last: NamedRow | undefined
   for (;;) {
     const rows = await transact(async (session) => {
       const found = (await session.run(nextRows(dialect, table, fields, made, last))).rows
-      const lines = new ChangedLines([table], nameColumn)
-      for (const row of found) {
+      const others = found.flatMap((row) => {
         const texts = new Map(
           fields.map(({ name, column }, i) => [
             name,
@@ -144,14 +146,13 @@ async function fillNames(
           ]),
         )
         const values = made.map((column) => madeOf(column, (field) => texts.get(field) ?? null))
-        if (made.some(({ name }, i) => row[name as `_${string}`] !== values[i])) changed += 1
-        const stored = {
-          id: row.id,
-          ...Object.fromEntries(made.map(({ name }) => [name, row[name as `_${string}`] ?? null])),
-        }
-        lines.add(row.tenant, row.id, { [table.name]: [stored] }, { [table.name]: values })
-      }
-      await lines.write({ dialect, session })
+        const isSame = made.every(({ name }, i) => row[name as `_${string}`] === values[i])
+        return isSame ? [] : [[row.tenant, row.id, ...values] as const]
+      })
+      changed += others.length
+      await updateListed({ dialect, session }, { table, key, set, rows: others })
+      const tenants = others.map(([tenant]) => tenant)
+      if (tenants.length > 0) await session.run(demandRebuild(dialect.db, tenants))
       return found
     })
     last = rows.at(-1)

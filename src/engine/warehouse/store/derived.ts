@@ -183,7 +183,7 @@ export const columnNamed = ({ name, columns }: Table, wanted: string): Column =>
 const asJson = (value: Stored): string =>
   typeof value === 'bigint' ? String(value) : JSON.stringify(value ?? null)
 
-export class ChangedLines {
+class ChangedLines {
   readonly #targets: readonly {
     readonly table: Table
     /** The columns of its key, including the tenant. */
