@@ -141,7 +141,9 @@ export const premises: Mutants = {
   "doesn't read back what it wrote to a table that has a trigger": () =>
     breaking('engine/warehouse/layout/interference').checkStored(async () => {}),
   "doesn't look for what was added to a table that it can't write": () =>
-    breaking('engine/warehouse/layout/interference').explained(async (_sound, error) => error),
+    breaking('engine/warehouse/layout/interference').InterferedTables.explained(
+      async (_sound, error) => error,
+    ),
   'believes that a row is marked as deleted because it said so': () =>
     breaking('engine/run/tombstone').checkMarked(async () => {}),
   "doesn't ask whether rows may be hidden": () =>

@@ -7,34 +7,10 @@ import type { Int64 } from '../../../../schema/resource.js'
 import { Retry, Skip, Stop } from '../../base/errors.js'
 import { plural } from '../../base/format.js'
 import type { Table } from '../../model/table.js'
-import type { Catalog, Dialect, Interference } from '../dialect.js'
+import type { Dialect, Interference } from '../dialect.js'
 import type { Rows } from '../store/rows.js'
 import type { Batch } from '../store/versionbatch.js'
 import type { Session } from '../transaction.js'
-
-/**
- * The same error, with what was found on its table: a database rarely names the trigger. Only asked when something is
- * off. `written`: the tables that were written, for an error that names none, such as that of a trigger that waits for
- * the commit.
- */
-export async function explained(
-  error: unknown,
-  find: Catalog['interferences'],
-  written: readonly Table[] = [],
-): Promise<unknown> {
-  if (!(error instanceof Skip || error instanceof Stop)) return error
-  const { table } = error.details
-  if (table === undefined && (error instanceof Stop || written.length === 0)) return error
-  const found = await find(table === undefined ? written.map(({ name }) => name) : [table]).catch(() => [])
-  const text = foundText(found)
-  // Work within work is explained once.
-  if (found.length === 0 || error.message.includes(text)) return error
-  const message = `${error.message}. ${text}`
-  const hint = [...new Set([error.hint ?? '', ...found.map((each) => each.hint)])].filter(Boolean).join('. ')
-  return error instanceof Skip
-    ? new Skip(message, { ...error.details, reason: error.reason, hint })
-    : new Stop(message, { ...error.details, exitCode: error.exitCode, hint })
-}
 
 function foundText(found: readonly Interference[]): string {
   const tables = [...new Set(found.map(({ table }) => table))]
@@ -134,16 +110,35 @@ export class InterferedTables {
     private readonly find: () => Promise<readonly Interference[]>,
   ) {}
 
-  /** Throws the error as `explained` does. What a table lacks since it could not be changed is the trouble of that change. */
+  /** Throws the error as `explained` says it. What a table lacks since it could not be changed is the trouble of that change. */
   async explain(error: unknown, written: readonly Table[]): Promise<never> {
     const table = error instanceof Skip ? error.details.table : undefined
     throw (
-      (table === undefined ? undefined : this.unchanged([table])) ?? (await this.#explained(error, written))
+      (table === undefined ? undefined : this.unchanged([table])) ?? (await this.explained(error, written))
     )
   }
 
-  #explained(error: unknown, written: readonly Table[] = []): Promise<unknown> {
-    return explained(error, (tables) => this.#on(tables), written)
+  /**
+   * The same error, with what was found on its table: a database rarely names the trigger. Only asked when something is
+   * off. `written`: the tables that were written, for an error that names none, such as that of a trigger that waits for
+   * the commit.
+   */
+  async explained<E>(error: E, written: readonly Table[] = []): Promise<E | Skip | Stop> {
+    if (!(error instanceof Skip || error instanceof Stop)) return error
+    const { table } = error.details
+    if (table === undefined && (error instanceof Stop || written.length === 0)) return error
+    const tables = table === undefined ? written.map(({ name }) => name) : [table]
+    const found = await this.#on(tables).catch(() => [])
+    const text = foundText(found)
+    // Work within work is explained once.
+    if (found.length === 0 || error.message.includes(text)) return error
+    const message = `${error.message}. ${text}`
+    const hint = [...new Set([error.hint ?? '', ...found.map((each) => each.hint)])]
+      .filter(Boolean)
+      .join('. ')
+    return error instanceof Skip
+      ? new Skip(message, { ...error.details, reason: error.reason, hint })
+      : new Stop(message, { ...error.details, exitCode: error.exitCode, hint })
   }
 
   /** What may have refused rows. An index that was added changes none, and is named only here. */
@@ -184,7 +179,7 @@ export class InterferedTables {
   }
 
   async keepBack(change: TableChange, table: string, refusal: Skip): Promise<void> {
-    const found = ((await this.#explained(refusal)) as Skip) ?? refusal
+    const found = await this.explained(refusal)
     const text = `The table ${table} could not be changed as this version or configuration asks: ${found.message}`
     const details = { ...found.details, reason: 'failed', code: 'not_migrated', table } as const
     // What was kept back before is explained.
