@@ -105,11 +105,9 @@ export interface DriverError {
 
 /** How a dialect judges its driver's errors. */
 interface Judge {
-  /** Where the warehouse is, for people. */
   readonly where: string
   /** What the error is if that takes more than the code; undefined if it is the trouble of `trouble`. */
   special?(error: DriverError): Error | undefined
-  /** The table that the driver's error names. */
   table?(error: Error): string | undefined
   /** undefined if nothing is known about the error. */
   trouble(error: DriverError): Trouble | undefined

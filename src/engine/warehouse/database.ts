@@ -34,7 +34,6 @@ export interface WaryReader extends Reader {
 /** Reads that see what this database shows, such as one instant of it. */
 export const readerOf = (db: Db): Reader => ({ read: (work) => work(db) })
 
-/** A resource's root table, by name. */
 export const rootTable = (table: { readonly name: string }): 'any root' => table.name as 'any root'
 
 /** The value of a JSON column: databases with a JSON type return it parsed, others return text. */

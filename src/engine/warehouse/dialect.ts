@@ -69,7 +69,6 @@ export interface OneInstant {
 
 /** Words of the database's SQL, and how it holds values. */
 export interface DialectSql {
-  /** SQL type of a kind. */
   columnType(kind: Kind): string
   /** How number columns and JSON hold numbers. */
   readonly numbers: NumberForm
@@ -156,7 +155,6 @@ interface DatabaseFile {
   room(): Promise<number | undefined>
 }
 
-/** How a database is opened. */
 export interface DialectOptions {
   /** `sqlite:PATH` or `postgres://…`. */
   readonly url: string
@@ -241,7 +239,6 @@ export interface Traces {
 
 /** The words in which the statements that keep versions differ (store/versions.ts). */
 export interface VersionWords {
-  /** A table's name. */
   from(table: string): string
   /** The condition that an id is in a parameter's list. */
   within(parameter: string): string

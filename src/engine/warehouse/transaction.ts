@@ -66,7 +66,6 @@ export interface Session<R extends Rows<R> = AnyRows> {
   countSettled(table: Table, rows: R, shared: BatchStamp): Promise<number>
   /** Whether the stored child rows of these owners are exactly these. */
   childrenMatch(table: Table, owners: readonly Int64[], rows: R, shared: BatchStamp): Promise<boolean>
-  /** How many child rows these owners have. */
   countOwned(table: Table, tenantId: Int64, owners: readonly Int64[]): Promise<number>
   /** Removes quarantine entries of these records that were last seen before the batch's request. */
   clearQuarantine(resource: string, recordIds: readonly string[], shared: BatchStamp): Promise<void>

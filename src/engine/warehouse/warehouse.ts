@@ -180,7 +180,6 @@ export class Warehouse implements Reader {
     return live
   }
 
-  /** The settings of derived tables. */
   get rules(): Rules {
     return this.opened.rules
   }
@@ -231,7 +230,6 @@ export class Warehouse implements Reader {
     return this.trying(() => work(this.db))
   }
 
-  /** Live rows of a root table, or all rows of a child table. */
   countRows(table: Table, tenantId?: Int64): Promise<number> {
     return this.read((db) => countRowsOf(db, table, tenantId))
   }

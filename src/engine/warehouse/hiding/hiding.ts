@@ -51,14 +51,12 @@ interface HidingWork {
   readonly recordsAtOnce?: number
 }
 
-/** What was hidden, for people. */
 export interface HiddenRows {
   readonly table: string
   readonly columns: readonly string[]
   readonly rows: number
 }
 
-/** What `hideStored` did. */
 export interface Hidden {
   readonly done: readonly HiddenRows[]
   /** Why what was hidden can still be found in the database's files; null if it can't. */

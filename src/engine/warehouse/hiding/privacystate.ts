@@ -257,7 +257,6 @@ export const isUnhidden = (known: readonly Known[], model: Model): boolean =>
   known.some(({ state }) => state === 'reading' || state === 'traces') ||
   unhidden(known, model).length > 0
 
-/** Part of the document of `status`. */
 export interface PrivacyStatus {
   /** How many columns are hidden. */
   readonly hidden: number

@@ -117,7 +117,6 @@ function freeName(wanted: string, live: readonly LiveIndex[]): string {
   return name
 }
 
-/** The indexes that a table lacks. */
 function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex[]): Change[] {
   const own = live.filter((index) => index.table === table.name)
   const lacking = (index: readonly string[]): boolean => {

@@ -199,7 +199,6 @@ export class InterferedTables {
     return undefined
   }
 
-  /** Of all tables. */
   allUnchanged(): Skip[] {
     return [...this.#unchanged.values()].flatMap((changes) => [...changes.values()])
   }

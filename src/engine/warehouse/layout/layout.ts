@@ -22,7 +22,6 @@ export const seenFrom = '_seen_from'
 /** No page fills it: until a comparison finds otherwise, the list shows every record. */
 const unlistedAt = '_unlisted_at'
 
-/** What follows from the changes of a migration. */
 interface Consequences {
   /** Resources whose cursors have to read their lists whole, with the reason. */
   readonly refills: ReadonlyMap<string, string>
@@ -102,7 +101,6 @@ export function consequencesOf(model: Model, changes: readonly Change[]): Conseq
   }
 }
 
-/** The statements that record what follows from a migration. */
 export function recordConsequences(
   db: Db,
   { refills, reported, begun, anew, rederived }: Consequences,

@@ -67,7 +67,6 @@ function refuseOtherVersions(meta: ReadonlyMap<string, string | null>, where: st
 export const copyMark = 'copy'
 
 export interface UnfinishedCopy {
-  /** Where the original is. */
   readonly from: string
   readonly since: string
 }
@@ -77,7 +76,6 @@ export const partMark = 'part'
 
 export interface PartMark {
   readonly from: string
-  /** As of when. */
   readonly at: string
   readonly tenants: readonly string[]
 }

@@ -18,7 +18,6 @@ import { columnNamed, updateListed } from '../store/derived.js'
 import type { Transact } from '../transaction.js'
 import type { Change } from './ddl.js'
 
-/** Records per transaction. */
 const recordsAtOnce = 500
 /** In sync_meta. */
 export const namesMemory = 'names'

@@ -16,13 +16,11 @@ import type { Warehouse, Writer } from '../warehouse.js'
 import { seenFrom } from './layout.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
 
-/** What becomes of a resource's rows. */
 interface Rewrite {
   readonly resource: ResourceModel
   readonly to: 'history' | 'no history' | 'name'
 }
 
-/** What was rewritten, for people. */
 export interface RewrittenRows {
   readonly table: string
   readonly column: string

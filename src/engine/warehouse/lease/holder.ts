@@ -10,7 +10,6 @@ import { type Shard, shardName } from '../../base/shard.js'
 import { fromMicros, toMicros } from '../../base/timestamp.js'
 import { wholeName } from '../store/versionbatch.js'
 
-/** A row of `sync_lease`. */
 export interface LeaseHolder {
   readonly name: string
   readonly token: Int64 | null

@@ -75,7 +75,6 @@ export interface Lease {
 
 /* The claim. */
 
-/** What a claim took. */
 interface Claimed {
   readonly name: string
   readonly token: Int64
@@ -92,13 +91,10 @@ interface Claimed {
 /** A row of the lease, and what the claim's statement reads beside it. */
 interface Row extends LeaseHolder {
   readonly server: string
-  /** From `sync_meta`. */
   readonly settings: string | null
-  /** Any of `sync_forgotten_records`. */
   readonly any_forgotten: Int64 | null
 }
 
-/** What a claim finds. */
 interface Found {
   readonly own: Row
   /** Rows of holders that could write the same tenants. */
@@ -320,7 +316,6 @@ export const wantLease = (warehouse: Warehouse, name = wholeName): Promise<void>
     }),
   )
 
-/** Calls `wanted` if a command waits for the whole warehouse. */
 async function lookForWish(dialect: Dialect, claim: LeaseRequest, wanted: () => void): Promise<void> {
   const row = dialect.db.selectFrom('sync_lease').select('wanted_at').where('name', '=', wholeName)
   await dialect.transaction(async (session) => {

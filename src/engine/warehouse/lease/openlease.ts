@@ -94,7 +94,6 @@ const hideNow = (warehouse: Writer, clock: Clock, command: string): Promise<Hidd
     return { done, left: command === 'migrate' && left === null ? await eraseTraces(work) : left }
   })
 
-/** What a lease is claimed with. */
 interface LeaseNeeds {
   readonly warehouse: Writer
   readonly clock: Clock
@@ -118,7 +117,6 @@ interface LeaseNeeds {
   readonly observer?: LeaseObserver | undefined
 }
 
-/** Nothing was hidden. */
 const nothingHidden: Hidden = { done: [], left: null }
 
 /** What was stored under less privacy is hidden before a shard begins, while nobody else writes. */

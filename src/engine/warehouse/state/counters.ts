@@ -10,7 +10,6 @@ import type { Db, Reader } from '../database.js'
 export interface CounterEntry {
   readonly metric: string
   readonly labels: Readonly<Record<string, string>>
-  /** See sync_counters.part. */
   readonly part: string
   /** A whole number; seconds as microseconds. */
   readonly value: number

@@ -37,7 +37,6 @@ export type Cursor = Readonly<StateRows['sync_cursors']>
 
 /** What can be asked about many cursors: a walk under way is long, and there may be thousands. */
 interface ListedCursor extends Cursor {
-  /** Whether `walk` is there. */
   readonly is_walking: boolean
   /** As its register says; null if that is unknown. */
   readonly live_rows: Int64 | null
@@ -130,7 +129,6 @@ function selected(eb: Conditions, name: CursorColumn) {
 
 /** Rows of one read: with all rows of many thousand lists at once, a process would take twice the memory. */
 const rowsAtOnce = 2000
-/** Tenants named in one statement. */
 const tenantsAtOnce = 500
 
 /** The cursors in key order, a few thousand at a time. */
@@ -199,7 +197,6 @@ export async function cursorsWithin<K extends CursorColumn>(
   return rows.map((row) => rowOf(columns, row))
 }
 
-/** Whether there is such a cursor. */
 export const isAnyCursor = async (reader: Reader, filter: CursorFilter = {}): Promise<boolean> =>
   (await reader.read((db) => chosen(db, filter).select('resource').limit(1).execute())).length > 0
 

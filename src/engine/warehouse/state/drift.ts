@@ -42,7 +42,6 @@ export async function writeDrift(
   return fresh
 }
 
-/** Forgets unknown fields that now have columns. */
 export const forgetKnownFields = (db: Db, resource: string, names: readonly string[]): CompiledQuery =>
   db
     .deleteFrom('sync_drift')

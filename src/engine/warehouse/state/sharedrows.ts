@@ -30,7 +30,6 @@ export interface SharingPair {
   readonly newer: Holder
 }
 
-/** The result of checking all rows. */
 export interface FoundShared {
   /** Rows that more than one live record has. */
   readonly rows: number
@@ -39,7 +38,6 @@ export interface FoundShared {
   readonly tooMany: boolean
 }
 
-/** What is known about the shared rows of a cursor. */
 export interface KnownShared {
   readonly rows: number
   /** Names of the pairs that were already checked at the source. */

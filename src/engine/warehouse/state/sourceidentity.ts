@@ -11,7 +11,6 @@ import type { Warehouse } from '../warehouse.js'
 /** The row's only key. */
 export const sourceRow = 'source'
 
-/** The source that a warehouse belongs to. */
 interface SourceIdentity extends SourceAddress {
   readonly since: string | null
 }
@@ -36,7 +35,6 @@ export const isSame = (a: SourceAddress, b: SourceAddress): boolean =>
 export const sourceLabel = ({ baseUrl, partnerId }: SourceAddress): string =>
   `${baseUrl} (partner ${partnerId})`
 
-/** What to do about a warehouse of another source. */
 export const adoptionHint =
   "If the same records moved to that address, type shopsync adopt --same-data; if this warehouse should hold the other source's records from now on, type shopsync adopt; otherwise name a new warehouse in warehouse.url"
 

@@ -26,7 +26,6 @@ export interface KnownTenant {
   readonly revokedAt: string | null
 }
 
-/** The tenants that the warehouse knows. */
 export async function knownTenants(warehouse: Reader): Promise<KnownTenant[]> {
   const rows = await warehouse.read((db) =>
     db.selectFrom('tenants').select(['tenant_id', 'revoked_at']).execute(),
@@ -134,7 +133,6 @@ export const readForgotten = async (warehouse: Reader): Promise<ReadonlySet<Int6
   return new Set(rows.map(({ tenant_id }) => tenant_id))
 }
 
-/** Stops if --tenant names forgotten tenants. */
 export function refuseForgotten(
   { tenants, isTyped }: { readonly tenants: readonly Int64[] | null; readonly isTyped?: boolean },
   forgotten: ReadonlySet<Int64>,
@@ -174,7 +172,6 @@ export const rememberForgotten = (db: Db, tenantId: Int64, at: string): Compiled
     .onConflict((c) => c.column('tenant_id').doUpdateSet({ forgotten_at: at }))
     .compile()
 
-/** Allows a forgotten tenant again. */
 export const liftForgotten = (db: Db, tenantId: Int64): CompiledQuery =>
   db.deleteFrom('sync_forgotten').where('tenant_id', '=', tenantId).compile()
 

@@ -38,7 +38,6 @@ interface SortedIds {
   readonly same: Set<Value>
   /** The stored ones among `changed` and `same`; some of their children may have to be removed. */
   readonly known: Int64[]
-  /** Older than the stored version. */
   readonly stale: Set<Value>
 }
 

@@ -24,7 +24,6 @@ import { isOfShard } from '../state/shardsql.js'
 import { briefly, type Session, type Transact } from '../transaction.js'
 import { deriveStored, type Rules } from './derived.js'
 
-/** Records per transaction. */
 const recordsAtOnce = 500
 
 /** One derived table of one tenant whose rows were computed with another rule or other settings. */
@@ -40,7 +39,6 @@ interface Outdated {
   readonly hasRecords: boolean
 }
 
-/** What was recomputed, for people. */
 export interface Recomputed {
   readonly table: string
   readonly tenantId: Int64

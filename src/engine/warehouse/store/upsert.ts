@@ -28,7 +28,6 @@ function unversionedGuard(of: string, by: string, qualify: Qualify): Expression<
 /** Stamps: rows that differ only in these have the same content. */
 const uncompared: ReadonlySet<string> = new Set(['_synced_at', '_seen_from', '_unlisted_at'])
 
-/** Whether the row's content differs from the stored one. */
 function differs(table: Table): Expression<SqlBool> {
   const names = table.columns
     .map((c) => c.name)
@@ -103,7 +102,6 @@ export function slots(table: Table): Slot[] {
   return table.columns.map((c) => (stampColumns.has(c.name) ? (c.name as Slot) : place++))
 }
 
-/** The position of a column in a table's tuples. */
 export const tupleIndex = (table: Table, column: string): number =>
   tupleColumns(table).findIndex(({ name }) => name === column)
 

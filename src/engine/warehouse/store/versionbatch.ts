@@ -23,7 +23,6 @@ export interface Fetched<P extends FlatPage<unknown> = FlatPage> {
   readonly page: number | undefined
 }
 
-/** The values that all rows of one batch share. */
 export interface BatchStamp {
   readonly tenantId: Int64
   /** When the request for the page was sent. */
@@ -95,7 +94,6 @@ export function supersedes(updatedAt: string, syncedAt: string, stored: Version)
   return updatedAt > stored.updatedAt || (updatedAt === stored.updatedAt && syncedAt >= stored.syncedAt)
 }
 
-/** The result of storing a batch. */
 export interface Applied {
   /** Warehouse rows that changed, including child and embedded rows. */
   readonly written: number
@@ -115,7 +113,6 @@ export interface Applied {
   readonly drift: readonly DriftEntry[]
 }
 
-/** The tables that a batch's rows go to. */
 export interface BatchTables {
   /** The resource's root table first, then its child tables. */
   readonly tables: readonly Table[]
@@ -129,7 +126,6 @@ export interface BatchTables {
   readonly embeddedHistory?: Table | undefined
 }
 
-/** Where the batches of a resource go. */
 export const batchTables = (
   { tables, derived, history }: ResourceModel,
   embedded: ResourceModel | undefined,

@@ -38,13 +38,11 @@ function textsOf<R extends Rows<R>>({ dialect: { db, sql }, tables }: Keeping<R>
   return texts
 }
 
-/** What a batch does to stored records. */
 interface Replacing<R extends Rows<R>> extends BatchStamp {
   /** Live rows that get another version. */
   readonly replaced: Ids
   /** Records that come with the version they already have. The content is nearly always the same too. */
   readonly same: Ids
-  /** The batch's rows for a table. */
   rows(table: Table): R
 }
 
