@@ -10,9 +10,8 @@ import type { FlatPage, Tuple } from '../model/flatten/batch.js'
 import type { Column, Table } from '../model/table.js'
 import type { Db } from './database.js'
 import type { DeliveryPlace } from './queue/deliveries.js'
-import type { AnyRows, Rows } from './store/rows.js'
 import type { Applied, Batch, BatchTables } from './store/versionbatch.js'
-import type { Session } from './transaction.js'
+import type { AnyRows, Rows, Session } from './transaction.js'
 import type { ViewStore } from './views/viewstore.js'
 
 /** Members of the column `_extra` in SQL. None of these parses a number: every token stays as it is. */

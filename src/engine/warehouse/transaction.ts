@@ -1,9 +1,8 @@
 /* One transaction on one connection, as the dialects' sessions implement it. */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Tuple } from '../model/flatten/batch.js'
+import type { Tuple, Value } from '../model/flatten/batch.js'
 import type { Table } from '../model/table.js'
-import type { AnyRows, Rows } from './store/rows.js'
 import type { BatchStamp, Version } from './store/versionbatch.js'
 
 /** Runs work in a transaction of the run that holds the lease. */
@@ -28,6 +27,17 @@ export const briefly =
 
 /** A value in a statement, or a list of ids or texts. */
 export type Parameter = Int64 | string | readonly (Int64 | string)[]
+
+/** Rows of one table in a dialect's own form `R`. */
+export interface Rows<R> {
+  /** For each row, the id of the record it belongs to: a root row's own id, a child row's owner. */
+  readonly owners: readonly Value[]
+  /** The rows of the owners that `keep` accepts. */
+  pick(keep: (owner: Value) => boolean): R
+}
+
+/** Rows of a dialect that the code doesn't know. */
+export interface AnyRows extends Rows<AnyRows> {}
 
 /** One transaction on one connection: rows and state are written through it. */
 export interface Session<R extends Rows<R> = AnyRows> {

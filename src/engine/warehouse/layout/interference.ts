@@ -8,9 +8,8 @@ import { Retry, Skip, Stop } from '../../base/errors.js'
 import { plural } from '../../base/format.js'
 import type { Table } from '../../model/table.js'
 import type { Dialect, Interference } from '../dialect.js'
-import type { Rows } from '../store/rows.js'
 import type { Batch } from '../store/versionbatch.js'
-import type { Session } from '../transaction.js'
+import type { Rows, Session } from '../transaction.js'
 
 function foundText(found: readonly Interference[]): string {
   const tables = [...new Set(found.map(({ table }) => table))]

@@ -1,7 +1,8 @@
 import { Bug } from '../../base/errors.js'
 import type { FlatPage, Tuple, Value } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/table.js'
-import { ownerPlace, type Rows } from '../store/rows.js'
+import { ownerPlace } from '../store/upsert.js'
+import type { Rows } from '../transaction.js'
 import { binaryArrays } from './arrays.js'
 
 const inOrder = (a: Value | undefined, b: Value | undefined): number =>

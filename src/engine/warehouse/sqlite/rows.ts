@@ -1,6 +1,7 @@
 import type { FlatPage, Tuple, Value } from '../../model/flatten/batch.js'
 import type { Table } from '../../model/table.js'
-import { ownerPlace, type Rows } from '../store/rows.js'
+import { ownerPlace } from '../store/upsert.js'
+import type { Rows } from '../transaction.js'
 
 /** The rows of a page, and whether the writer thread stores them. */
 export interface SqlitePage {

@@ -15,9 +15,8 @@ import { checkFence, expectedGeneration } from '../lease/fence.js'
 import { writeDrift } from '../state/drift.js'
 import { quarantineStatements } from '../state/quarantine.js'
 import { storeRequest } from '../state/requests.js'
-import type { Session } from '../transaction.js'
+import type { Rows, Session } from '../transaction.js'
 import { enterRows, keepsRegister, openRegister } from './register.js'
-import type { Rows } from './rows.js'
 import { clearUnlisted } from './unlisted.js'
 import {
   type Applied,

@@ -8,8 +8,7 @@ import { allSettled } from '../../base/allsettled.js'
 import { Bug } from '../../base/errors.js'
 import type { Tuple } from '../../model/flatten/batch.js'
 import type { Table } from '../../model/table.js'
-import type { Parameter, Session } from '../transaction.js'
-import type { Rows } from './rows.js'
+import type { Parameter, Rows, Session } from '../transaction.js'
 import type { BatchStamp, Version } from './versionbatch.js'
 
 export abstract class SharedSession<R extends Rows<R>> implements Session<R> {

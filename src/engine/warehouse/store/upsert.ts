@@ -105,6 +105,9 @@ export function slots(table: Table): Slot[] {
 export const tupleIndex = (table: Table, column: string): number =>
   tupleColumns(table).findIndex(({ name }) => name === column)
 
+/** The position, in a table's tuples, of the id of the record that a row belongs to. */
+export const ownerPlace = (table: Table): number => tupleIndex(table, table.owner ?? table.key[1] ?? '')
+
 /**
  * The `select` that counts those rows of a source that an upsert would leave as they are: stored exactly like this, or
  * in a version that another request brought and the guard protects from them. `source` returns the table's tuple

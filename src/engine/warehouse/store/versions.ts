@@ -8,8 +8,7 @@ import { allSettled } from '../../base/allsettled.js'
 import { Bug } from '../../base/errors.js'
 import { type Table, tupleColumns } from '../../model/table.js'
 import type { Dialect, VersionWords } from '../dialect.js'
-import type { Session } from '../transaction.js'
-import type { Rows } from './rows.js'
+import type { Rows, Session } from '../transaction.js'
 import type { BatchStamp } from './versionbatch.js'
 
 type Ids = readonly Int64[]

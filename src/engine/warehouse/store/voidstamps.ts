@@ -8,8 +8,7 @@ import type { Int64 } from '../../../../schema/resource.js'
 import { fromMicros, toMicros } from '../../base/timestamp.js'
 import type { Table } from '../../model/table.js'
 import { type Database, type Db, rootTable } from '../database.js'
-import type { Session } from '../transaction.js'
-import type { Rows } from './rows.js'
+import type { Rows, Session } from '../transaction.js'
 import type { Batch, Version } from './versionbatch.js'
 
 /**
