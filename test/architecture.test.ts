@@ -222,6 +222,7 @@ describe('shared code', () => {
     ['sync_run_cursors', 'src/engine/warehouse/state/runcursors.ts'],
     ['sync_requests', 'src/engine/warehouse/state/requests.ts'],
     ['sync_meta', 'src/engine/warehouse/state/meta.ts'],
+    ['sync_source', 'src/engine/warehouse/state/sourceidentity.ts'],
     ['sync_events', 'src/features/events/events.ts'],
   ])('reads and writes %s in one place', (table, place) => {
     const statement = new RegExp(`\\b(?:\\w*(?:From|Into|Table|Join)|from|using)\\(\\s*['"\`]${table}\\b`)

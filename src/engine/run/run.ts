@@ -13,7 +13,7 @@ import { lastTurns } from '../warehouse/state/runcursors.js'
 import {
   checkSourceIdentity,
   readListsFrom,
-  storeListsFrom,
+  storeSource,
   storeSourceIdentity,
 } from '../warehouse/state/sourceidentity.js'
 import { readForgotten } from '../warehouse/state/tenants.js'
@@ -108,7 +108,7 @@ export async function openRun(
   const ask = async (): Promise<Authorizations> =>
     recordAuthorizations(writing, await askAuthorizations(writing, { forgotten }))
   const keep = async (text: string): Promise<void> => {
-    await warehouse.write([storeListsFrom(warehouse, text)])
+    await warehouse.write([storeSource(warehouse.db, { lists_from: text })])
   }
   const isAccepted = [...cursors.values()].some(({ watermark }) => watermark !== null)
   const beginning = new Beginning(await readListsFrom(warehouse), keep, isAccepted)
@@ -222,7 +222,7 @@ async function workBeside<T>(
 async function takeSource(run: WritingRun, { granted }: Authorizations): Promise<void> {
   const { warehouse, source } = run
   if (granted.length === 0 || (await checkSourceIdentity(warehouse, source.address))) return
-  await warehouse.write([storeSourceIdentity(warehouse, source.address, now(run))])
+  await warehouse.write([storeSourceIdentity(warehouse.db, source.address, now(run))])
 }
 
 /** The same end, as part of a job's step. */

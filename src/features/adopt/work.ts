@@ -9,7 +9,7 @@ import { openLease } from '../../engine/warehouse/lease/openlease.js'
 import {
   isSame,
   readSourceIdentity,
-  sourceRow,
+  storeSource,
   storeSourceIdentity,
 } from '../../engine/warehouse/state/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -80,15 +80,11 @@ export async function adopt(
               .where('_unlisted_at', 'is not', null)
               .compile(),
           ),
-        db
-          .updateTable('sync_source')
-          .set({ probe: null, probed_at: null, lists_from: null })
-          .where('name', '=', sourceRow)
-          .compile(),
+        storeSource(db, { probe: null, probed_at: null, lists_from: null }),
       ]
   // Nothing of the old source may survive there. An adoption that is interrupted is repeated.
   await eachBeside(deps.besides ?? [], warehouse, (beside) => beside.write(beside.adopting(to, sameData)))
-  await warehouse.write([...dropped, storeSourceIdentity(warehouse, to, now(deps))])
+  await warehouse.write([...dropped, storeSourceIdentity(db, to, now(deps))])
   lease.throwIfLost()
   return plan
 }

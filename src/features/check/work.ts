@@ -4,7 +4,7 @@
  * them into words. A fault is reported once: a resource that fails is not the fault of each tenant that was tried.
  */
 
-import { type CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip, Stop } from '../../engine/base/errors.js'
 import { toJson } from '../../engine/base/printjson.js'
@@ -19,14 +19,18 @@ import {
 } from '../../engine/run/authorizations.js'
 import { tryChanges } from '../../engine/run/catchup.js'
 import { isEverybodys } from '../../engine/warehouse/classify.js'
-import { readJson } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { isNewWarehouse } from '../../engine/warehouse/layout/ddl.js'
 import { refusalOf } from '../../engine/warehouse/layout/interference.js'
 import { absence, checkWritable, plannedChanges } from '../../engine/warehouse/layout/migrate.js'
 import { isHeld } from '../../engine/warehouse/lease/lease.js'
 import { failedWorks } from '../../engine/warehouse/state/failedworks.js'
-import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/state/sourceidentity.js'
+import {
+  isSame,
+  readSource,
+  readSourceIdentity,
+  storeSource,
+} from '../../engine/warehouse/state/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/state/tenants.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse, Writer } from '../../engine/warehouse/warehouse.js'
@@ -37,23 +41,6 @@ import { isUnreadable, watchInbox } from '../events/watchinbox.js'
 import { AccessCheck, type ApiCheck } from './access.js'
 import { changesBetween, type Probe, type ProbeTarget, probeSource } from './probe.js'
 import { failure, type Trial } from './trials.js'
-
-/** What the last probe of `shopsync check` found; null if there was none. Only the probe knows its shape. */
-async function readProbe(warehouse: Pick<Warehouse, 'read'>): Promise<unknown> {
-  const row = await warehouse.read((db) =>
-    db.selectFrom('sync_source').select('probe').where('name', '=', sourceRow).executeTakeFirst(),
-  )
-  return row?.probe == null ? null : readJson(row.probe)
-}
-
-function storeProbe({ db }: Pick<Warehouse, 'db'>, probe: unknown, at: string): CompiledQuery {
-  const columns = { probe: toJson(probe), probed_at: at }
-  return db
-    .insertInto('sync_source')
-    .values({ name: sourceRow, ...columns })
-    .onConflict((c) => c.column('name').doUpdateSet(columns))
-    .compile()
-}
 
 /** Tries the credentials. If the API accepts them, also the clock, each tenant's access, and each resource. */
 export async function checkApi(options: ApiCheck): Promise<{
@@ -249,9 +236,9 @@ export async function checkWays(target: ProbeTarget, keepIn: Writer | undefined)
   const probe = await probeSource(target)
   if (!probe) return [notProbed]
   const has = keepIn !== undefined && (await keepIn.has('sync_source'))
-  const before = has ? ((await readProbe(keepIn)) as Probe | null) : null
+  const before = has ? (((await readSource(keepIn))?.probe ?? null) as Probe | null) : null
   const changes = before === null ? [] : changesBetween(before.answers, probe.answers)
-  if (has) await keepIn.write([storeProbe(keepIn, probe, probe.asked_at)])
+  if (has) await keepIn.write([storeSource(keepIn.db, { probe: toJson(probe), probed_at: probe.asked_at })])
   const { by_id, totals } = probe.answers
   const isBroken = (by_id !== null && by_id !== 'works') || totals === 'more_without_filter'
   return [{ of: 'probe', probe, changes, exitCode: isBroken ? 1 : 0 }]

@@ -1,15 +1,36 @@
 /*
  * A warehouse belongs to one source, which the table sync_source names. Records of two sources share ids, so rows of
- * one would pass for rows of the other, and every count could agree by chance.
+ * one would pass for rows of the other, and every count could agree by chance. No other file's statements read or write
+ * that table.
  */
 import type { CompiledQuery } from 'kysely'
 import { Stop } from '../../base/errors.js'
 import type { SourceAddress } from '../../config/sourceaddress.js'
-import type { WaryReader } from '../database.js'
-import type { Warehouse } from '../warehouse.js'
+import { type StateRows, stateTables } from '../../model/state.js'
+import type { Db, WaryReader } from '../database.js'
+import { storedRow } from './storedrow.js'
 
 /** The row's only key. */
-export const sourceRow = 'source'
+const name = 'source'
+
+type Source = Readonly<StateRows['sync_source']>
+
+/** Its row; undefined in a new warehouse. Columns that a warehouse of an older version lacks are null. */
+export async function readSource(warehouse: WaryReader): Promise<Source | undefined> {
+  if (!(await warehouse.has('sync_source'))) return undefined
+  const row = await warehouse.read((db) =>
+    db.selectFrom('sync_source').selectAll().where('name', '=', name).executeTakeFirst(),
+  )
+  return row && storedRow<Source>(stateTables.sync_source, row)
+}
+
+/** Stores these columns, and leaves the others. */
+export const storeSource = (db: Db, columns: Partial<Omit<Source, 'name'>>): CompiledQuery =>
+  db
+    .insertInto('sync_source')
+    .values({ name, ...columns })
+    .onConflict((c) => c.column('name').doUpdateSet(columns))
+    .compile()
 
 interface SourceIdentity extends SourceAddress {
   readonly since: string | null
@@ -17,16 +38,8 @@ interface SourceIdentity extends SourceAddress {
 
 /** undefined if no run has stored one: a new warehouse. */
 export async function readSourceIdentity(warehouse: WaryReader): Promise<SourceIdentity | undefined> {
-  if (!(await warehouse.has('sync_source'))) return undefined
-  const row = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_source')
-      .select(['base_url', 'partner_id', 'since'])
-      .where('name', '=', sourceRow)
-      .executeTakeFirst(),
-  )
-  if (!row?.base_url || row.partner_id === null) return undefined
-  return { baseUrl: row.base_url, partnerId: row.partner_id, since: row.since }
+  const { base_url: baseUrl, partner_id: partnerId, since } = (await readSource(warehouse)) ?? {}
+  return baseUrl && partnerId != null ? { baseUrl, partnerId, since: since ?? null } : undefined
 }
 
 export const isSame = (a: SourceAddress, b: SourceAddress): boolean =>
@@ -59,33 +72,12 @@ export async function checkSourceIdentity(
 }
 
 /** Makes the warehouse belong to a source, starting at a given moment. */
-export function storeSourceIdentity(
-  { db }: Warehouse,
+export const storeSourceIdentity = (
+  db: Db,
   { baseUrl, partnerId }: SourceAddress,
   since: string,
-): CompiledQuery {
-  const columns = { base_url: baseUrl, partner_id: partnerId, since }
-  return db
-    .insertInto('sync_source')
-    .values({ name: sourceRow, ...columns })
-    .onConflict((c) => c.column('name').doUpdateSet(columns))
-    .compile()
-}
+): CompiledQuery => storeSource(db, { base_url: baseUrl, partner_id: partnerId, since })
 
 /** The earliest `updated_after` that the source accepts. null if it hasn't refused any so far. */
-export async function readListsFrom(warehouse: WaryReader): Promise<string | null> {
-  if (!(await warehouse.has('sync_source'))) return null
-  // All columns, because commands that only read may meet warehouses of an older program, which lack some.
-  const row = await warehouse.read((db) =>
-    db.selectFrom('sync_source').selectAll().where('name', '=', sourceRow).executeTakeFirst(),
-  )
-  return row?.lists_from ?? null
-}
-
-export function storeListsFrom({ db }: Warehouse, lists_from: string): CompiledQuery {
-  return db
-    .insertInto('sync_source')
-    .values({ name: sourceRow, lists_from })
-    .onConflict((c) => c.column('name').doUpdateSet({ lists_from }))
-    .compile()
-}
+export const readListsFrom = async (warehouse: WaryReader): Promise<string | null> =>
+  (await readSource(warehouse))?.lists_from ?? null
