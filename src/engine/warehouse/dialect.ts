@@ -112,7 +112,7 @@ interface Bulk<R extends Rows<R> = AnyRows, E = unknown> {
 }
 
 /** What exists in the database, and what it takes to change it. */
-export interface Catalog<R extends Rows<R> = AnyRows> {
+export interface Catalog {
   liveColumns(): Promise<readonly LiveColumn[]>
   /** The live indexes, including primary keys. */
   liveIndexes(): Promise<readonly LiveIndex[]>
@@ -123,14 +123,17 @@ export interface Catalog<R extends Rows<R> = AnyRows> {
   /** The database's encoding if it can't hold every character; undefined if it can. */
   narrowEncoding(): Promise<string | undefined>
   /** Creates the schema for the tables, and keeps other migrations out until the transaction ends. */
-  prepare(session: Session<R>): Promise<void>
+  prepare(session: Pick<Session, 'run'>): Promise<void>
   /** From here on, the transaction waits for others' locks only as long as a change of a table may, or for `seconds`. */
-  waitBriefly(session: Session<R>, seconds?: number): Promise<void>
+  waitBriefly(session: Pick<Session, 'run'>, seconds?: number): Promise<void>
   /**
    * Writes this many bytes, down to the disk; rolling back the transaction removes them. Without `creates`, that needs no
    * permission on the schema.
    */
-  tryRoom(session: Session<R>, how: { readonly bytes: number; readonly creates: boolean }): Promise<void>
+  tryRoom(
+    session: Pick<Session, 'run'>,
+    how: { readonly bytes: number; readonly creates: boolean },
+  ): Promise<void>
   /** Statements that write the dictionary's texts for these tables into the database, if it can hold them. */
   comments(tables: readonly Table[]): CompiledQuery[]
   /** What to type so that a table gets the declared key. `live`: the key that it has now. */
@@ -187,7 +190,7 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   readonly server: RawBuilder<string>
   readonly sql: DialectSql
   readonly bulk: Bulk<R, E>
-  readonly catalog: Catalog<R>
+  readonly catalog: Catalog
   readonly file: DatabaseFile
   /** The queue through which rounds reach workers. There is none if only one machine can use the database. */
   readonly deliveries: DeliveryPlace

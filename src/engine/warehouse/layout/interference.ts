@@ -1,7 +1,7 @@
 /*
  * What others made or set on a table that keeps its rows from being stored as they were sent: a missing right, a trigger,
- * row-level security, a view in the table's place. The databases describe it (postgres/interference.ts,
- * sqlite/dialect.ts); errors and `shopsync check` name it.
+ * row-level security, a view in the table's place. The databases describe it (catalog.ts of
+ * postgres/ and sqlite/); errors and `shopsync check` name it.
  */
 import type { Int64 } from '../../../../schema/resource.js'
 import { Retry, Skip, Stop } from '../../base/errors.js'

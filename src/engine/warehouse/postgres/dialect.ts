@@ -2,24 +2,21 @@
  * Postgres as a warehouse: tables in a schema, several connections, statements sent without waiting for each other.
  * Opened by openwarehouse.ts.
  */
-import { type CompiledQuery, Kysely, PostgresDialect, type RawBuilder, sql } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { Bug } from '../../base/errors.js'
-import { joinedNames } from '../../base/format.js'
 import { exact } from '../../base/int64.js'
-import type { Table } from '../../model/table.js'
 import { codeOf, rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
-import type { Catalog, Dialect, DialectOptions, LiveColumn, LiveIndex, Obstacle } from '../dialect.js'
+import type { Dialect, DialectOptions } from '../dialect.js'
 import { queueRights, seenQueue } from '../queue/queueplace.js'
-import { metaQuery } from '../state/meta.js'
 import type { Session } from '../transaction.js'
+import { PostgresCatalog } from './catalog.js'
 import { connecting, sendAlone, transactionLocally } from './connection.js'
 import { connect, lastOf, settledPool } from './connectionpool.js'
-import { classify, type Names, taken } from './drivererrors.js'
+import { classify, taken } from './drivererrors.js'
 import { vacuum } from './erase.js'
 import { dialectSql } from './expressions.js'
-import { interferences, narrowEncoding } from './interference.js'
 import { lookAtTable } from './lockholder.js'
 import { readAtOneInstant } from './oneinstant.js'
 import { type BinaryRows, encode, rowsOf } from './rows.js'
@@ -28,26 +25,6 @@ import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, timestampOf } from './sessiontime.js'
 import { analyze } from './statistics.js'
 import { viewStore } from './views/viewstore.js'
-
-/** An attribute number of 0 means an expression, which has no column. */
-async function liveIndexes(db: Db, schema: string): Promise<LiveIndex[]> {
-  const { rows } = await sql<LiveIndex>`
-    select c.relname as "table", i.relname as name, x.indisprimary as "isPrimary",
-      array(select a.attname::text
-        from unnest(x.indkey::int2[]) with ordinality k (attnum, place)
-        left join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
-        where k.place <= x.indnkeyatts order by k.place) as columns
-    from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class c on c.oid = x.indrelid
-      join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${schema}`.execute(db)
-  return rows
-}
-
-function keyStatement(schema: string, { name, key }: Table, live: LiveIndex | undefined): string {
-  const table = `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`
-  const drop = live ? ` drop constraint ${pg.escapeIdentifier(live.name)},` : ''
-  return `alter table ${table}${drop} add primary key (${key.map((column) => pg.escapeIdentifier(column)).join(', ')})`
-}
 
 const { DATE, INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
 const parsers = new Map<number, (text: string) => unknown>([
@@ -60,8 +37,6 @@ const typeParsers = {
   getTypeParser: (id: number, format?: 'text' | 'binary') =>
     (format !== 'binary' && parsers.get(id)) || pg.types.getTypeParser(id, format),
 }
-
-const quote = pg.escapeIdentifier
 
 const connections = 4
 
@@ -120,108 +95,11 @@ async function transact<T>(
   }
 }
 
-/** Why there is no warehouse: most often, its schema has another name. */
-async function absence(db: Db, schema: string, place: string): Promise<Obstacle> {
-  const asked = sql<{
-    name: string
-    isOurs: boolean
-    hasTables: boolean
-  }>`select nspname as name, nspname = ${schema} as "isOurs",
-      (select count(*) = 3 from pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p')
-        and c.relname in ('sync_meta', 'sync_cursors', 'tenants')) as "hasTables"
-    from pg_namespace n order by nspname`
-  const { rows } = await asked.execute(db)
-  const found = rows.some(({ isOurs }) => isOurs)
-    ? `the schema ${schema} of postgres://${place} has none of its tables`
-    : `there is no schema ${schema}`
-  const others = rows.flatMap(({ name, isOurs, hasTables }) => (hasTables && !isOurs ? name : []))
-  const [other] = others
-  if (other === undefined)
-    return {
-      problem: found.includes(place) ? found : `${found} in postgres://${place}`,
-      hint: 'Type shopsync sync, which makes one there, or correct "warehouse" in the configuration',
-    }
-  return {
-    problem: `${found}; this database has ${others.length === 1 ? 'a warehouse' : 'warehouses'} in ${joinedNames(others)}`,
-    hint: `Write "schema": "${other}" beside warehouse.url; or, to make another one in ${schema}, type shopsync sync`,
-  }
-}
-
-/** For how many seconds a change of a table waits for those who read it, before it lets others pass and tries again. */
-const changeWaits = 3
-
-/**
- * Migrations wait for each other at a row, which only those may lock who may write it. Before there is one, two of them
- * meet where both make the same, and the one that the database refuses tries again.
- */
-async function prepare(db: Db, schema: string, session: Pick<Session, 'run'>): Promise<void> {
-  const asked = sql<{
-    schema: boolean
-    rows: boolean
-  }>`select to_regnamespace(${quote(schema)}) is not null as schema,
-    to_regclass(${`${quote(schema)}.sync_meta`}) is not null as rows`
-  const {
-    rows: [found],
-  } = await session.run(asked.compile(db))
-  if (!found?.schema) await session.run(sql`create schema ${sql.id(schema)}`.compile(db))
-  if (found?.rows) await session.run(metaQuery(db, 'schema_version').forUpdate().compile())
-  await waitBriefly(db, session)
-}
-
-/** Every other reader of a table queues behind a change of it that waits for an idle one. */
-async function waitBriefly(db: Db, session: Pick<Session, 'run'>, seconds = changeWaits): Promise<void> {
-  await session.run(sql.raw(`set local lock_timeout = '${seconds}s'`).compile(db))
-}
-
-async function tryRoom(
-  db: Db,
-  schema: string,
-  session: Pick<Session, 'run'>,
-  { bytes, creates }: { readonly bytes: number; readonly creates: boolean },
-): Promise<void> {
-  const filling = sql`select repeat('x', 1000) as filling from generate_series(1, ${sql.lit(bytes / 1000)}::int)`
-  const name = sql.id(schema, 'shopsync_check')
-  if (creates) return void (await session.run(sql`create table ${name} as ${filling}`.compile(db)))
-  const may = sql<{ may: boolean }>`select has_database_privilege(current_database(), 'temp') as may`
-  const { rows } = await session.run(may.compile(db))
-  if (rows[0]?.may) await session.run(sql`create temp table shopsync_check as ${filling}`.compile(db))
-}
-
 async function databaseTime(db: Db, session: Pick<Session, 'run'>): Promise<string> {
   const { rows } = await session.run(sql<{ now: string }>`select clock_timestamp() as now`.compile(db))
   if (!rows[0]) throw new Bug('The database returned no time')
   return rows[0].now
 }
-
-async function liveColumns(db: Db, schema: string): Promise<LiveColumn[]> {
-  const { rows } = await sql<LiveColumn>`
-    select c.relname as "table", a.attname as name,
-      replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz') as type
-    from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
-    where n.nspname = ${schema} and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`.execute(
-    db,
-  )
-  return rows
-}
-
-function commentsOn(table: Table, schema: string): RawBuilder<unknown>[] {
-  const name = sql.id(schema, table.name)
-  return [
-    sql`comment on table ${name} is ${sql.lit(`${table.doc} Grain: ${table.grain}.`)}`,
-    ...table.columns.map(
-      (column) => sql`comment on column ${name}.${sql.id(column.name)} is ${sql.lit(column.doc)}`,
-    ),
-  ]
-}
-
-/** One text for all: sent one by one, the comments would take longer than creating the tables. */
-const comments = (db: Db, tables: readonly Table[], schema: string): CompiledQuery =>
-  sql
-    .join(
-      tables.flatMap((table) => commentsOn(table, schema)),
-      sql.raw(';\n'),
-    )
-    .compile(db)
 
 async function isThere(db: Db, schema: string, table: string): Promise<boolean> {
   const name = sql`to_regclass(format('%I.%I', ${schema}::text, ${table}::text))`
@@ -231,24 +109,6 @@ async function isThere(db: Db, schema: string, table: string): Promise<boolean> 
 
 /** The default schema of the views. */
 const viewsOf = (schema: string): string => `${schema}_analytics`
-
-const catalogOf = (
-  db: Kysely<Database>,
-  schema: string,
-  { place, names }: { readonly place: string; readonly names: Names },
-): Catalog<BinaryRows> => ({
-  liveColumns: () => liveColumns(db, schema),
-  liveIndexes: () => liveIndexes(db, schema),
-  interferences: (tables) => interferences(db, names, tables),
-  absence: () => absence(db, schema, place),
-  narrowEncoding: () => narrowEncoding(db),
-  prepare: (session) => prepare(db, schema, session),
-  waitBriefly: (session, seconds) => waitBriefly(db, session, seconds),
-  tryRoom: (session, how) => tryRoom(db, schema, session, how),
-  comments: (tables) => [comments(db, tables, schema)],
-  keyStatement: (table, live) => keyStatement(schema, table, live),
-  setAside: (name) => db.schema.alterTable(name).renameTo(`${name}_before`).compile().sql,
-})
 
 /** `url`: `postgres://user:password@host:port/database`. `prepare` creates the schema if it is missing. */
 export function postgresDialect(
@@ -282,7 +142,7 @@ export function postgresDialect(
       scan: (held, table, rowsAtOnce) => scan(held, schema, table, rowsAtOnce),
       optimize: (tables) => analyze(cache, tables),
     },
-    catalog: catalogOf(db, schema, { place, names }),
+    catalog: new PostgresCatalog(db, names, place),
     file: { isGone: () => false, atPath: () => '', refuseShards: () => {}, room: async () => undefined },
     deliveries: {
       seen: () => seenQueue(db, schema),
