@@ -1,6 +1,6 @@
 /**
- * The file of a warehouse: whether the one that is open still has its name, how it is opened by those who may not write
- * it, and where SQLite puts temporary files. Used by sqlite/dialect.ts.
+ * The file of a warehouse: how it is opened, also by those who may not write it, whether the one that is open still has its
+ * name, and where SQLite puts temporary files. Used by sqlite/dialect.ts and catalog.ts.
  */
 import {
   accessSync,
@@ -8,6 +8,7 @@ import {
   chownSync,
   closeSync,
   constants,
+  existsSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -20,6 +21,7 @@ import { dirname, resolve } from 'node:path'
 import type BetterSqlite3 from 'better-sqlite3'
 import { Stop } from '../../base/errors.js'
 import type { Environment } from '../../config/expand.js'
+import type { DialectOptions } from '../dialect.js'
 import { wentBack } from '../lease/fence.js'
 import type { DeliveryPlace } from '../queue/deliveries.js'
 import { Sqlite } from './driver.js'
@@ -37,7 +39,7 @@ function fileAt(path: string): string | undefined {
  * Makes an empty file. Customer data is for its owner only; a file beside another one (`like`) is for all who may use
  * that one, also if root makes it. SQLite gives its `-wal` and `-shm` files the same owner and mode.
  */
-export function makeFile(path: string, like?: string): void {
+function makeFile(path: string, like?: string): void {
   closeSync(openSync(path, 'a', 0o600))
   if (like === undefined) return
   const { uid, gid, mode } = statSync(like)
@@ -50,7 +52,7 @@ export function makeFile(path: string, like?: string): void {
 }
 
 /** Makes the folder of a new file, and those above it. */
-export function makeFolder(folder: string, where: string): void {
+function makeFolder(folder: string, where: string): void {
   try {
     mkdirSync(folder, { recursive: true })
   } catch (error) {
@@ -142,7 +144,7 @@ export class NamedFile {
  * is ever made here.
  */
 
-export function mayWrite(path: string): boolean {
+function mayWrite(path: string): boolean {
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
     accessSync(dirname(path), constants.W_OK)
@@ -195,7 +197,7 @@ function inMemory(path: string, where: string): BetterSqlite3.Database | undefin
   return undefined
 }
 
-export function openReadOnly(path: string, where: string): BetterSqlite3.Database {
+function openReadOnly(path: string, where: string): BetterSqlite3.Database {
   const isOpenElsewhere = (): boolean => sizeOf(`${path}-shm`) !== undefined
   if (isWal(path) && !isOpenElsewhere()) {
     const copy = sizeOf(`${path}-wal`) ? undefined : inMemory(path, where)
@@ -207,6 +209,101 @@ export function openReadOnly(path: string, where: string): BetterSqlite3.Databas
       )
   }
   return new Sqlite(path, { readonly: true })
+}
+
+const cacheSize = 'cache_size = -8000'
+
+/** SQLite's name for an in-memory database, which replaces a missing file that is only read. */
+const nowhere = ':memory:'
+
+/** How a file is opened. */
+export interface FileOptions extends Pick<DialectOptions, 'existing' | 'makesFolder'> {
+  /** Every commit is on disk before it is confirmed. */
+  readonly isDurable?: boolean
+  /** If the file is made, it gets the owner and the mode of this one. */
+  readonly like?: string
+  /** The file that the main thread has open, for the writer thread. */
+  readonly file?: string | undefined
+}
+
+export interface Opened {
+  readonly raw: BetterSqlite3.Database
+  /** undefined for a database in memory. */
+  readonly named?: NamedFile
+}
+
+/** A mistyped folder, if it were made, would begin a whole new warehouse, perhaps on another disk. */
+function refuseMissingFolder(path: string, where: string): void {
+  const folder = dirname(path)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  throw new Stop(`The warehouse ${where} needs a folder that does not exist, expected one that does`, {
+    exitCode: 2,
+    hint: `Correct warehouse.url, or type mkdir -p ${folder}; shopsync migrate makes it, too`,
+  })
+}
+
+export function openRaw(
+  path: string,
+  where: string,
+  { isDurable = false, like, existing = false }: FileOptions = {},
+): BetterSqlite3.Database {
+  try {
+    if (path !== nowhere && !existsSync(path)) makeFile(path, like)
+    const isReadOnly = existing && path !== nowhere && !mayWrite(path)
+    const raw = isReadOnly ? openReadOnly(path, where) : new Sqlite(path)
+    raw.defaultSafeIntegers(true)
+    // A wait inside SQLite blocks its thread: if others must be answered meanwhile, the wait happens outside.
+    raw.pragma(`busy_timeout = ${isDurable ? 200 : 5000}`)
+    if (!isReadOnly) raw.pragma('journal_mode = WAL')
+    // A power cut may lose the last commits, but never part of one: rows and watermark go together, and are fetched
+    // again.
+    raw.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
+    raw.pragma(cacheSize)
+    // Commits write the same index pages again and again: a checkpoint every 64 MB instead of every 4 saves 10 % of a
+    // load.
+    raw.pragma('wal_autocheckpoint = 16000')
+    raw.pragma('journal_size_limit = 67108864')
+    // The first read makes the files beside it.
+    raw.pragma('schema_version')
+    return raw
+  } catch (error) {
+    throw classifyOpening(error, where)
+  }
+}
+
+export function openFile(path: string, where: string, options: FileOptions): Opened {
+  const { file, existing, makesFolder } = options
+  if (makesFolder) makeFolder(dirname(path), where)
+  else refuseMissingFolder(path, where)
+  // An empty file, whose place a warehouse may still take, stays as it is.
+  if (existing && !statSync(path, { throwIfNoEntry: false })?.size) return { raw: openRaw(nowhere, where) }
+  const named = new NamedFile(path, where, file)
+  const raw = openRaw(path, where, options)
+  named.open()
+  return { raw, named }
+}
+
+export async function transact<T>({ raw, named }: Opened, work: () => Promise<T>): Promise<T> {
+  raw.exec('begin immediate')
+  try {
+    const result = await work()
+    named?.check()
+    raw.exec('commit')
+    return result
+  } catch (error) {
+    if (raw.inTransaction) raw.exec('rollback')
+    throw error
+  }
+}
+
+/** With a small cache: a rollback discards what never reached the disk, so a full disk would go unnoticed. */
+export function uncached(raw: BetterSqlite3.Database, work: () => void): void {
+  raw.pragma('cache_size = 10')
+  try {
+    work()
+  } finally {
+    raw.pragma(cacheSize)
+  }
 }
 
 /*
