@@ -36,7 +36,7 @@ describe('postgres', () => {
         const tuples = list.map((value) => [value])
         const { rows } = await client.query(
           `select a::text as a, b::${type}::text as b from unnest($1::${type}[], $2::text[]) as u(a, b)`,
-          [binaryArrays(tuples, [{ kind, place: 0 }])[0], texts],
+          [binaryArrays(tuples, [kind])[0], texts],
         )
         expect(rows).toHaveLength(list.length)
         for (const row of rows) expect(row.a).toBe(kind === 'number' ? plain(row.a, row.b) : row.b)

@@ -83,14 +83,19 @@ const boolean: Write = (out, value) => {
 const two = (text: string, at: number): number =>
   (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48
 
+/** Days from Postgres's epoch to the day that a text begins with; undefined for years that are far away. */
+function dayNumber(text: string): number | undefined {
+  const month = (two(text, 0) * 100 + two(text, 2) - firstYear) * 12 + two(text, 5) - 1
+  const start = monthStarts[month]
+  return start === undefined ? undefined : start + two(text, 8) - 1
+}
+
 /** From canonical text, using numbers: bigints would cost several times as much. */
 const timestamp: Write = (out, value) => {
   const instant = value as string
-  const month = (two(instant, 0) * 100 + two(instant, 2) - firstYear) * 12 + two(instant, 5) - 1
-  const start = monthStarts[month]
+  const days = dayNumber(instant)
   out.int32(8)
-  if (start === undefined) return out.bigint(toMicros(instant) - epoch)
-  const days = start + two(instant, 8) - 1
+  if (days === undefined) return out.bigint(toMicros(instant) - epoch)
   const seconds = days * 86_400 + two(instant, 11) * 3600 + two(instant, 14) * 60 + two(instant, 17)
   out.int64(seconds * 1_000_000 + two(instant, 20) * 10_000 + two(instant, 22) * 100 + two(instant, 24))
 }
@@ -98,11 +103,8 @@ const timestamp: Write = (out, value) => {
 /** From `YYYY-MM-DD`. */
 const day: Write = (out, value) => {
   const text = value as string
-  const month = (two(text, 0) * 100 + two(text, 2) - firstYear) * 12 + two(text, 5) - 1
-  const start = monthStarts[month]
   out.int32(4)
-  if (start !== undefined) return out.int32(start + two(text, 8) - 1)
-  out.int32(Number((toMicros(`${text}T00:00:00.000000Z`) - epoch) / dayMicros))
+  out.int32(dayNumber(text) ?? Number((toMicros(`${text}T00:00:00.000000Z`) - epoch) / dayMicros))
 }
 
 /** Text as UTF-8 after its length, which is only known afterwards. `version`: jsonb begins with a version number. */
@@ -193,15 +195,12 @@ const encodings: Record<Kind, readonly [oid: number, write: Write]> = {
 const scratch = new Scratch()
 
 /**
- * Columns of the tuples as array parameters, all in one piece of memory: hundreds of pieces per page would cost garbage
- * collections.
+ * The columns of tuples as array parameters, all in one piece of memory: hundreds of pieces per page would cost garbage
+ * collections. `kinds`: of each column.
  */
-export function binaryArrays(
-  tuples: readonly Tuple[],
-  columns: readonly { readonly kind: Kind; readonly place: number }[],
-): Buffer[] {
+export function binaryArrays(tuples: readonly Tuple[], kinds: readonly Kind[]): Buffer[] {
   scratch.at = 0
-  const ends = columns.map(({ kind, place }) => writeArray(tuples, place, kind))
+  const ends = kinds.map((kind, place) => writeArray(tuples, place, kind))
   const all = Buffer.allocUnsafeSlow(scratch.at)
   scratch.bytes.copy(all, 0, 0, scratch.at)
   return ends.map((end, i) => all.subarray(ends[i - 1] ?? 0, end))

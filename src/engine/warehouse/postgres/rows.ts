@@ -16,7 +16,7 @@ function encodeTable(table: Table, tuples: readonly Tuple[]): BinaryRows {
     ordered.map((tuple) => tuple[place] ?? null),
     binaryArrays(
       ordered,
-      tupleColumns(table).map(({ kind }, at) => ({ kind, place: at })),
+      tupleColumns(table).map(({ kind }) => kind),
     ),
   )
 }

@@ -119,8 +119,8 @@ export class PostgresSession extends SharedSession<BinaryRows> {
 
   async load(table: Table, tuples: readonly Tuple[]): Promise<void> {
     const text = this.cache.text(`load ${table.name}`, (db, schema) => loadText(db, table, schema))
-    const columns = table.columns.map(({ kind }, place) => ({ kind, place }))
-    const { affected } = await this.#query({ text, values: binaryArrays(tuples, columns) })
+    const kinds = table.columns.map(({ kind }) => kind)
+    const { affected } = await this.#query({ text, values: binaryArrays(tuples, kinds) })
     this.#count(table, affected)
   }
 
