@@ -35,6 +35,12 @@ export const tables = (hint: string, how: Pick<Trouble, 'isPassing' | 'type'> = 
   ...how,
 })
 
+/** What to type where others changed a table, and where it is missing. */
+export const foreign =
+  'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
+export const createdAgain =
+  'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
+
 /** The trouble whose name the code begins with. If there are several, the longest name is the most specific. */
 export function troubleOf(troubles: Readonly<Record<string, Trouble>>, code: string): Trouble | undefined {
   const families = Object.keys(troubles).filter((name) => code.startsWith(name))

@@ -4,8 +4,10 @@ import {
   away,
   classifyWith,
   codeOf,
+  createdAgain,
   type DriverError,
   everybodys,
+  foreign,
   type Trouble,
   tables,
   troubleOf,
@@ -25,10 +27,6 @@ export const denied = '42501'
 export const taken = '23505'
 
 const asSent = 'the data is stored as the API sends it, and a constraint or index cannot fix it'
-const foreign =
-  'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
-const createdAgain =
-  'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
 const room = 'Free some space and run the same command again: what is committed is complete'
 
 /** Perhaps by another process of ours, at the same moment: then it is found when this is tried again. */

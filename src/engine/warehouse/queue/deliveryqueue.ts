@@ -44,16 +44,13 @@ interface Carried {
 /** What pg-boss records of a job whose worker is silent. */
 const silence = 'job heartbeat timeout'
 
-const carried = (round: Round, part: string): Carried => ({
-  job: round.job,
-  planned_at: round.plannedAt,
-  shards: round.shards,
-  part,
-})
-
-const jobOf = (data: Carried): JobInsert<Carried> => ({
-  data,
-  singletonKey: `${data.job}/${data.part}`,
+const jobOf = (
+  { job, plannedAt, shards }: Round,
+  part: string,
+  more: Partial<Carried> = {},
+): JobInsert<Carried> => ({
+  data: { job, planned_at: plannedAt, shards, part, ...more },
+  singletonKey: `${job}/${part}`,
 })
 
 const roundCarried = ({ job, planned_at, shards }: Carried): Round => ({
@@ -188,12 +185,11 @@ class PostgresDeliveries implements Deliveries {
       await this.#lock(db)
       await boss.complete(queueName, attempt, null, { db })
       // A new one, so that what has waited longer comes first.
-      const sent = jobOf(carried(round, partName(shard)))
-      const startAfter = waitsAfterBug[deaths]
-      const isBroken = when === 'broken' && startAfter !== undefined
-      const again = isBroken
-        ? { ...sent, data: { ...sent.data, deaths: deaths + 1, worker }, startAfter }
-        : sent
+      const startAfter = when === 'broken' ? waitsAfterBug[deaths] : undefined
+      const again =
+        startAfter === undefined
+          ? jobOf(round, partName(shard))
+          : { ...jobOf(round, partName(shard), { deaths: deaths + 1, worker }), startAfter }
       await boss.insert(queueName, [again], { db })
     })
   }
@@ -233,7 +229,7 @@ class PostgresDeliveries implements Deliveries {
     if (missing.length > 0)
       await boss.insert(
         queueName,
-        missing.map((part) => jobOf(carried(round, part))),
+        missing.map((part) => jobOf(round, part)),
         { db },
       )
     return missing.length

@@ -3,18 +3,16 @@ import { word } from '../../base/format.js'
 import {
   away,
   classifyWith,
+  createdAgain,
   type DriverError,
   everybodys,
+  foreign,
   type Trouble,
   tables,
   troubleOf,
 } from '../classify.js'
 
 const asSent = 'the data is stored as the API sends it, and a database constraint cannot fix it'
-const foreign =
-  'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
-const createdAgain =
-  'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
 const unwritable =
   'Expected a file and a folder that this user may read and write: check their owner and permissions'
 

@@ -2,8 +2,7 @@ import type BetterSqlite3 from 'better-sqlite3'
 import { exact } from '../../base/int64.js'
 import type { Tuple, Value } from '../../model/flatten/batch.js'
 import type { Table } from '../../model/table.js'
-
-const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+import { quoted } from '../store/versions.js'
 
 /** See Dialect. The file has one connection here; text sorts by its bytes, and the key's index has that order. */
 export async function* scan(
@@ -12,9 +11,9 @@ export async function* scan(
   rowsAtOnce: number,
 ): AsyncGenerator<readonly Tuple[]> {
   const places = table.key.map((name) => table.columns.findIndex((column) => column.name === name))
-  const key = table.key.map(quote).join(', ')
-  const picked = table.columns.map(({ name }) => quote(name)).join(', ')
-  const from = `select ${picked} from ${quote(table.name)}`
+  const key = table.key.map(quoted).join(', ')
+  const picked = table.columns.map(({ name }) => quoted(name)).join(', ')
+  const from = `select ${picked} from ${quoted(table.name)}`
   const order = `order by ${key} limit ${rowsAtOnce}`
   const first = raw.prepare<unknown[], Value[]>(`${from} ${order}`)
   const next = raw.prepare<unknown[], Value[]>(
