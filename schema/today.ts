@@ -6,7 +6,7 @@ import type { ViewWords } from './view.js'
 
 /** The number of today in a zone. The calendar has it: computed from the day, it would be so once for each row. */
 export const todayIn = (q: ViewWords, zone: string): string =>
-  `(select b.day_number from {report_days} b where b.zone = 'UTC' and b.day = ${q.day(zone, q.now)})`
+  `(select b.day_number from {report_calendar} b where b.day = ${q.day(zone, q.now)})`
 
 /** A common table expression: tenant 0 stands for every place where a shop's zone is unknown. */
 export const todays = (q: ViewWords): string =>

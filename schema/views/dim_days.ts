@@ -44,7 +44,7 @@ limit 12`,
         week_from_sunday: 'u.day',
         weekday_name: `case d.weekday ${names.join(' ')} end`,
       },
-      from: "{report_days} d\nleft join {report_days} w on w.zone = 'UTC' and w.day_number = d.day_number - d.weekday + 1\nleft join {report_days} u on u.zone = 'UTC' and u.day_number = d.day_number - d.weekday % 7\nwhere d.zone = 'UTC' and d.day is not null",
+      from: '{report_calendar} d\nleft join {report_calendar} w on w.day_number = d.day_number - d.weekday + 1\nleft join {report_calendar} u on u.day_number = d.day_number - d.weekday % 7',
     }
   },
 })

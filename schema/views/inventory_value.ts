@@ -138,7 +138,7 @@ export default defineView({
         from {repair_order_parts} l ${joinOrder('l')}
         where o.state = 'invoice' and l.part_inventory_id is not null and ${isSold}
         group by l.tenant_id, l.part_inventory_id) n on n.tenant_id = i.tenant_id and n.inventory_id = i.id
-        left join {report_days} m on m.zone = 'UTC' and m.day = n.last_day
+        left join {report_calendar} m on m.day = n.last_day
         left join (with ${todays(q)}
         select y.tenant_id, y.shop_id, ${today} - ${q.dayNumber('y.first_day')} as days
         from (

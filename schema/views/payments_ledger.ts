@@ -96,8 +96,8 @@ export default defineView({
         ${soFar} as paid_so_far_cents, case when ${settles} then ${paid(q).day} end as settles_on
       from {payments} p ${joinOrderIfAny} ${paid(q).join}
       where p._deleted_at is null) x
-      left join {report_days} s on s.zone = 'UTC' and s.day = x.settles_on
-      left join {report_days} n on n.zone = 'UTC' and n.day = x.closed_on
+      left join {report_calendar} s on s.day = x.settles_on
+      left join {report_calendar} n on n.day = x.closed_on
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
       left join {customers} c on c.tenant_id = x.tenant_id and c.id = x.customer_id`,
     }

@@ -53,8 +53,8 @@ const shops = (q: ViewWords): string => `places as (
 today as (
   select z.zone, ${q.day('z.zone', q.now)} as day from (select zone from places union select ${usual(q)} as zone) z),
 months as (
-  select d.day, ${q.month('d.day')} as month, lead(d.day) over (order by d.day) as next_day from {report_days} d
-  where d.zone = 'UTC' and d.day = d.month)`
+  select d.day, ${q.month('d.day')} as month, lead(d.day) over (order by d.day) as next_day from {report_calendar} d
+  where d.day = d.month)`
 
 /** The last snapshot of each month. */
 const snapshots = (q: ViewWords): PlainLeg => ({
@@ -64,9 +64,9 @@ const snapshots = (q: ViewWords): PlainLeg => ({
     period: q.month('s.day'),
     ...Object.fromEntries(moments.map(({ name, snapshot }) => [name, `s.${snapshot}`])),
   },
-  from: `{daily_snapshots} s join {report_days} d on d.zone = 'UTC' and d.day = s.day
+  from: `{daily_snapshots} s join {report_calendar} d on d.day = s.day
     where not exists (
-      select 1 from {daily_snapshots} later join {report_days} e on e.zone = 'UTC' and e.day = later.day
+      select 1 from {daily_snapshots} later join {report_calendar} e on e.day = later.day
       where later.tenant_id = s.tenant_id and later.shop_id = s.shop_id and later.day > s.day and e.month = d.month)`,
 })
 

@@ -73,8 +73,8 @@ export interface DialectSql {
   readonly numbers: NumberForm
   readonly extra: ExtraSql
   /**
-   * A query for consecutive days of UTC, numbered from 1970-01-01: the number `n` of each; `from_at`, when it begins;
-   * `day`; and the first day of its `month`. The database counts them: writing them as text would take longer.
+   * A query for consecutive days, numbered from 1970-01-01: the number `n` of each, the `day`, and the first day of its
+   * `month`. The database counts them: writing them as text would take longer.
    */
   dayRows(first: number, end: number): Expression<unknown>
   /** The UTC day of an instant, as indexes and views compute it. undefined if no view finds rows by it. */

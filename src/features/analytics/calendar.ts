@@ -16,21 +16,11 @@ const rowsAtOnce = 2000
 
 const instantOf = (seconds: number): string => fromMicros(BigInt(seconds) * 1_000_000n)
 
-/** The UTC month of a day, and the days around it. */
+/** The UTC month of a day, and the number of the day after it. */
 function monthOf(day: number) {
   const utc_month = dayText(day).slice(0, 7)
   const first = new Date(`${utc_month}-01`)
-  const begin = first.getTime() / 86_400_000
-  const next = first.setUTCMonth(first.getUTCMonth() + 1) / 86_400_000
-  return {
-    next,
-    columns: {
-      utc_month,
-      day_before: dayText(begin - 1),
-      last_day: dayText(next - 1),
-      day_after: dayText(next),
-    },
-  }
+  return { utc_month, next: first.setUTCMonth(first.getUTCMonth() + 1) / 86_400_000 }
 }
 
 /** The rows of a zone's clocks up to the day `end`: each time in which they run evenly, month by month. */
@@ -39,18 +29,18 @@ function clockRows(zone: string, end: number) {
   const rows = clocks.flatMap(({ start, end: until, clock, day }) => {
     const parts = []
     for (let from = start; from < until; ) {
-      const { columns, next } = monthOf(Math.floor(from / 86_400))
+      const { utc_month, next } = monthOf(Math.floor(from / 86_400))
       const to = Math.min(until, next * 86_400)
       const times = { from_at: instantOf(from), to_at: instantOf(to), clock_minutes: clock, day_minutes: day }
-      parts.push({ ...columns, ...times, change: from === start ? 1 : null })
+      parts.push({ utc_month, ...times, change: from === start ? 1 : null })
       from = to
     }
     return parts
   })
   const last = daysOf(zone).start(end) / 1000
-  const { columns } = monthOf(Math.floor(last / 86_400))
+  const { utc_month } = monthOf(Math.floor(last / 86_400))
   const behind = { from_at: instantOf(last), to_at: null, clock_minutes: null, day_minutes: null, change: 1 }
-  return [...rows, { ...columns, ...behind }]
+  return [...rows, { utc_month, ...behind }]
 }
 
 /** Stores the clocks of a zone, under its name or as those of shops without a row of their own. */
@@ -71,13 +61,13 @@ function clockStatements({ db }: Warehouse, name: string, zone: string, end: num
 }
 
 function dayStatements({ dialect, db }: Warehouse, end: number): CompiledQuery[] {
-  const rows = sql`select 'UTC', from_at, day, month, n, (n + 3) % 7 + 1
+  const rows = sql`select n, day, month, (n + 3) % 7 + 1
     from (${dialect.sql.dayRows(firstDay, end)}) as days where true`
   return [
-    withAnalytics(db).deleteFrom('report_days').compile(),
+    withAnalytics(db).deleteFrom('report_calendar').compile(),
     withAnalytics(db)
-      .insertInto('report_days')
-      .columns(['zone', 'from_at', 'day', 'month', 'day_number', 'weekday'])
+      .insertInto('report_calendar')
+      .columns(['day_number', 'day', 'month', 'weekday'])
       .expression(rows)
       .onConflict((c) => c.doNothing())
       .compile(),
@@ -85,7 +75,7 @@ function dayStatements({ dialect, db }: Warehouse, end: number): CompiledQuery[]
 }
 
 /** The version of the time zone rules, as far as Node reports it, and the form of the rows made from them. */
-const rules = `${process.versions.tz ?? 'unknown'}/6`
+const rules = `${process.versions.tz ?? 'unknown'}/7`
 const memory = 'calendar'
 
 /** Whether days are stored, but another version of the program made them: the views find none in some tables. */
@@ -119,6 +109,7 @@ export async function refreshCalendar(
   await warehouse.write([
     ...anew,
     ...missing.flatMap((zone) => clockStatements(warehouse, zone, zone, end)),
+    ...warehouse.dialect.views().afterClocks(),
     storeMeta(warehouse.db, memory, wanted),
   ])
   return missing

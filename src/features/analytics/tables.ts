@@ -5,22 +5,17 @@ import type { Database, Db } from '../../engine/warehouse/database.js'
 
 /** The tables behind the views for analysts, besides those of the resources. src/features/analytics fills them. */
 export const analyticsTables = {
-  report_days: define({
-    doc: 'Internal: the days of UTC from 1990 to ten years from now. Use the view dim_days.',
+  report_calendar: define({
+    doc: 'Internal: the days from 1990 to ten years from now. Use the view dim_days.',
     after: 'sync_alerts',
-    key: ['zone', 'from_at'],
+    key: ['day_number'],
     fields: {
-      zone: text('`UTC`.'),
-      from_at: timestamp('When the day begins, in UTC.'),
+      day_number: integer('Days since 1970-01-01. Subtract two to get the days between them.'),
       day: field('day', 'The day.'),
       month: field('day', 'The first day of its month.'),
-      day_number: integer('Days since 1970-01-01. Subtract two to get the days between them.'),
       weekday: integer('1 for Monday to 7 for Sunday.'),
     },
-    indexes: [
-      ['zone', 'day'],
-      ['zone', 'day_number'],
-    ],
+    indexes: [['day']],
   }),
   report_clocks: define({
     doc: 'Internal: how far clocks are ahead of UTC in each time zone in use, from 1990 to ten years from now. Rows begin with each month of UTC, for joins by equality, and when the clocks change. The last row of a zone marks the end of its last day.',
@@ -34,9 +29,6 @@ export const analyticsTables = {
       day_minutes: integer(
         'The same for the day: more where clocks go back over midnight, since the day that has begun goes on; null in the last row.',
       ),
-      day_before: text('The day before the month, as YYYY-MM-DD.'),
-      last_day: text('The last day of the month.'),
-      day_after: text('The day after the month.'),
       change: integer(
         '1 where the minutes differ from those before, and in the last row of a zone; otherwise null.',
       ),

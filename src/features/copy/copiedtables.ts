@@ -10,6 +10,7 @@ import type { Model } from '../../engine/model/resourcemodel.js'
 import { type Column, datedColumn, type Table, tablesOf } from '../../engine/model/table.js'
 import type { Dialect, LiveColumn } from '../../engine/warehouse/dialect.js'
 import { liveKind } from '../../engine/warehouse/layout/trackedcolumns.js'
+import { formerCalendars } from '../../engine/warehouse/views/viewstore.js'
 
 export interface CopiedTables {
   readonly tables: readonly Table[]
@@ -24,6 +25,7 @@ const madeAnew: ReadonlySet<string> = new Set([
   'sync_lease',
   'report_types',
   'report_shifted_days',
+  ...formerCalendars,
   'sync_listeners',
 ])
 
@@ -142,9 +144,13 @@ export function impersonalColumns({ list }: Model, { name: table, columns }: Tab
   return found
 }
 
-/** Names in sync_meta that concern the files and views of one warehouse, its processes, or a copy in progress into it. */
+/**
+ * Names in sync_meta that concern the files, views and calendar of one warehouse, its processes, or a copy in progress
+ * into it.
+ */
 const ofThisPlace = (name: unknown): boolean =>
-  typeof name === 'string' && /^(copy|part|scheduler|tenant_traces|then turn|views( .*)?)$/.test(name)
+  typeof name === 'string' &&
+  /^(calendar|copy|part|scheduler|tenant_traces|then turn|views( .*)?)$/.test(name)
 
 /** Whether a table's row only concerns its own warehouse, or another tenant; if so, it is neither copied nor compared. */
 export function isNotCopied(

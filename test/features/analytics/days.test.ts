@@ -121,9 +121,6 @@ it('zones have names of the IANA list, and for APIs that send them, those of Rai
   ])
 })
 
-/** Each its own: making views changes what a kept one may not. */
-const fresh = open
-
 const zonesOf = async (warehouse: Warehouse): Promise<unknown[]> =>
   (await rowsOf(warehouse, 'report_zones')).map(({ tenant_id, shop_id, zone, origin }) => [
     `${tenant_id}/${shop_id}`,
@@ -172,7 +169,7 @@ describe.each(bothWarehouses())('in $name', (kind) => {
   /** For what is above the dialects. */
   const test = it.runIf(warehouses().includes(kind))
   it('a shop has the configured zone, else its own, else the default', async () => {
-    const warehouse = await fresh(kind)
+    const warehouse = await open(kind)
     await store(warehouse, shops)
     const settings = {
       timeZone: 'America/Denver',
@@ -210,7 +207,7 @@ describe.each(bothWarehouses())('in $name', (kind) => {
 
   test('the zone is read from a configured column', async () => {
     const promoted = model(resources, { shops: { columns: { time_zone: 'text' } } })
-    const warehouse = await fresh(kind, promoted)
+    const warehouse = await open(kind, promoted)
     await store(warehouse, [[101, 1, '{}']])
     const { db } = warehouse
     await db
@@ -225,19 +222,17 @@ describe.each(bothWarehouses())('in $name', (kind) => {
   })
 
   it('the calendar has each day once and the clocks of each zone in use without a gap, and grows by itself', async () => {
-    const warehouse = await fresh(kind)
+    const warehouse = await open(kind)
     const clocksIn = async (zone: string) => {
       const rows = (await rowsOf(warehouse, 'report_clocks')).filter((row) => row.zone === zone)
       return rows.sort((a, b) => (String(a.from_at) < String(b.from_at) ? -1 : 1))
     }
     const settings = { timeZone: 'Pacific/Apia', shopTimeZones: { '101/3': 'UTC' } }
     await refresh(warehouse, settings)
-    const days = await rowsOf(warehouse, 'report_days')
+    const days = await rowsOf(warehouse, 'report_calendar')
     expect(days).toHaveLength(end - 7305)
     const leap = days.find(({ day }) => day === '2024-02-29') ?? {}
-    expect(Object.values(leap).join(' ')).toBe(
-      'UTC 2024-02-29T00:00:00.000000Z 2024-02-29 2024-02-01 19782 4',
-    )
+    expect(Object.values(leap).join(' ')).toBe('19782 2024-02-29 2024-02-01 4')
     const [even, apia, usual] = [await clocksIn('UTC'), await clocksIn('Pacific/Apia'), await clocksIn('')]
     // A row for each month from 1990 to 2036, and the one that ends the last day.
     expect(even).toHaveLength(47 * 12 + 1)
@@ -252,19 +247,18 @@ describe.each(bothWarehouses())('in $name', (kind) => {
       '2024-03-01T00:00:00.000000Z',
       null,
     ])
-    const around = '2024-01-31 2024-02-29 2024-03-01'
-    expect(Object.values(month).join(' ')).toBe(`Pacific/Apia 2024-02 780 780 ${around}`)
+    expect(Object.values(month).join(' ')).toBe('Pacific/Apia 2024-02 780 780')
 
     // The usual zone is another one, and later a year has passed.
     await refresh(warehouse, { ...settings, timeZone: 'UTC' })
     expect(await clocksIn('')).toEqual(even.map((row) => ({ ...row, zone: '' })))
     await refresh(warehouse, settings, { now: '2027-01-01T00:00:00Z' })
-    expect(await rowsOf(warehouse, 'report_days')).toHaveLength(days.length + 365)
+    expect(await rowsOf(warehouse, 'report_calendar')).toHaveLength(days.length + 365)
     expect(await clocksIn('UTC')).toHaveLength(even.length + 12)
   })
 
   it("a view's days match the program's, by the zone of the tenant's shop", async () => {
-    const warehouse = await fresh(kind)
+    const warehouse = await open(kind)
     // London has a day that begins with UTC's and ends an hour earlier.
     const own = { '101/1': 'Europe/London', '101/2': 'Pacific/Apia', '101/3': 'America/St_Johns' }
     const others = { '102/1': 'Asia/Kathmandu', '102/2': 'America/Sao_Paulo', '102/3': 'Australia/Lord_Howe' }
@@ -288,7 +282,7 @@ describe.each(bothWarehouses())('in $name', (kind) => {
   })
 
   it.runIf(kind.name === 'sqlite')('a condition on days finds rows by their UTC day', async () => {
-    const warehouse = await fresh(kind)
+    const warehouse = await open(kind)
     await prepareViews(warehouse, { timeZone: 'America/Chicago', shopTimeZones: {} })
     const from = Date.parse('2024-01-01')
     const rows = Array.from({ length: 3000 }, (_, id) => {
@@ -313,9 +307,9 @@ describe.each(bothWarehouses())('in $name', (kind) => {
   })
 
   it.runIf(kind.name === 'sqlite')('no row is lost without a calendar', async () => {
-    const warehouse = await fresh(kind)
+    const warehouse = await open(kind)
     await make(warehouse)
-    const rows = [null, '2025-06-01', '1066-10-14', '9999-12-31'].map((day, id) => {
+    const rows = [null, '2025-06-01', '2037-06-01', '1066-10-14', '9999-12-31'].map((day, id) => {
       return { ...stamps, tenant_id: 101, id, start_at: day === null ? null : instant(Date.parse(day)) }
     })
     await storeAppointments(warehouse, rows)
@@ -332,12 +326,14 @@ describe.each(bothWarehouses())('in $name', (kind) => {
     for (const change of ['delete from report_shifted_days', "update report_shifted_days set utc_day = ''"])
       await expect(query(warehouse, change)).rejects.toThrow(/has to stay whole/)
     expect(await daysIn('appointment_load')).toHaveLength(rows.length)
+    await refresh(warehouse, {}, { now: '2027-01-01T00:00:00Z' })
+    expect(await daysIn('appointment_load')).toContainEqual(['2037-06-01', undefined])
     await query(warehouse, 'delete from report_clocks')
     expect(await daysIn('appointment_load')).toEqual(without)
   })
 
   it.runIf(kind.name === 'sqlite')('there is no view without all the days that it joins', async () => {
-    const warehouse = await fresh(kind)
+    const warehouse = await open(kind)
     // Somebody's own table, in which the days can't be.
     await query(warehouse, 'create table report_shifted_days (n integer)')
     await make(warehouse).catch(() => undefined)
@@ -350,13 +346,11 @@ describe.each(bothWarehouses())('in $name', (kind) => {
   })
 
   test('an idle refresh writes nothing', async () => {
-    const warehouse = await fresh(kind)
+    const warehouse = await open(kind)
     const settings = { timeZone: 'Europe/Berlin', tenantNames: { '101': 'Main Street Auto', '102': 'Other' } }
     await refresh(warehouse, settings)
-    expect(await rowsOf(warehouse, 'report_tenants')).toMatchObject([
-      { tenant_id: 101, name: 'Main Street Auto' },
-      { tenant_id: 102, name: 'Other' },
-    ])
+    const rows = (await rowsOf(warehouse, 'report_tenants')).map((row) => Object.values(row).join(' '))
+    expect(rows).toEqual(['101 Main Street Auto', '102 Other'])
     let writes = 0
     const watched = new Proxy(warehouse, {
       get: (target, name) => {

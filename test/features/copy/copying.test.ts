@@ -234,7 +234,7 @@ describe.each(bothWarehouses())('into $name', (kind) => {
           .map(({ table, column, refills }) => [table, column?.name, refills(1)])
       expect(await lacking(theirs)).toEqual(await lacking(mine))
       for (const warehouse of [mine, theirs]) await migrate(warehouse)
-      // What forget still has to look for stays with each file.
+      // What forget still has to look for stays with each file, and up to when its calendar goes.
       const compared = async (warehouse: Warehouse) => {
         const {
           sync_meta: meta = [],
@@ -245,7 +245,7 @@ describe.each(bothWarehouses())('into $name', (kind) => {
         return {
           ...others,
           registers: registers.map(({ sketch: _, ...register }) => register),
-          meta: meta.filter(({ name }) => name !== 'tenant_traces'),
+          meta: meta.filter(({ name }) => name !== 'tenant_traces' && name !== 'calendar'),
           // Without when each was migrated.
           cursors: cursors.map(({ refill, ...cursor }) => [cursor, String(refill).replace(/ \(2.*/, '')]),
         }

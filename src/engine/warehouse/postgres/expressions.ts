@@ -49,8 +49,7 @@ const listed: DialectSql['listed'] = (parameter, columns) => {
 
 const dayRows: DialectSql['dayRows'] = (first, end) => {
   const day = sql`date '1970-01-01' + n`
-  return sql`select n, to_timestamp(n * 86400.0) as from_at, ${day} as day,
-      cast(date_trunc('month', ${day}) as date) as month
+  return sql`select n, ${day} as day, cast(date_trunc('month', ${day}) as date) as month
     from generate_series(${sql.lit(first)}, ${sql.lit(end - 1)}) as n`
 }
 

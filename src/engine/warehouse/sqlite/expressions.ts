@@ -48,8 +48,7 @@ const listed: DialectSql['listed'] = (parameter, columns) =>
 
 const dayRows: DialectSql['dayRows'] = (first, end) =>
   sql`with recursive days(n) as (select ${sql.lit(first)} union all select n + 1 from days where n + 1 < ${sql.lit(end)})
-    select n, strftime('%Y-%m-%dT00:00:00.000000Z', n * 86400, 'unixepoch') as from_at,
-    date(n * 86400, 'unixepoch') as day, date(n * 86400, 'unixepoch', 'start of month') as month from days`
+    select n, date(n * 86400, 'unixepoch') as day, date(n * 86400, 'unixepoch', 'start of month') as month from days`
 
 export const dialectSql: DialectSql = {
   columnType: (kind) => columnTypes[kind].sqlite,

@@ -93,6 +93,9 @@ export interface ReaderStore {
   troubleOf(error: unknown): ViewTrouble | undefined
 }
 
+/** Tables of calendars in earlier versions: dropped when no view reads them any more, and never copied. */
+export const formerCalendars = ['report_near_days', 'report_utc_days', 'report_days'] as const
+
 export interface ViewStore {
   /** undefined where the database has no roles. */
   readonly readers: ReaderStore | undefined
@@ -114,6 +117,8 @@ export interface ViewStore {
   /** Why the views answer slowly for others who read this database. undefined if nothing is known to slow them. */
   slowedBy(run: RunStatement): Promise<ViewTrouble | undefined>
   prepare(run: RunStatement): Promise<void>
+  /** What the views need when zones get clocks or a year more of them: run after these, in the same transaction. */
+  afterClocks(): readonly CompiledQuery[]
   /** Drops the calendars of earlier versions that no view reads any more, once the views are made. */
   tidy(run: RunStatement): Promise<void>
   /**

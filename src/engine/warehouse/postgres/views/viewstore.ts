@@ -6,7 +6,13 @@ import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import pg from 'pg'
 import type { ViewRows } from '../../../../../schema/views/index.js'
 import type { Db } from '../../database.js'
-import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../views/viewstore.js'
+import {
+  formerCalendars,
+  type RunStatement,
+  type ViewStore,
+  type ViewTrouble,
+  type WantedView,
+} from '../../views/viewstore.js'
 import { answerIn, denied } from '../drivererrors.js'
 import { type Ask, asking } from './readerrights.js'
 import {
@@ -228,13 +234,16 @@ export const viewStore = (db: Db, tables: string, schema: string): ViewStore => 
     if (rights?.may_use !== null) return
     await run(sql`create schema ${sql.id(schema)}`.compile(db))
   },
+  afterClocks: () => [],
   tidy: async (run) => {
-    const name = viewSql(tables).table('report_utc_days')
-    const found = sql<{ drops: boolean }>`select not exists (select 1 from pg_depend
+    for (const former of formerCalendars) {
+      const name = viewSql(tables).table(former)
+      const found = sql<{ drops: boolean }>`select not exists (select 1 from pg_depend
         where refclassid = 'pg_class'::regclass and refobjid = c.oid and classid = 'pg_rewrite'::regclass) as drops
       from pg_class c where c.oid = to_regclass(${name}) and pg_has_role(c.relowner, 'usage')`
-    const { rows } = await run(found.compile(db))
-    if (rows[0]?.drops) await run(sql`drop table ${sql.raw(name)}`.compile(db))
+      const { rows } = await run(found.compile(db))
+      if (rows[0]?.drops) await run(sql`drop table ${sql.raw(name)}`.compile(db))
+    }
   },
   make: async (run, view) => {
     const trouble = await make(db, { tables, schema }, run, view)
