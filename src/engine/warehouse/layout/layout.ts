@@ -10,14 +10,7 @@ import type { Db } from '../database.js'
 import { demandRefill } from '../state/cursors.js'
 import { batchTables } from '../store/versionbatch.js'
 import type { Change } from './ddl.js'
-
-/*
- * Switches the history of a resource on and off (rewrites.ts keeps the state in `sync_columns`). A run does so
- * under its lease before it stores anything: a row's `_seen_from` is true only while every writer maintains it.
- */
-
-/** The column whose row in `sync_columns` marks that versions are kept. */
-export const seenFrom = '_seen_from'
+import { seenFrom, untrack } from './trackedcolumns.js'
 
 /** No page fills it: until a comparison finds otherwise, the list shows every record. */
 const unlistedAt = '_unlisted_at'
@@ -112,12 +105,7 @@ export function recordConsequences(
     // An empty table has no expected rows.
     ...anew.map((name) => db.deleteFrom('sync_registers').where('resource', '=', name).compile()),
     ...rederived.map((name) => db.deleteFrom('sync_derived').where('name', '=', name).compile()),
-    ...begun.map((resource) =>
-      db
-        .deleteFrom('sync_columns')
-        .where((eb) => eb.and({ resource, name: seenFrom }))
-        .compile(),
-    ),
+    ...begun.map((resource) => untrack(db, { resource, name: seenFrom })),
   ]
 }
 

@@ -13,8 +13,8 @@ import { pendingPrivacy } from '../hiding/privacystate.js'
 import { demandRebuild } from '../state/tenants.js'
 import { briefly, type Transact } from '../transaction.js'
 import type { Warehouse, Writer } from '../warehouse.js'
-import { seenFrom } from './layout.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
+import { keptVersions, seenFrom, track, untrack } from './trackedcolumns.js'
 
 interface Rewrite {
   readonly resource: ResourceModel
@@ -32,11 +32,7 @@ const columnOf = (to: Rewrite['to']): string => (to === 'name' ? nameColumn : se
 
 /** What to do so that the rows match the model. Empty if they do. */
 async function waitingRewrites({ dialect: { db }, model }: Warehouse): Promise<Rewrite[]> {
-  const kept = await db
-    .selectFrom('sync_columns')
-    .select(['resource', 'state'])
-    .where('name', '=', seenFrom)
-    .execute()
+  const kept = await keptVersions(db).execute()
   const switched = model.list.flatMap((resource): Rewrite[] => {
     const known = kept.find((row) => row.resource === resource.name)
     const isWanted = resource.history !== undefined
@@ -113,7 +109,8 @@ async function switchHistory(
   const live = await catalog.liveColumns()
   const exists = live.some(({ table, name }) => table === resource && name === seenFrom)
   return transact(async (session) => {
-    await session.run(to === 'history' ? noteKept(db, resource) : noteUnkept(db, resource))
+    const column = { resource, name: seenFrom, kind: 'timestamp', state: 'column' }
+    await session.run(to === 'history' ? track(db, column) : untrack(db, column))
     if (!exists) return 0
     const { affected } = await session.run(stampSeen(db, resource, to))
     if (affected > 0) await session.run(demandRebuild(db))
@@ -129,16 +126,3 @@ function stampSeen(db: Db, name: string, to: Rewrite['to']): CompiledQuery {
     .where(sql<boolean>`${sql.ref(seenFrom)} is distinct from ${since}`)
     .compile()
 }
-
-const noteKept = (db: Db, resource: string): CompiledQuery =>
-  db
-    .insertInto('sync_columns')
-    .values({ resource, name: seenFrom, kind: 'timestamp', state: 'column' })
-    .onConflict((c) => c.columns(['resource', 'name']).doUpdateSet({ state: 'column' }))
-    .compile()
-
-const noteUnkept = (db: Db, resource: string): CompiledQuery =>
-  db
-    .deleteFrom('sync_columns')
-    .where((eb) => eb.and({ resource, name: seenFrom }))
-    .compile()

@@ -16,7 +16,12 @@ import type { LeftColumns, Model, ResourceModel } from '../../model/resourcemode
 import type { Db } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
 import type { Change } from './ddl.js'
-import { seenFrom } from './layout.js'
+
+/**
+ * The column whose row marks that the versions of a resource are kept. A run switches its history on and off (rewrites.ts)
+ * under its lease before it stores anything: a row's `_seen_from` is true only while every writer maintains it.
+ */
+export const seenFrom = '_seen_from'
 
 interface TrackedColumn {
   readonly resource: string
@@ -25,6 +30,9 @@ interface TrackedColumn {
   readonly kind: string | null
   readonly state: string | null
 }
+
+/** The marks of resources whose versions are kept. */
+export const keptVersions = (db: Db) => db.selectFrom('sync_columns').selectAll().where('name', '=', seenFrom)
 
 export const trackedColumns = (db: Db): CompiledQuery<TrackedColumn> =>
   db.selectFrom('sync_columns').selectAll().where('name', '!=', seenFrom).compile()
@@ -105,7 +113,7 @@ export function trackedChanges(
   return [...promoted, ...others]
 }
 
-const track = (db: Db, column: TrackedColumn): CompiledQuery =>
+export const track = (db: Db, column: TrackedColumn): CompiledQuery =>
   db
     .insertInto('sync_columns')
     .values(column)
@@ -114,7 +122,10 @@ const track = (db: Db, column: TrackedColumn): CompiledQuery =>
     )
     .compile()
 
-const untrack = (db: Db, { resource, name }: Pick<TrackedColumn, 'resource' | 'name'>): CompiledQuery =>
+export const untrack = (
+  db: Db,
+  { resource, name }: Pick<TrackedColumn, 'resource' | 'name'>,
+): CompiledQuery =>
   db
     .deleteFrom('sync_columns')
     .where((eb) => eb.and({ resource, name }))
