@@ -72,7 +72,8 @@ class Opened {
   readonly reported = new Set<string>()
   /** Tables and columns that exist: the catalog is the longest answer that an idle run waits for. */
   readonly found = new Set<string>()
-  isMade = false
+  /** Its full name, if this process has made it. */
+  madeAs: string | undefined
 
   constructor(readonly options: WarehouseOptions) {
     const { dialect, model, clock = systemClock, retryWaits: waits, signal } = options
@@ -140,9 +141,8 @@ export class Warehouse implements Reader {
     return this.dialect.where
   }
 
-  /** Its full name, if this process has made it. */
   get madeAs(): string | undefined {
-    return this.opened.isMade ? this.where : undefined
+    return this.opened.madeAs
   }
 
   get tables(): readonly Table[] {
@@ -292,9 +292,8 @@ export class Writer extends Warehouse {
     return this.#held.lease.fence.token
   }
 
-  /** Remembers that this process has made it. */
-  isMade(): void {
-    this.opened.isMade = true
+  rememberMade(): void {
+    this.opened.madeAs = this.where
   }
 
   /** Stores one page atomically: rows, children, quarantine and progress. Safe to repeat. */

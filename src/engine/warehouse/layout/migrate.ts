@@ -356,7 +356,6 @@ async function migrateOthers(
     const again = await survey(warehouse, (query) => session.run(query))
     const changes = except(unchanged, again.changes)
     const { model, tables } = warehouse
-    const isMade = isNewWarehouse(changes)
     const consequences = consequencesOf(model, changes)
     for (const change of changes) {
       onChange?.(change)
@@ -380,7 +379,7 @@ async function migrateOthers(
     // While a table could not be changed, all are compared strictly again.
     if (unchanged.size === 0) following.push(storeMeta(dialect.db, 'model', digest(tables)))
     for (const statement of following) await session.run(statement)
-    if (isMade) warehouse.isMade()
+    if (isNewWarehouse(changes)) warehouse.rememberMade()
     return changes
   })
 }
