@@ -39,8 +39,9 @@ const placeless: ReadonlySet<string> = new Set(
  * mean an offset that never changes, although people think of a place where it does.
  */
 export function isTimeZone(name: string): boolean {
+  if (placeless.has(name)) return true
   const { listed, capitalized } = zoneNames()
-  if (listed.has(name) || placeless.has(name)) return name.includes('/') || placeless.has(name)
+  if (listed.has(name)) return name.includes('/')
   return (
     /^[A-Z]\w+(\/[A-Z][A-Za-z0-9_+-]*)+$/.test(name) && !capitalized.has(name.toLowerCase()) && isTaken(name)
   )

@@ -9,7 +9,6 @@ import { type Reason, reasons } from '../base/reasons.js'
 import { inSpan } from '../base/trace.js'
 import { type Claim, movesWatermark, verdict } from '../list/verdict.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
-import { tablesBehind } from '../warehouse/layout/layout.js'
 import { cursorColumns, cursorName } from '../warehouse/state/cursors.js'
 import type { Warehouse, Writer } from '../warehouse/warehouse.js'
 import { type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
@@ -161,7 +160,7 @@ async function carryOut(cursor: CursorRun<Warehouse>, work: CursorWork): Promise
   cursor.observer.begun?.(cursor.key)
   try {
     const { interfered, model } = cursor.warehouse
-    interfered.refuseUnchanged(tablesBehind(cursor.resource, model.embedded))
+    interfered.refuseUnchanged(cursor.resource, model.embedded)
     if (tenant.waitsForZones(cursor)) await tenant.zonesKnown()
     const result = await tenant.begun(cursor, work.run())
     return endOf(cursor, began(), result)

@@ -16,7 +16,6 @@ import type { Table } from '../model/table.js'
 import { countRowsOf, type Db, type Reader } from './database.js'
 import type { Dialect, LiveColumn } from './dialect.js'
 import { InterferedTables } from './layout/interference.js'
-import { tablesBehind } from './layout/layout.js'
 import { checkFence } from './lease/fence.js'
 import type { RowSettings } from './lease/oneconfiguration.js'
 import { RetryPolicy } from './retrypolicy.js'
@@ -304,8 +303,9 @@ export class Writer extends Warehouse {
   }
 
   async #apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
-    this.interfered.refuseUnchanged(tablesBehind(this.resourceNamed(batch.resource), this.model.embedded))
-    const to = batchTables(this.resourceNamed(batch.resource), this.model.embedded)
+    const resource = this.resourceNamed(batch.resource)
+    this.interfered.refuseUnchanged(resource, this.model.embedded)
+    const to = batchTables(resource, this.model.embedded)
     const drift = batch.page.drift.filter((entry) => !this.opened.reported.has(driftName(entry)))
     const readBack = await this.interfered.ask()
     const page = { ...batch.page, drift }

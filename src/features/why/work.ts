@@ -17,7 +17,6 @@ import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { forgottenSince, readForgottenThere } from '../../engine/warehouse/hiding/forgottenrecords.js'
 import { storedForms } from '../../engine/warehouse/hiding/privacystate.js'
-import { tablesBehind } from '../../engine/warehouse/layout/layout.js'
 import { knownSince } from '../../engine/warehouse/state/runs.js'
 import { foreignText } from '../../engine/warehouse/state/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/state/tenants.js'
@@ -278,7 +277,7 @@ export async function tellWhy(
   question: Question,
 ): Promise<Why> {
   const known = tableOf(deps.model, question.table)
-  deps.warehouse.interfered.refuseUnchanged(tablesBehind(known.resource, deps.model.embedded))
+  deps.warehouse.interfered.refuseUnchanged(known.resource, deps.model.embedded)
   await readForgottenThere(deps.warehouse)
   const rows = await readRows(deps.warehouse, known.table, question)
   const belongs = await belongsTo(deps.warehouse, deps.source.address)

@@ -148,8 +148,9 @@ function inTime<T>(
       reject(reason)
     }
     const abort = (): void => end(signal?.reason)
-    const late = Object.assign(new Error('The answer did not end in time'), { code: 'REQUEST_DEADLINE' })
-    const timer = setTimeout(end, milliseconds, late)
+    const late = (): void =>
+      end(Object.assign(new Error('The answer did not end in time'), { code: 'REQUEST_DEADLINE' }))
+    const timer = setTimeout(late, milliseconds)
     signal?.addEventListener('abort', abort, { once: true })
     work(inner.signal)
       .then(resolve, reject)

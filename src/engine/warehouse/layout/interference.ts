@@ -6,10 +6,12 @@
 import type { Int64 } from '../../../../schema/resource.js'
 import { Retry, Skip, Stop } from '../../base/errors.js'
 import { plural } from '../../base/format.js'
+import type { ResourceModel } from '../../model/resourcemodel.js'
 import type { Table } from '../../model/table.js'
 import type { Dialect, Interference } from '../dialect.js'
 import type { Batch } from '../store/versionbatch.js'
 import type { Rows, Session } from '../transaction.js'
+import { tablesBehind } from './layout.js'
 
 function foundText(found: readonly Interference[]): string {
   const tables = [...new Set(found.map(({ table }) => table))]
@@ -186,9 +188,13 @@ export class InterferedTables {
     this.#unchanged.set(table, (this.#unchanged.get(table) ?? new Map()).set(change, why))
   }
 
-  /** Throws Skip while one of the tables can't be changed: no row is stored in a form that nobody wants any more. */
-  refuseUnchanged(tables: readonly string[]): void {
-    const why = this.unchanged(tables)
+  /**
+   * Throws Skip while one of a resource's tables can't be changed: no row is stored in a form that nobody wants any more.
+   * Every commit asks.
+   */
+  refuseUnchanged(resource: ResourceModel, embedded: ResourceModel | undefined): void {
+    if (this.#unchanged.size === 0) return
+    const why = this.unchanged(tablesBehind(resource, embedded))
     if (why) throw why
   }
 

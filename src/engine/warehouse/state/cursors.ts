@@ -319,14 +319,17 @@ export function moveCursor(db: Db, key: CursorKey, change: CursorChange): Compil
     if (value === undefined) continue
     columns[name] = value !== null && jsonColumns.includes(name) ? JSON.stringify(value) : value
   }
-  const all = { ...cursorColumns(key), ...columns }
-  return compiledOnce(db, `moveCursor ${Object.keys(columns)}`, all, (row) => {
-    const { tenant_id: _, resource: __, ...moved } = row
-    return db
+  const moved = Object.keys(columns)
+  return compiledOnce(db, `moveCursor ${moved}`, { ...cursorColumns(key), ...columns }, (row) =>
+    db
       .insertInto('sync_cursors')
       .values(row as Insertable<StateRows['sync_cursors']>)
-      .onConflict((c) => c.columns(['tenant_id', 'resource']).doUpdateSet(moved))
-  })
+      .onConflict((c) =>
+        c
+          .columns(['tenant_id', 'resource'])
+          .doUpdateSet(Object.fromEntries(moved.map((name) => [name, sql.ref(`excluded.${name}`)]))),
+      ),
+  )
 }
 
 /** The list was read whole, so the requested refill is done. A refill requested since then stays. */
