@@ -8,12 +8,12 @@ export default defineFigure({
   unit: 'cents',
   relation: receivables,
   numerator: {
-    sum: 'case when days <= 90 then 0 when balance_cents > 0 then balance_cents when balance_cents is not null then 0 end',
+    sum: 'case when days <= 90 or balance_cents <= 0 then 0 when days > 90 then balance_cents end',
   },
   snapshot: 'to_collect_over_90_cents',
   leavesOut: {
-    what: 'those invoices whose balance is unknown',
-    count: 'balance_cents is null and coalesce(days, 91) > 90',
+    what: 'those invoices whose balance or closing day is unknown',
+    count: '(balance_cents is null and coalesce(days, 91) > 90) or (balance_cents > 0 and days is null)',
   },
   by: ['customer_key', 'customer_name'],
   lists: ['repair_orders'],

@@ -52,6 +52,9 @@ const oddInvoices: readonly Fields[] = [
   odd(8, 3, `${oddDay}T14:15:00Z`, { shop_id: 2 }),
   // Closed three days after it was created, and its work never started.
   odd(9, 4, '2026-09-17T12:00:30Z', { started_at: null }),
+  // Before the calendar, and after it.
+  odd(11, 6, '1971-03-05T12:00:00Z', { created_at: '1971-03-01T12:00:00Z', started_at: null }),
+  odd(12, 6, '2090-03-05T12:00:00Z'),
   // A line with absurd hours next to ordinary ones.
   odd(10, 5, `${oddDay}T16:00:00Z`, {
     services: [
@@ -81,6 +84,8 @@ function putDeposits({ store }: Sandbox): void {
       ['2026-08-31T23:30:00Z', 5000, open?.id],
       ['2026-09-01T08:00:00Z', 700, open?.id],
       ['2026-10-01T08:00:00Z', -700, open?.id],
+      ['1971-03-05T08:00:00Z', 11, open?.id],
+      ['2090-03-05T08:00:00Z', 12, open?.id],
       [null, 30, null],
     ]
     for (const [i, [created_at, amount_cents, repair_order_id]] of paid.entries())

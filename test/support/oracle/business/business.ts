@@ -124,10 +124,10 @@ export class Business {
     return this.world.zoneOf(this.tenant, shop)
   }
 
-  /** What the clock of a shop shows. The calendar begins in 1990. */
+  /** What the clock of a shop shows. The calendar begins in 1990, and reaches to the end of the tenth year from now. */
   clock(shop: unknown, instant: unknown): string | null {
     const clock = typeof instant === 'string' ? clockIn(this.zone(shop), instant) : ''
-    return clock < '1990-01-01' ? null : clock
+    return clock < '1990' || clock >= String(Number(this.now.slice(0, 4)) + 11) ? null : clock
   }
 
   day(shop: unknown, instant: unknown): string | null {

@@ -232,7 +232,9 @@ function balances(business: Business, shop: unknown, month: string): Row {
   for (const { order, total } of business.bills.filter((bill) => (bill.order.shop_id ?? null) === shop)) {
     const isInvoice = order.state === 'invoice'
     const closed = business.closed(order)
-    const until = ofOrder(all, order).filter((payment) => isUpTo(paidOn(order, payment) ?? closed))
+    // Without a day, a deposit was held from the first, and an invoice paid when it was closed.
+    const unknown = isInvoice && isUpTo(closed) ? closed : business.day(order.shop_id, order.created_at)
+    const until = ofOrder(all, order).filter((payment) => isUpTo(paidOn(order, payment) ?? unknown))
     const paid = sum(until.map(({ amount_cents }) => cents(amount_cents)))
     // A payment that is gone counted until that was found.
     const hasLost = ofOrder(gone, order).some((payment) => isUpTo(paidOn(order, payment)))
