@@ -134,7 +134,8 @@ describe.each(worlds)('$name', (world) => {
           await ask(warehouse, 'shop_months', `select * from {view} where month < '${thisMonth}'`),
           balances,
         )
-      const thisMonth = new Date().toISOString().slice(0, 7)
+      // In the first hours of a month, the one before isn't over in every zone.
+      const thisMonth = new Date(Date.now() - 12 * 3_600_000).toISOString().slice(0, 7)
       const before = await past()
       expect((await run(address, 'snapshot', '--json')).json()).toMatchObject({ status: 'ok' })
       const sums = moments.map((figure) => `sum(${figure.name}) as ${figure.name}`).join(', ')
