@@ -133,6 +133,7 @@ export const laws: readonly LawMutant[] = [
         return blind
       }),
     'zone-not-read-again': () => breaking('engine/list/books').Book.needsZone(() => false),
+    'gone-counted-as-seen': () => breaking('engine/list/books').Book.vanished(() => {}),
   }),
   ...ofLaw('9 Books', 'motion wideZone', misled, {
     'older-part-whole': () => breaking('engine/list/olderpart').OlderPart.isWhole(() => true),

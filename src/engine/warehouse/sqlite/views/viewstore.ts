@@ -10,8 +10,9 @@ const daySeconds = 86_400
 const dayNumber = (day: string): number => Date.parse(day) / (daySeconds * 1000)
 
 /**
- * Each UTC day has a row without a day, and as far as any zone has clocks, the day before to the day after. One row is for
- * instants beyond.
+ * The row of a UTC day without a local day (shift 9) is for instants whose zone isn't known, or beyond its clocks. The rows
+ * of the day before, the day itself and the day after are there as far as any zone has clocks. An instant beyond all UTC
+ * days finds the row of `''`.
  */
 const filling = sql`insert or ignore into report_shifted_days (utc_day, shift, day)
   with recursive utc (n) as (select ${sql.lit(dayNumber(utcDays.first))} union all select n + 1 from utc where n + 1 < ${sql.lit(dayNumber(utcDays.end))}),
