@@ -1,6 +1,6 @@
 /*
- * The tables of docs/messages.md: the codes of verdicts, and every message that stops a command, extracted from the
- * source files. Used by the build.
+ * The tables of docs/runbook.md: the codes of verdicts, and the messages that stop a command, extracted from the source
+ * files. Used by the build.
  */
 import { actionOf, type Reason, reasons } from '../engine/base/reasons.js'
 
@@ -119,10 +119,14 @@ const stopsIn = (file: string): StopText[] => [
   ...makersIn(file).flatMap(([name, exit]) => stopsOf(file, name, exit)),
 ]
 
+/** Without a hint, a row adds nothing to its message. A slip of somebody who is typing doesn't need the runbook. */
+const isWorthARow = ({ message, exit, hint }: StopText): boolean =>
+  hint !== '' && !(exit === '2' && message.startsWith('Found '))
+
 /** `sources`: the texts of the program's files. The same message in several places is one row. */
 export function messageReference(sources: readonly string[]): string {
   const rows = new Map<string, StopText>()
-  for (const stop of sources.flatMap(stopsIn))
+  for (const stop of sources.flatMap(stopsIn).filter(isWorthARow))
     rows.set(`${stop.message} ${stop.exit}`, rows.get(`${stop.message} ${stop.exit}`) ?? stop)
   const sorted = [...rows.values()].toSorted((a, b) => (a.message < b.message ? -1 : 1))
   return table(

@@ -38,26 +38,38 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons
 
-/** For each reason, the exit code of a run and what the reader should do; for docs/messages.md. */
+/** For each reason, the exit code of a run and what the reader should do; for docs/runbook.md. */
 export const actionOf: Readonly<Record<Reason, readonly [exit: string, advice: string]>> = {
   read_again: ['0', 'nothing'],
   ties: ['0', 'nothing'],
-  future_stamps: ['0', "if it persists, tell the API's operator: every run reads these records again"],
+  future_stamps: ['0', 'if it persists, tell the operator: every run reads these records again'],
   order: [
     '0 or 1',
     'nothing while the verdict is `repaired`, but every run reads every page: tell the operator',
   ],
   listed_twice: ['0', 'nothing'],
-  counted_not_shown: ['1, later 0', 'type `shopsync reconcile --full` for that cursor, once'],
+  counted_not_shown: [
+    '1, later 0',
+    'type `shopsync reconcile --full --tenant ID --resource NAME` once: it lists every id, and from then on the list counts as `listed`, unless it hides more than a fifth of what it counts. Tell the operator that the total is higher than what is shown',
+  ],
   left_the_list: [
     '1, later 0',
-    'nothing if they were archived: a reconcile on another day, or `shopsync reconcile --full`, confirms it',
+    'nothing if they were archived, as at most sources: their rows stay, and a reconcile on another day, such as the nightly job, confirms it, or `shopsync reconcile --full --tenant ID --resource NAME` at once. If they should be in the list, tell the operator; the message and `--json` name ids. `report.unlisted` says whether views show them',
   ],
   no_count: ['0', 'nothing: the verdict is `listed`'],
-  unreadable: ['1', 'tell the operator the times that `status` shows'],
-  moving: ['1', 'nothing; if it persists, run it at a quiet hour'],
-  totals_disagree: ['1', 'nothing; if it persists, type `shopsync reconcile --full`'],
-  loss_suspected: ['1', 'if they were really deleted, type `shopsync reconcile --accept-deletes`'],
+  unreadable: [
+    '1',
+    'one record breaks every response that would include it; all others arrive. Tell the operator the times that `status` shows',
+  ],
+  moving: [
+    '1',
+    'nothing: the next run walks again. If it persists for a day, type `shopsync sync --tenant ID --resource NAME` at a quiet hour',
+  ],
+  totals_disagree: ['1', 'as for `moving`; if it still persists, type `shopsync reconcile --full`'],
+  loss_suspected: [
+    '1',
+    'more than a fifth disappeared. A sync checks again in its next run. If a reconcile keeps reporting it and the records were really deleted, type `shopsync reconcile --tenant ID --resource NAME --accept-deletes`. If they were not, nothing: the rows stay',
+  ],
   breaker: ['1', 'the same'],
   record_unstorable: [
     '1',
@@ -65,20 +77,23 @@ export const actionOf: Readonly<Record<Reason, readonly [exit: string, advice: s
   ],
   answers_differ: [
     '1',
-    'nothing: the next reconcile checks again; if it persists, ask the operator about the records that it names',
+    'nothing: a replica is behind, or a record left the list and is refused by id or answered with something else. Nothing was changed for these records; the next reconcile checks them again and names them. If it persists, ask the operator about their ids',
   ],
   before_all: ['1', 'nothing: the list is read without the filter from now on'],
-  gone: ['1', 'set `resources.NAME.path` if it has moved, `"enabled": false` if it is gone'],
+  gone: [
+    '1',
+    'set `resources.NAME.path` if it has moved, `"enabled": false` if it is gone for good; the watermark stays, and each run asks again',
+  ],
   unreachable: ['1, or 3', 'nothing; if it persists, type `shopsync check`'],
   grants_incomplete: ['1', 'if it persists, tell the operator; no tenant is treated as revoked'],
   revoked: [
     '1',
     'get a new grant, add the tenant to `sync.exceptTenants`, or type `shopsync forget --tenant ID`',
   ],
-  no_grants: ['1', 'ask the operator'],
+  no_grants: ['1', 'ask the operator, or forget the tenants'],
   source_went_back: [
     '0; 1 of `sync --full`',
-    'after `reconcile`: nothing; what the source confirms twice is stored and counted. After `sync --full`: type `shopsync reconcile`',
+    'after `reconcile`: nothing; what the source confirms twice is stored and counted. After `sync --full`: type `shopsync reconcile --full`',
   ],
   told_to_wait: ['1, or 3', 'nothing; if it persists, raise `api.maxWait`'],
   warehouse_went_back: [
