@@ -6,7 +6,7 @@
  * rows, already prepared, in the fastest way known. On two cores, no program can beat the longer of the two. Each
  * measured run has its own process, against a source in another one, round after round. `dlt` takes ten times as long,
  * so it only runs in the first round; it is left out if Python doesn't have it and it can't be installed. The tables go
- * into docs/performance.md; with `--print`, only to the terminal.
+ * into docs/dev/performance.md; with `--print`, only to the terminal.
  */
 import { inFolder, oneOf, options, withOpen } from './kit.js'
 import { changedEach, loadOf, type Measured, measured, type Phase, type Task, tablesOf } from './load.js'

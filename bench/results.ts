@@ -1,4 +1,4 @@
-/** Tables of what was measured, for the terminal and for docs/performance.md. */
+/** Tables of what was measured, for the terminal and for docs/dev/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { row } from './kit.js'
 import type { Measured, Phase } from './load.js'
@@ -89,9 +89,9 @@ export function tables({ records, tenants, node, peers, samples }: Results): str
 const begin = '<!-- results: begin -->'
 const end = '<!-- results: end -->'
 
-/** Between the marks in docs/performance.md. */
+/** Between the marks in docs/dev/performance.md. */
 export function writeResults(results: Results): void {
-  const file = 'docs/performance.md'
+  const file = 'docs/dev/performance.md'
   const text = readFileSync(file, 'utf8')
   const [before] = text.split(begin)
   const after = text.split(end)[1] ?? ''

@@ -1,6 +1,6 @@
 import { boolean, id, nullable } from './resource.js'
 
-/** A partner's grants, one record per tenant: they show which tenants exist (docs/api.md, Authorizations). */
+/** A partner's grants, one record per tenant: they show which tenants exist (docs/dev/api.md, Authorizations). */
 export const authorizations = {
   name: 'authorizations',
   doc: 'API partner authorizations, which let a partner use tenants.',

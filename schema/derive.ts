@@ -1,7 +1,7 @@
 /**
  * The vocabulary for declaring derived tables, each once, in a file of schema/derived/. Their rows follow from one
  * record. They are computed when the whole record is available, and stored in the record's own transaction
- * (docs/architecture.md, What else the engine rests on). To add a derived table, add a file.
+ * (docs/dev/architecture.md, What else the engine rests on). To add a derived table, add a file.
  *
  * The rule is a pure function. It gets the stored rows of one record as objects by column, the paths of the record that
  * are in quarantine, and the settings; it returns the rows. It must return the same rows from the warehouse as from the

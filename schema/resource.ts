@@ -11,7 +11,7 @@
  * - page:      the records of one response to a list request.
  * - cursor:    one resource of one tenant; the unit in which work is done, counted and judged.
  * - watermark: of a cursor: every record whose `updated_at` is at or before it is in the warehouse.
- * - walk:      reading a cursor's list from the newest record to the floor (docs/architecture.md, Why a walk can be complete).
+ * - walk:      reading a cursor's list from the newest record to the floor (docs/dev/architecture.md, Why a walk can be complete).
  * - floor:     of a walk: records at or before it are not requested (watermark minus overlap).
  * - ceiling:   of a walk: the newest `updated_at` of its first response; the next watermark.
  * - boundary:  of a walk: how far down it has got; everything between ceiling and boundary is stored.
@@ -21,7 +21,7 @@
  * - verdict:   what a walk can claim about its completeness: `proven`, `repaired`, `listed` or `unproven`.
  */
 
-/** The meaning of a value; each warehouse dialect has one column type for each kind (docs/api.md, Values and types). */
+/** The meaning of a value; each warehouse dialect has one column type for each kind (docs/dev/api.md, Values and types). */
 export type Kind = (typeof kinds)[number] | 'day'
 /** The kinds of the API's values, which a configuration may use. Days only occur in derived tables. */
 export const kinds = ['id', 'integer', 'cents', 'number', 'boolean', 'text', 'timestamp', 'json'] as const
@@ -265,7 +265,7 @@ export const scalars = <
   doc: string,
 ): Scalars<T, C, K, I> => ({ type: 'scalars', doc, ...options })
 
-/** The fields that every record has, unless its declaration differs (docs/api.md, Resources). */
+/** The fields that every record has, unless its declaration differs (docs/dev/api.md, Resources). */
 export const stamps = {
   created_at: timestamp('When the record was created.'),
   updated_at: timestamp('When the record was last changed; the version of the record.'),

@@ -1,5 +1,5 @@
 /**
- * The shape of the code, as far as a machine can check it (docs/architecture.md, Rooms). Biome checks the rest, in
+ * The shape of the code, as far as a machine can check it (docs/dev/architecture.md, Rooms). Biome checks the rest, in
  * biome.json: circles between files, lines of a function, lines of a file. Each test lists the offenders.
  */
 import { existsSync } from 'node:fs'
@@ -25,7 +25,7 @@ const isFeature = (room: string): boolean => room.startsWith('features/')
 const engine = ['base', 'config', 'model', 'source', 'list', 'compare', 'warehouse', 'run']
 const leaves = ['schema', 'base', 'config']
 
-/** The rooms below each room; docs/architecture.md draws them. */
+/** The rooms below each room; docs/dev/architecture.md draws them. */
 const below: Record<string, readonly string[]> = {
   schema: [],
   base: ['schema'],
@@ -278,12 +278,12 @@ describe('pointers', () => {
   })
 
   it('name headings that exist', () => {
-    const pointer = /((?:docs\/)?[\w-]+\.md), ([A-Z].{0,80})/g
+    const pointer = /((?:docs\/)?(?:dev\/)?[\w-]+\.md), ([A-Z].{0,80})/g
     const lost = [...code, ...documents].flatMap((file) =>
       [...proseOf(file).matchAll(pointer)]
         .filter(([, document = '', text = '']) => {
-          const path = exists(document) ? document : join('docs', document)
-          return !exists(path) || !headingsOf(path).some((heading) => text.startsWith(heading))
+          const path = ['', 'docs', 'docs/dev'].map((folder) => join(folder, document)).find(exists)
+          return !path || !headingsOf(path).some((heading) => text.startsWith(heading))
         })
         .map(([found]) => `${file}: ${found}`),
     )

@@ -85,7 +85,7 @@ it('a broken function is broken for the callers in its own file too', async () =
   expect(clock.micros - begun).toBeGreaterThan(15_000_000n)
 })
 
-it('docs/promises.md has a line for each mutant, with the function that it breaks', () => {
+it('docs/dev/promises.md has a line for each mutant, with the function that it breaks', () => {
   const [_head, _rule, ...lines] = linesOfPromises
   expect(lines.toSorted()).toEqual(wantedLines.toSorted())
 })

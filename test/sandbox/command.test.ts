@@ -119,9 +119,10 @@ it('the data ends when a sandbox with its seed was first started in the folder',
   }
 })
 
-it('a file of faults in docs/sandbox.md is accepted, and one that is no JSON is named', () => {
+it('a file of faults in the pages is accepted, and one that is no JSON is named', () => {
   expect(() => readScript(file('{'))).toThrow(/faults\.json.*JSON/)
-  const scripts = blocksOf('docs/sandbox.md').filter(({ language }) => language === 'json')
+  const pages = ['docs/sandbox.md', 'docs/dev/sandbox.md']
+  const scripts = pages.flatMap(blocksOf).filter(({ language }) => language === 'json')
   expect(scripts.length).toBeGreaterThan(1)
   for (const { text } of scripts) expect(readScript(file(text)).length).toBeGreaterThan(0)
 })

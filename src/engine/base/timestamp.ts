@@ -96,7 +96,7 @@ function startsWell(text: string): boolean {
 
 /**
  * The canonical text of an ISO 8601 date and time. null if the text isn't one, has no zone, or is finer than a
- * microsecond (docs/api.md, Timestamps). The length identifies the three forms the API is most likely to print.
+ * microsecond (docs/dev/api.md, Timestamps). The length identifies the three forms the API is most likely to print.
  */
 export function canonical(text: string): string | null {
   const length = text.length

@@ -27,7 +27,7 @@ const roundsInDoubt = 2
 /**
  * Queries the source for how many records are newer than t, at cut points that divide the warehouse's rows evenly. If
  * the counts differ by the same number at both ends of a range, both sides hold equally many records in it. If not, the
- * bisection divides the range until listing it costs less (docs/architecture.md, What else the engine rests on).
+ * bisection divides the range until listing it costs less (docs/dev/architecture.md, What else the engine rests on).
  *
  * The source may move meanwhile. A created or updated record goes to the top of the list, and every response shows the
  * newest record. If that record is unknown, the bisection requests a whole page and stores it before it compares, so

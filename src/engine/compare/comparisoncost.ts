@@ -1,4 +1,4 @@
-/** The largest page size (docs/api.md, List envelope). */
+/** The largest page size (docs/dev/api.md, List envelope). */
 export const pageRecords = 100
 /**
  * For up to this many records, one response can show the end of a list: there is nearly always a page size that puts

@@ -13,7 +13,7 @@ import type { Doubts, WalkProgress } from './types.js'
 
 /**
  * Counts the first response's total, the ids seen, and the records that entered the list after the first response.
- * Everything rests on that last count leaving nobody out (docs/architecture.md, Why a walk can be complete). So if a
+ * Everything rests on that last count leaving nobody out (docs/dev/architecture.md, Why a walk can be complete). So if a
  * record may have entered and nothing shows whether it did, the book notes a doubt.
  */
 export class Book {

@@ -111,7 +111,7 @@ const enough = 3
 
 /**
  * Tells the books whether the zone agrees with what was seen. A record that slipped or came late while the zone was
- * read the first time shows up now (docs/architecture.md, Why a walk can be complete). The zone's first page is the one
+ * read the first time shows up now (docs/dev/architecture.md, Why a walk can be complete). The zone's first page is the one
  * that closed the reading, which showed `unseen` records that no earlier page had. Returns the last page, which isn't
  * stored yet.
  */

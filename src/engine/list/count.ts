@@ -1,7 +1,7 @@
 import type { WalkPage } from './types.js'
 
 /**
- * How many records are newer than exactly t, at the cost of one request (docs/architecture.md, What else the engine rests
+ * How many records are newer than exactly t, at the cost of one request (docs/dev/architecture.md, What else the engine rests
  * on). Where both sides count, t has to be a cut point; `CursorList.countAfter` makes one of any instant.
  */
 export const countAfter = async <P>(

@@ -71,11 +71,11 @@ export const placeAt = <P>(perPage: number): ListPlace<P> => ({
  * Reads on to the last page, in one of two ways.
  *
  * - One by one: takes the next page. If the total fell, records moved forward across a page boundary, so it goes back by
- *   as many pages as the fall covers (docs/architecture.md, Why a walk can be complete).
+ *   as many pages as the fall covers (docs/dev/architecture.md, Why a walk can be complete).
  * - In bursts, if `readAhead` allows several pages at the same time: responses that overlap in time show the list at
  *   different moments, and an update between two responses can push a record from an unread page to a read one. A burst
  *   counts only if the head of the list was the same before the first burst and after this one. Otherwise the burst is
- *   read again in smaller bursts, and in the end one by one (docs/architecture.md, Why a walk can be complete).
+ *   read again in smaller bursts, and in the end one by one (docs/dev/architecture.md, Why a walk can be complete).
  *
  * The caller's loop decides when the next page is taken: only what `readAhead` allows is requested before. A caller that
  * wants no further pages leaves its loop.

@@ -19,7 +19,7 @@ export interface Edges {
  * Finds ties that two responses share. The source may show one tied record twice and another never. Each response
  * begins at or before the end of the previous response, because the walk steps back when the total falls. So a tie is
  * whole in one response, unless one response ends in the tie and the next begins in or before it. A doubtful tie stays
- * doubtful until a response shows the tie with newer and older records around it (docs/architecture.md, Why a walk can
+ * doubtful until a response shows the tie with newer and older records around it (docs/dev/architecture.md, Why a walk can
  * be complete).
  */
 export class TieWatch {

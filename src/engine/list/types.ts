@@ -106,7 +106,7 @@ export interface WalkOutcome extends Claim {
 /** A list of the records newer than some time, as everything that reads it reaches it. */
 export interface List<P> {
   fetch(page: number, perPage: number): Promise<WalkPage<P>>
-  /** How many records are newer than t (docs/architecture.md, What else the engine rests on). */
+  /** How many records are newer than t (docs/dev/architecture.md, What else the engine rests on). */
   countAfter(t: string): Promise<number>
   /**
    * How many pages may be under way at the same time. 0: a page is requested when the previous page is stored. 1: when

@@ -1,6 +1,6 @@
 /**
  * The verdict: the one place that decides what can be claimed about a list. Everybody else gathers evidence and asks
- * here. docs/architecture.md, Why a walk can be complete, has the argument; its premises are in docs/guarantees.md.
+ * here. docs/dev/architecture.md, Why a walk can be complete, has the argument; its premises are in docs/guarantees.md.
  */
 import type { Reason } from '../base/reasons.js'
 import { type Counted, standingOf } from './standing.js'

@@ -1,5 +1,5 @@
 /**
- * Progress within a walk, from which a killed walk resumes (docs/architecture.md, Why a walk can be complete). The
+ * Progress within a walk, from which a killed walk resumes (docs/dev/architecture.md, Why a walk can be complete). The
  * first reading of a walk keeps it; beginwalk.ts asks how far it had come.
  */
 import type { Int64 } from '../../../schema/resource.js'

@@ -77,7 +77,7 @@ const firstMicros = toMicros('0001-01-01T00:00:00.000000Z')
 
 /**
  * Where a walk starts: the watermark minus the overlap, for records that become visible late. Always at the last
- * microsecond of a second, where "newer than" means the same at whatever precision the source prints (docs/api.md,
+ * microsecond of a second, where "newer than" means the same at whatever precision the source prints (docs/dev/api.md,
  * Timestamps).
  */
 export function floorOf(watermark: string | null, overlapMs: number): string {

@@ -8,7 +8,7 @@ import type { Traffic } from './http/traffic.js'
 import type { Flow } from './rate/flow.js'
 
 /**
- * Which requests take precedence when the rate limit is short (docs/architecture.md, What else the engine rests on): in
+ * Which requests take precedence when the rate limit is short (docs/dev/architecture.md, What else the engine rests on): in
  * this order.
  */
 export type Priority = 'lookup' | 'incremental' | 'reconcile' | 'backfill'
@@ -63,7 +63,7 @@ export interface Reply<Value = unknown> {
   tokens(): unknown
 }
 
-/** One page of a list (docs/api.md, List envelope). `records` are whatever JSON values were in `results`. */
+/** One page of a list (docs/dev/api.md, List envelope). `records` are whatever JSON values were in `results`. */
 export interface Page extends Omit<Reply, 'value'> {
   readonly records: readonly unknown[]
   /** `total_count`: records over all pages that match. */

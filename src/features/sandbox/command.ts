@@ -115,7 +115,7 @@ Prints its address, its credentials and a configuration to sync from it: as one 
 A restart in the same folder shows the same records: the data ends when a sandbox with this seed was first started there.
 ${anchorFile} keeps that instant. Delete the file for newer data.
 All records are in memory: when all of them have been read, 60 businesses take 0.7 GB, and 200 with --size small 0.45 GB.
-A JSON file can script faults and changes: see docs/sandbox.md.
+A JSON file can script faults and changes: see docs/dev/sandbox.md.
 With --webhook it announces changes as the source does, with its secret in the header X-Api-Secret.`,
   examples: [
     ['shopsync sandbox --port 8080 --tenants 3 --live', 'three businesses that keep working'],
@@ -201,7 +201,7 @@ function checked(read: () => unknown): void {
     const { message } = wordsOf(error)
     throw new Stop(message.charAt(0).toUpperCase() + message.slice(1), {
       exitCode: 2,
-      hint: 'docs/sandbox.md describes what such a file can contain',
+      hint: 'docs/dev/sandbox.md describes what such a file can contain',
     })
   }
 }

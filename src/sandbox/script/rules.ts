@@ -1,5 +1,5 @@
 /**
- * The script language of docs/sandbox.md, as checks and as types derived from the checks. Used by sandbox.ts and
+ * The script language of docs/dev/sandbox.md, as checks and as types derived from the checks. Used by sandbox.ts and
  * main.ts, which accept scripts, and by the files that act on rules.
  */
 import { z } from 'zod'

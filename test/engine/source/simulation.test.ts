@@ -1,5 +1,5 @@
 /**
- * The parts of the rate throttle against a simulated server in virtual time (docs/architecture.md, What else the engine
+ * The parts of the rate throttle against a simulated server in virtual time (docs/dev/architecture.md, What else the engine
  * rests on).
  */
 import { describe, expect, it } from 'vitest'

@@ -18,7 +18,7 @@ export interface Breakage {
 }
 
 /**
- * What a broken program does, in the words of docs/promises.md, where a line says which promise that is, and which test has
+ * What a broken program does, in the words of docs/dev/promises.md, where a line says which promise that is, and which test has
  * to notice it; and what breaks it.
  */
 export type Mutants = Readonly<Record<string, () => Breakage>>

@@ -13,7 +13,7 @@ export interface LawMutant {
   /** A file of test/support/world/laws, and the kind of its cases, one of which reveals the fault. */
   readonly played: string
   readonly cases: string
-  /** The file in test/laws/pins, and what is broken in short; docs/promises.md has the words. */
+  /** The file in test/laws/pins, and what is broken in short; docs/dev/promises.md has the words. */
   readonly pin: string
   /** The law's error. */
   readonly says: RegExp

@@ -1,4 +1,4 @@
-/** docs/promises.md: each promise, the function without which it fails, and the test that shows it. */
+/** docs/dev/promises.md: each promise, the function without which it fails, and the test that shows it. */
 import { textOf } from '../harness/tree.js'
 import { pinFile } from '../world/laws/pinned.js'
 import { mutants } from './all.js'
@@ -20,14 +20,14 @@ export interface Promised {
 }
 
 /** The lines of the table. */
-export const linesOfPromises: readonly string[] = textOf('docs/promises.md')
+export const linesOfPromises: readonly string[] = textOf('docs/dev/promises.md')
   .split('\n')
   .filter((line) => line.startsWith('| '))
 
 /** What the line with these words says, as its cells: promise, function, what is broken, test. */
 function cellsOf(words: string): readonly string[] {
   const found = linesOfPromises.find((line) => line.includes(words))
-  if (found === undefined) throw new Error(`docs/promises.md has no line with ${words}`)
+  if (found === undefined) throw new Error(`docs/dev/promises.md has no line with ${words}`)
   return found.slice('| '.length, -' |'.length).split(' | ')
 }
 

@@ -49,7 +49,7 @@ const changes: Words = {
   },
 }
 
-/** How the source is odd: marks of records, and rules of the sandbox (docs/sandbox.md) for requests for the list. */
+/** How the source is odd: marks of records, and rules of the sandbox (docs/dev/sandbox.md) for requests for the list. */
 const oddities: Words = {
   '(hide|archive|poison) IDS': ({ list: { odd } }, how, ids) => {
     const marks = { hide: odd.hidden, archive: odd.archived, poison: odd.poisoned }[how!]!

@@ -5,7 +5,7 @@ import { UnknownMember } from './extra.js'
 import type { DeclaredValue } from './slowpath.js'
 import { PageFindings, SlowPath } from './slowpath.js'
 
-/** The part of a `tenants` row that comes from the API (docs/api.md, Authorizations). */
+/** The part of a `tenants` row that comes from the API (docs/dev/api.md, Authorizations). */
 export interface AuthorizationRow {
   readonly tenant_id: Int64
   readonly authorization_id: Int64 | null

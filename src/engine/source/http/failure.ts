@@ -4,7 +4,7 @@ import { type ErrorDetails, outsideCode, Retry, Skip, Stop } from '../../base/er
 import { connectionWords, isOfCertificate, wrongName } from '../../base/networkwords.js'
 import type { ProxyAddress } from '../../config/proxy.js'
 
-/** What a response other than 200 means for the cursor (docs/api.md, Errors). */
+/** What a response other than 200 means for the cursor (docs/dev/api.md, Errors). */
 export function statusFailure(
   what: string,
   status: number,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** The rate limit as reported by one response (docs/api.md, Rate limit). */
+/** The rate limit as reported by one response (docs/dev/api.md, Rate limit). */
 export interface RateReport {
   /** The name of the rule that counted the request: an IP address or a partner id. */
   readonly key: string

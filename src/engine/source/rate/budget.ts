@@ -1,6 +1,6 @@
 /**
  * Decides whether one more request may be sent, based on what was sent and answered so far. Used by throttle.ts, which
- * has the clock, the timers and the queue (docs/architecture.md, What else the engine rests on).
+ * has the clock, the timers and the queue (docs/dev/architecture.md, What else the engine rests on).
  */
 import { plural } from '../../base/format.js'
 import type { RateReport } from '../http/headers.js'

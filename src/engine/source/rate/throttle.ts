@@ -1,7 +1,7 @@
 /**
  * The one place that decides whether the next request may start. It considers what the rate limit's window has left
  * (budget.ts), what the warehouse hasn't stored yet (flow.ts), and who is next (queue.ts). One for the whole process
- * (docs/architecture.md, What else the engine rests on).
+ * (docs/dev/architecture.md, What else the engine rests on).
  */
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Clock } from '../../base/clock.js'

@@ -1,6 +1,6 @@
 /**
  * One rule of the rate limit: how many requests its current window still has for us, and when the window ends. Used by
- * budget.ts, one per rule that responses name (docs/api.md, Rate limit).
+ * budget.ts, one per rule that responses name (docs/dev/api.md, Rate limit).
  */
 import type { WindowClaim } from '../../base/windowclaim.js'
 import type { RateReport } from '../http/headers.js'

@@ -1,5 +1,5 @@
 /**
- * The lease: one process at a time writes a tenant (docs/architecture.md, What else the engine rests on). A claim is one
+ * The lease: one process at a time writes a tenant (docs/dev/architecture.md, What else the engine rests on). A claim is one
  * transaction, in which a process becomes the holder of a row of `sync_lease`. Claims come one after the other: each locks
  * row `run` first, and so sees what the one before it did. openlease.ts claims for commands that write; fence.ts checks the
  * token in every commit.

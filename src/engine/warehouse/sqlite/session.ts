@@ -86,7 +86,7 @@ export class SqliteSession extends SharedSession<TupleRows> {
     )
   }
 
-  /** As fast as an insert that would fail on a conflict (docs/performance.md). */
+  /** As fast as an insert that would fail on a conflict (docs/dev/performance.md). */
   insert(table: Table, rows: TupleRows, stamp: BatchStamp): Promise<number> {
     return this.upsert(table, rows, stamp, 'differing')
   }

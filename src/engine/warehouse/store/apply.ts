@@ -1,5 +1,5 @@
 /**
- * The one write path: stores a batch in a session's transaction (docs/architecture.md, What else the engine rests on).
+ * The one write path: stores a batch in a session's transaction (docs/dev/architecture.md, What else the engine rests on).
  * Called by warehouse.ts, and by SQLite's writer thread.
  */
 import type { CompiledQuery } from 'kysely'

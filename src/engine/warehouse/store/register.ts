@@ -1,5 +1,5 @@
 /**
- * The register: how many live rows a cursor should have (docs/architecture.md, What else the engine rests on). Whatever
+ * The register: how many live rows a cursor should have (docs/dev/architecture.md, What else the engine rests on). Whatever
  * adds or removes live rows changes it in the same transaction; reconcile compares it with the rows
  * (src/features/reconcile).
  */

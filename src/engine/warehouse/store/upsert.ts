@@ -1,5 +1,5 @@
 /**
- * The upsert, in SQL that both databases accept (docs/architecture.md, What else the engine rests on). The sessions of
+ * The upsert, in SQL that both databases accept (docs/dev/architecture.md, What else the engine rests on). The sessions of
  * sqlite/ and postgres/ compile it, each with its own source of rows.
  */
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
