@@ -271,7 +271,8 @@ it('runs the example on the sandbox’s page', async () => {
   const file = join(here.folder, 'example.mjs')
   const clock = `const clock = { nowMicros: () => BigInt(Date.now()) * 1000n }\n`
   const compiled = compiledOf('src/sandbox/index.ts')
-  writeFileSync(file, clock + blockOf('docs/dev/sandbox.md', 'ts').replace('../src/sandbox/index.js', compiled))
+  const example = blockOf('docs/dev/sandbox.md', 'ts').replace('../src/sandbox/index.js', compiled)
+  writeFileSync(file, clock + example)
   const { code, text } = await shell(`${process.execPath} ${file}`, usual())
   expect([text, code]).toEqual(['', 0])
 })
