@@ -2,7 +2,7 @@
  * npm run bench -- freshness [--tenants 80] [--seeds 3] [--days 3]
  *
  * What share of the changes is in the warehouse within its target, by how the window is spent: the table of
- * docs/freshness.md, and what the closed forecast predicts for the same shops.
+ * docs/scale.md, and what the closed forecast predicts for the same shops.
  */
 import { type Policy, policies, type SimulatedOptions, simulate } from './freshness/simulated.js'
 import { options, percent, print } from './kit.js'

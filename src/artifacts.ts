@@ -83,8 +83,7 @@ writeBetween(
   'preset',
   presetReference(Object.values(resources).flatMap((resource) => tablesOf(resource))),
 )
-for (const { file, text } of commandReference(commandsOf(features)))
-  writeWhenChanged(new URL(`docs/${file}`, root), text)
+writeWhenChanged(new URL('docs/commands.md', root), commandReference(commandsOf(features)))
 writeBetween(new URL('docs/operations.md', root), 'metrics', metricReference())
 writeBetween(new URL('docs/webhooks.md', root), 'tables', columnTables(asTables(eventTables)))
 writeBetween(new URL('docs/runbook.md', root), 'codes', reasonReference())

@@ -30,7 +30,7 @@ import { whyCommand } from './features/why/command.js'
 import { worker, workers } from './features/worker/command.js'
 import type { Feature } from './shell/command.js'
 
-/** Every feature, in the order in which the help lists the commands. */
+/** Every feature, in the order in which the help lists the commands of a group. */
 export const features: readonly Feature[] = [
   { command: initCommand },
   sync,
@@ -59,15 +59,15 @@ export const features: readonly Feature[] = [
   metrics,
   snapshot,
   { command: quarantineCommand },
-  { command: forgetCommand },
   grants,
   revoke,
   listGrants,
-  { command: adoptCommand },
+  { command: forgetCommand },
   { command: copyCommand },
+  { command: adoptCommand },
   report,
   { command: dictionaryCommand },
-  { command: sandboxCommand },
   { command: demoCommand },
+  { command: sandboxCommand },
   { command: completionCommand },
 ]

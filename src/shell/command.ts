@@ -69,12 +69,26 @@ export interface Option {
 
 export type Example = readonly [line: string, says: string]
 
+/** What commands are for, as the help and docs/commands.md group them: the daily ones first. */
+export const commandGroups = [
+  'Get the data',
+  'Watch it',
+  'Compare with the source',
+  'Keep it running',
+  'Read the data',
+  'Decide who sees what',
+  'Set it up',
+  'Move it',
+  'Try it',
+] as const
+
 /**
  * One command: its texts and its work. Every start of the program loads the files of all commands, so they must not
  * import anything that is slow to load; `run` imports the rest when it is called.
  */
 export interface Command {
   readonly name: string
+  readonly group: (typeof commandGroups)[number]
   readonly summary: string
   /** What isn't obvious, in paragraphs. The help rewraps their lines. */
   readonly help?: string

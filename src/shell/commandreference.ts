@@ -1,8 +1,5 @@
-/*
- * docs/commands.md and the pages that continue it: every command, flag and exit code, from the declarations that the
- * help is made from. Used by the build.
- */
-import type { Argument, Command, Option } from './command.js'
+/* docs/commands.md: every command, flag and exit code, from the declarations that the help prints. Used by the build. */
+import { type Argument, type Command, commandGroups, type Option } from './command.js'
 import { exitCodes, globalOptions } from './program.js'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ').trim()
@@ -32,61 +29,37 @@ function section({ name, summary, help, argument, second, options = [], examples
   ].join('\n\n')
 }
 
-/** The most lines of a page: nobody scrolls through more. */
-const mostLines = 390
+/** The commands, by what they are for. */
+const contents = (commands: readonly Command[]): string[][] =>
+  commandGroups.flatMap((group) => [
+    [`**${group}**`, ''],
+    ...commands
+      .filter((command) => command.group === group)
+      .map(({ name, summary }) => [`[\`shopsync ${name}\`](#shopsync-${name})`, summary]),
+  ])
 
-/** The commands in order, on as many pages as they need. The first page has what all commands share. */
-export function commandReference(commands: readonly Command[]): readonly {
-  /** In docs/. */
-  readonly file: string
-  readonly text: string
-}[] {
-  const sections = commands.map((command) => ({ name: command.name, text: section(command) }))
-  const linesOf = (text: string): number => text.split('\n').length + 1
-  const pages: (typeof sections)[] = [[]]
-  let lines = linesOf(beginning(commands, () => ''))
-  for (const one of sections) {
-    if (lines + linesOf(one.text) > mostLines) {
-      pages.push([])
-      lines = 4
-    }
-    pages.at(-1)?.push(one)
-    lines += linesOf(one.text)
-  }
-  const fileOf = (i: number): string => (i === 0 ? 'commands.md' : `commands-${i + 1}.md`)
-  const placeOf = (name: string): string => {
-    const at = pages.findIndex((page) => page.some((one) => one.name === name))
-    return `${at === 0 ? '' : fileOf(at)}#shopsync-${name}`
-  }
-  return pages.map((page, i) => {
-    const head =
-      i === 0
-        ? beginning(commands, placeOf)
-        : `# Commands, page ${i + 1}\n\n[commands.md](commands.md) lists all commands, the flags they share, and their exit codes.`
-    return { file: fileOf(i), text: `${[head, ...page.map(({ text }) => text)].join('\n\n')}\n` }
-  })
-}
+const exits = [
+  ...exitCodes,
+  [
+    '130, 143',
+    'stopped by SIGINT, SIGTERM: the current transaction is committed, and a message tells you where the next run resumes',
+    'retry after a minute, or wait for the next run',
+  ],
+  ['anything else', 'killed, or Node crashed (134, 137, 139 and others)', 'the same: it resumes where it was'],
+]
 
-function beginning(commands: readonly Command[], placeOf: (name: string) => string): string {
-  const exits = [
-    ...exitCodes.map(([code, meaning]) => [code, meaning]),
-    [
-      '130, 143',
-      'stopped by SIGINT, SIGTERM: the current transaction is committed, and a message tells you where the next run resumes',
-    ],
-  ]
-  return [
+/** The page: what all commands share, then each of them. */
+export const commandReference = (commands: readonly Command[]): string =>
+  `${[
     '# Commands',
-    'The build writes this page from the same declarations that `shopsync COMMAND --help` prints.',
-    table(
-      ['command', 'does'],
-      commands.map(({ name, summary }) => [`[\`shopsync ${name}\`](${placeOf(name)})`, summary]),
-    ),
+    'For everyone who types commands: all of them by what they are for, the flags that they share, exit codes, and then each with its flags and examples. The build writes this page from what `shopsync COMMAND --help` prints.',
+    table(['command', 'does'], contents(commands)),
     '## Flags of every command',
     'They can come before or after the command.',
     table(['flag', 'means'], globalOptions.map(flagRow)),
     'With `--json`, the document of a command that could not do its work is `{"error": {"message", "hint", "exit_code"}}`; the exit code is the same as without it. Logs go to stderr: text on a terminal, else one JSON object per line (`log.format`).',
     '## Exit codes',
-    table(['code', 'means'], exits),
-  ].join('\n\n')
-}
+    table(['code', 'means', 'what cron or an orchestrator should do'], exits),
+    'Only 0 and 1 mean that a run came to its end.',
+    ...commands.map(section),
+  ].join('\n\n')}\n`

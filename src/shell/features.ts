@@ -2,12 +2,22 @@ import { Bug } from '../engine/base/errors.js'
 import type { ConfigSection } from '../engine/config/section.js'
 import type { StateTables } from '../engine/model/statetable.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
-import type { Besides, BesideWarehouse, Command, Feature, StepKind } from './command.js'
+import {
+  type Besides,
+  type BesideWarehouse,
+  type Command,
+  commandGroups,
+  type Feature,
+  type StepKind,
+} from './command.js'
 
 /* What the list of features adds up to. */
 
-export const commandsOf = (features: readonly Feature[]): Command[] =>
-  features.flatMap(({ command }) => command ?? [])
+/** By group, and within a group in the order of the features. */
+export function commandsOf(features: readonly Feature[]): Command[] {
+  const commands = features.flatMap(({ command }) => command ?? [])
+  return commandGroups.flatMap((group) => commands.filter((command) => command.group === group))
+}
 
 /** The command of another feature, to be called with what this one was called with. */
 export function commandNamed(name: string, features: readonly Feature[]): Command {

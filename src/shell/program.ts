@@ -14,14 +14,26 @@ const levels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 
 
 const about = `Incremental sync from the Repair-Shop Management REST API into a SQLite or Postgres warehouse.`
 
-/** What each exit code means; docs/commands.md lists them too. */
+/** What each exit code means, and what whatever started the command should do: docs/commands.md shows both. */
 export const exitCodes = [
-  ['0', 'success: everything was done'],
-  ['1', 'finished, but something failed or differs'],
-  ['2', 'wrong usage or configuration; nothing was done'],
-  ['3', 'could not start: credentials refused, API or warehouse unreachable'],
-  ['4', 'another run holds the lock'],
-  ['70', 'an error of shopsync itself: not done, whatever was'],
+  ['0', 'success: everything was done', 'nothing'],
+  [
+    '1',
+    'finished, but something failed or differs',
+    'go on, and show it; `status` and alerts have the details. Look if it persists',
+  ],
+  ['2', 'wrong usage or configuration; nothing was done', 'never retry: a person has to fix it'],
+  [
+    '3',
+    'could not start: credentials refused, API or warehouse unreachable',
+    'retry after a minute; look if it persists',
+  ],
+  ['4', 'another run holds the lock', 'retry after a minute; cron has the next run'],
+  [
+    '70',
+    'an error of shopsync itself: not done, whatever was',
+    'never retry automatically: show it, and report it',
+  ],
 ] as const
 
 /** Messages name files of the package, such as docs/runbook.md; the working directory is seldom its folder. */
@@ -79,6 +91,7 @@ export function program(
 function helpCommand(root: Commander): Commander {
   const help = new Commander('help').copyInheritedSettings(root).helpOption(false)
   return help
+    .helpGroup('Set it up:')
     .description('print help for a command')
     .argument('[command]')
     .action((name: string | undefined) => {
@@ -102,6 +115,7 @@ function subcommand(
     .copyInheritedSettings(root)
     .summary(command.summary)
     .description(command.summary)
+    .helpGroup(`${command.group}:`)
     .helpOption('--help', 'print help')
     .allowExcessArguments(false)
   sub.addHelpText('after', () => `\n${helpText(command, columns)}`)

@@ -45,7 +45,7 @@ interface PlayedPolicy extends PlayedOptions {
 const rounded = (value: number): number => Math.round(value * 1000) / 1000
 const sumOf = (all: readonly number[]): number => all.reduce((sum, one) => sum + one, 0)
 
-/** What docs/freshness.md tells of the policy. Shares are from 0 to 1. */
+/** What docs/scale.md tells of the policy. Shares are from 0 to 1. */
 async function playPolicy(kind: Kind, policy: PlayedPolicy) {
   const { job, every, limit, targets } = policy
   const [learning, beginning, measured] = policy.hours

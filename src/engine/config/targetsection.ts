@@ -1,6 +1,6 @@
 /*
  * The sections `targets` and `polling` of the configuration: how fresh each resource has to be, and what applies to
- * every list whatever its target (docs/freshness.md).
+ * every list whatever its target (docs/scale.md).
  */
 import { z } from 'zod'
 import { resources } from '../../../schema/index.js'
@@ -64,7 +64,7 @@ const shape = z
   .catchall(target.describe('How soon a change of this resource should be in the warehouse: PT1M to P30D.'))
   .optional()
   .describe(
-    'How soon a change of a resource should be in the warehouse, by resource; "*": every resource without its own (docs/freshness.md). From PT1M to P30D. Without it: no targets.',
+    'How soon a change of a resource should be in the warehouse, by resource; "*": every resource without its own (docs/scale.md). From PT1M to P30D. Without it: no targets.',
   )
 
 function targetsOf(typed: z.output<typeof shape>): Targets {
@@ -113,7 +113,7 @@ export const pollingSection = configSection({
         .optional()
         .meta({ description: deletesText, examples: ['P3D'] }),
     },
-    'With targets: what holds for every list, whatever its target (docs/freshness.md).',
+    'With targets: what holds for every list, whatever its target (docs/scale.md).',
   ),
   problems: (polling, { sections, raw }) => {
     const targets = entries(targetsOf(sections[targetsSection.name] as z.output<typeof shape>))

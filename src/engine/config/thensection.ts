@@ -47,7 +47,7 @@ const list = z.array(entry, { error: `a list such as [{"command": ${example}}]` 
 const shape = list
   .prefault([])
   .describe(
-    'What runs after every run that writes, in this order, such as dbt build: each gets a JSON document about what changed on stdin or as its body (docs/after.md). The `then` of a job replaces it.',
+    'What runs after every run that writes, in this order, such as dbt build: each gets a JSON document about what changed on stdin or as its body (docs/increments.md). The `then` of a job replaces it.',
   )
 
 /** The entries of a job's file. */
@@ -56,7 +56,7 @@ export const jobThenShape = list
   .optional()
   .meta({
     description:
-      'What runs after each run of the job, instead of `then` of the configuration; an empty list: nothing (docs/after.md).',
+      'What runs after each run of the job, instead of `then` of the configuration; an empty list: nothing (docs/increments.md).',
     examples: [[{ command: ['dbt', 'build'] }]],
   })
 

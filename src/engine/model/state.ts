@@ -100,7 +100,7 @@ export const stateTables = {
         'Every deletion up to this time is in the warehouse: the start of the last reconcile that found or made the cursor match, or of its first load.',
       ),
       polled_at: timestamp(
-        'When the last finished walk of any kind began (docs/freshness.md); null before the first.',
+        'When the last finished walk of any kind began (docs/scale.md); null before the first.',
       ),
       news: number(
         'New and changed records found by polls, at most 20 per poll. A week-old count weighs a third.',

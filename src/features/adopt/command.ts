@@ -3,6 +3,7 @@ import { besidesOf } from '../../shell/features.js'
 
 export const adoptCommand: Command = {
   name: 'adopt',
+  group: 'Move it',
   summary: 'take over a warehouse whose source (base URL or partner) has changed on purpose',
   help: `
 A warehouse belongs to the source that its first run read; runs against another source are refused. This command assigns

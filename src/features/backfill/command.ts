@@ -9,6 +9,7 @@ import { commandNamed } from '../../shell/features.js'
 
 const backfillCommand: Command = {
   name: 'backfill',
+  group: 'Get the data',
   summary: 'read again what was updated in a range of time; moves no watermark',
   help: `
 The range includes --from and excludes --to. Both take an instant with its time zone, a date (its midnight in

@@ -2,6 +2,7 @@ import type { Command } from '../../shell/command.js'
 
 export const checkCommand: Command = {
   name: 'check',
+  group: 'Set it up',
   summary:
     "test the configuration, the credentials, every tenant's access and the warehouse, and show what is wrong",
   help: `

@@ -6,6 +6,7 @@ import { packageFolder } from '../../shell/package.js'
 /** The command that prints the completion words of all commands, its own included. */
 export const completionCommand: Command = {
   name: 'completion',
+  group: 'Set it up',
   summary: 'a script that lets bash, zsh or fish complete commands, flags, resources and jobs',
   help: `
 Put the script where the shell looks for completions. It knows commands, flags, their values, resources and jobs.`,

@@ -21,6 +21,7 @@ async function partOf(context: CommandContext): Promise<CopiedPart | undefined> 
 
 export const copyCommand: Command = {
   name: 'copy',
+  group: 'Move it',
   summary: 'copy the whole warehouse into an empty one, SQLite or Postgres, and compare',
   help: `
 Copies every row, including deleted ones, watermarks, histories and state, so the next sync on the copy continues where

@@ -15,6 +15,7 @@ const thingsThatHappen = 200
 
 export const demoCommand: Command = {
   name: 'demo',
+  group: 'Try it',
   summary: 'sandbox, sync and report in one command; nothing to configure',
   help: `
 Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs

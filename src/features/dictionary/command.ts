@@ -91,6 +91,7 @@ async function describe(
 
 export const dictionaryCommand: Command = {
   name: 'dictionary',
+  group: 'Read the data',
   summary: 'the data dictionary: every table and column, and what it means',
   help: `
 Needs no configuration; with one, it shows the columns that resources.NAME.columns adds and the tables of

@@ -13,6 +13,7 @@ const mostEvents = 100_000
 
 const eventsCommand: Command = {
   name: 'events',
+  group: 'Keep it running',
   summary: "show the source's events and what became of each; make lists due by hand",
   help: `
 list: the events that were received, newest first. Reads only the warehouse.

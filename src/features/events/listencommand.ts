@@ -2,6 +2,7 @@ import type { Command, Feature } from '../../shell/command.js'
 
 const words: Command = {
   name: 'listen',
+  group: 'Keep it running',
   summary: "receive the source's events, and sync what they name within seconds",
   help: `
 Stays up and receives events (webhooks) at POST /webhooks. Stores each event on disk before answering it, then reads what

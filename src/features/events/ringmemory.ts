@@ -9,7 +9,7 @@ const longestCatchUp = 300_000
  * How fast rings follow each other with targets. Rings that spent a short window at once would leave nothing to the
  * lists without events, and to read a list at its first event leaves out those that follow. So rings take their share
  * of what is left of the window bit by bit, until it ends. Where the window is large, a bit is enough for all of them.
- * docs/freshness.md has the measurements.
+ * docs/scale.md has the measurements.
  */
 class RingPace {
   /** Requests that rings may send now. A ring of many pages makes it negative. */

@@ -5,6 +5,7 @@ import { listOf } from '../../shell/flags.js'
 
 export const forgetCommand: Command = {
   name: 'forget',
+  group: 'Decide who sees what',
   summary: "erase one tenant's rows and state, or what is known about single customers",
   help: `
 Without --customer, erases every row of the tenant in every table, including quarantine and history. With --customer,

@@ -34,6 +34,7 @@ async function needsOf({ signals: { signal } }: Invocation, context: CommandCont
 
 const grantCommand: Command = {
   name: 'grant',
+  group: 'Decide who sees what',
   summary: 'let a Postgres role see the views of some tenants, and nothing else',
   help: `
 Makes a schema that is named like the role, with the views of these tenants, and lets the role read it. The tenants that
@@ -75,6 +76,7 @@ shopsync copy.`,
 
 const revokeCommand: Command = {
   name: 'revoke',
+  group: 'Decide who sees what',
   summary: 'take tenants away from a role that shopsync grant gave them',
   help: `
 With --tenant, the role goes on seeing the others. Without, it sees nothing any more, and its schema is dropped. The role
@@ -102,6 +104,7 @@ way of the rest, the role sees nothing meanwhile, the session is named, and the 
 
 const grantsCommand: Command = {
   name: 'grants',
+  group: 'Decide who sees what',
   summary: 'which roles see which tenants',
   help: `
 Lists the roles that shopsync grant let in, and since when. What else a role may read is not listed: shopsync check tells.`,

@@ -117,7 +117,7 @@ export function adviceOf(
         ? 'Type shopsync events list --state waiting; docs/webhooks.md tells you what to do'
         : `Type shopsync events list ${named}`
     case 'behind_target':
-      return 'Type shopsync plan to see what the rate limit allows; docs/freshness.md lists the options'
+      return 'Type shopsync plan to see what the rate limit allows; docs/scale.md lists the options'
     case 'quiet':
       return 'Compare with the source: is the shop closed, or does the API serve old data? docs/operations.md, Alerts'
     case 'workers':

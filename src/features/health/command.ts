@@ -2,6 +2,7 @@ import { type Command, choiceOptions, type Feature } from '../../shell/command.j
 
 const statusCommand: Command = {
   name: 'status',
+  group: 'Watch it',
   summary: 'freshness, watermark, row count and last error per tenant and resource',
   help: `
 Exits with 1 if anything is stale (older than status.staleAfter) or failing; if deletions were checked once, but not for

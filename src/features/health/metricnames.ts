@@ -84,7 +84,7 @@ export const eventGauges = {
   },
 } as const satisfies Record<string, Metric>
 
-/** Shown with targets (docs/freshness.md). The total is kept in sync_counters. */
+/** Shown with targets (docs/scale.md). The total is kept in sync_counters. */
 export const targetCounters = {
   shopsync_changes_total: {
     help: 'New and changed records of resources with targets, by whether they were stored within the target (true) or later (false).',

@@ -9,6 +9,7 @@ const sandbox = { baseUrl: 'http://127.0.0.1:8080', partnerId: '42', secret: 'sa
 
 export const initCommand: Command = {
   name: 'init',
+  group: 'Set it up',
   summary: 'ask for address, partner and secret; write config.json and shopsync.env; test them',
   help: `
 Writes into the working directory: config.json, and shopsync.env (mode 0600) with SHOPSYNC_API_SECRET. Every command

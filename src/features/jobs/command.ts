@@ -6,6 +6,7 @@ const actions = ['list', 'show', 'validate'] as const
 
 const jobsCommand: Command = {
   name: 'jobs',
+  group: 'Keep it running',
   summary: 'list the jobs, show when they are due, and validate their files',
   help: `
 Jobs are files: the ones in jobs/ beside the configuration, then the ones that come with shopsync. list shows when each

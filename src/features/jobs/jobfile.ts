@@ -83,7 +83,7 @@ function stepShape(resources: Resources, kinds: readonly StepKind[]) {
       ),
       full: flag('sync: ignore watermarks and walk everything again; reconcile, verify: list every id.'),
       due: flag(
-        'sync, reconcile: only the lists that are due by their targets, best first (docs/freshness.md). What the rate limit or timeLimit leaves out waits for the next run and does not count as a failure.',
+        'sync, reconcile: only the lists that are due by their targets, best first (docs/scale.md). What the rate limit or timeLimit leaves out waits for the next run and does not count as a failure.',
       ),
       ...Object.fromEntries(own.map(([name, { shape }]) => [name, shape])),
     },

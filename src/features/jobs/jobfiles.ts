@@ -97,7 +97,7 @@ const isDueInVain = ({ schedule, steps }: Job): boolean =>
 
 export const dueInVain = {
   found: 'found a schedule and "due": true, but the configuration has no targets',
-  hint: 'Add "targets": {"*": "PT6H"} to the configuration (docs/freshness.md), or remove "due": true from the steps',
+  hint: 'Add "targets": {"*": "PT6H"} to the configuration (docs/scale.md), or remove "due": true from the steps',
 }
 
 /** Jobs whose scheduled runs all stop, because nothing is due without targets. */

@@ -3,6 +3,7 @@ import { type Command, type Invocation, shardOption, timeLimitOption } from '../
 
 export const runCommand: Command = {
   name: 'run',
+  group: 'Keep it running',
   summary: 'run the job jobs/JOB.json: the command for cron',
   help: `
 Looks for the file in jobs/ beside the configuration, then among the jobs that come with shopsync (hourly, nightly,

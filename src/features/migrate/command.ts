@@ -2,6 +2,7 @@ import type { Command } from '../../shell/command.js'
 
 export const migrateCommand: Command = {
   name: 'migrate',
+  group: 'Set it up',
   summary: "bring the warehouse's tables up to date",
   help: `
 Adds tables, columns and indexes. Recomputes derived tables, such as the totals of repair orders, if their rule or settings

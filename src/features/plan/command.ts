@@ -12,6 +12,7 @@ const modes = ['sync', 'backfill', 'reconcile'] as const
 
 const planCommand: Command = {
   name: 'plan',
+  group: 'Get the data',
   summary: 'the cost of a run before it runs: requests, records, minutes, table changes',
   help: `
 Sends at most one request for each tenant and resource, and writes nothing. If that were more requests than the rate

@@ -3,6 +3,7 @@ import { type Command, type CommandContext, choiceOptions, type Invocation } fro
 
 export const quarantineCommand: Command = {
   name: 'quarantine',
+  group: 'Compare with the source',
   summary: 'list values that could not be stored, and why; fetch them again and retry',
   help: `
 Exits with 1 when replay leaves something in quarantine.`,

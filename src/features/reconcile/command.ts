@@ -10,6 +10,7 @@ import { wholeNumber } from '../../shell/flags.js'
 
 const reconcileCommand: Command = {
   name: 'reconcile',
+  group: 'Compare with the source',
   summary: 'find records that were deleted at the source, or that the warehouse lacks, and repair both',
   help: `
 Runs a sync first. Then reconcile asks the source how many records are newer than a given time, for a handful of times,
@@ -54,6 +55,7 @@ export const reconcile: Feature = {
 
 const verifyCommand: Command = {
   name: 'verify',
+  group: 'Compare with the source',
   summary: 'compare the warehouse with the source and only report: exit 0 when equal, 1 when not',
   help: `
 Like reconcile, but writes nothing. --sample N also compares N random records of each tenant and resource, field by

@@ -2,6 +2,7 @@ import type { Command, Feature } from '../../shell/command.js'
 
 const reportCommand: Command = {
   name: 'report',
+  group: 'Watch it',
   summary:
     'one page that answers: how was yesterday, what needs attention today, how was last month, can I trust the data',
   help: `

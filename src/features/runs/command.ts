@@ -6,6 +6,7 @@ const mostRuns = 100_000
 
 export const runsCommand: Command = {
   name: 'runs',
+  group: 'Watch it',
   summary: 'what ran, when, for how long, what it fetched, what failed and why',
   help: `
 Reads only the warehouse. Runs are kept for history.keep; idle ones older than a week are thinned out.`,

@@ -108,6 +108,7 @@ const fewTenants = 10
 
 export const sandboxCommand: Command = {
   name: 'sandbox',
+  group: 'Try it',
   summary: 'a local server of the whole API with generated data',
   help: `
 Prints its address, its credentials and a configuration to sync from it: as one document with --json, nothing with

@@ -2,6 +2,7 @@ import type { Command, Feature } from '../../shell/command.js'
 
 const scheduleCommand: Command = {
   name: 'schedule',
+  group: 'Keep it running',
   summary: 'stay up and run every job that has a schedule',
   help: `
 Replaces cron: runs each job of jobs/ when it is due, in the time zone schedule.timeZone (default UTC), one after the

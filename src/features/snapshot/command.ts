@@ -2,6 +2,7 @@ import type { Command, Feature } from '../../shell/command.js'
 
 const snapshotCommand: Command = {
   name: 'snapshot',
+  group: 'Read the data',
   summary: 'record where each shop stands today: stock, work in progress, receivables',
   help: `
 Writes today's row of each shop into the table daily_snapshots, by the shop's own day: the value of its stock and the

@@ -10,6 +10,7 @@ import { dueRound } from '../../shell/features.js'
 
 const syncCommand: Command = {
   name: 'sync',
+  group: 'Get the data',
   summary: 'read what changed since the last run, for every tenant and resource',
   help: `
 The first run walks everything; later ones read only records newer than the watermark of each tenant and resource.

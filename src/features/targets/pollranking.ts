@@ -1,6 +1,6 @@
 /*
  * Which lists a round polls, best first. Pure: `sync --due` and its simulation share this ranking. All times are in
- * hours. docs/freshness.md explains the value of a poll.
+ * hours. docs/scale.md explains the value of a poll.
  */
 
 import { Highest } from './highest.js'

@@ -23,7 +23,7 @@ export function settingsFor({
   const what = invocation.command === 'sync' ? '--due' : '"due": true'
   throw new Stop(`Found ${what} but no targets in the configuration; expected targets`, {
     exitCode: 2,
-    hint: `Add "targets": {"*": "PT6H"} to the configuration (docs/freshness.md), or leave ${what} out`,
+    hint: `Add "targets": {"*": "PT6H"} to the configuration (docs/scale.md), or leave ${what} out`,
   })
 }
 

@@ -1,5 +1,5 @@
 /*
- * How long a list may wait where the rate limit is too small for `polling.atLeast` (docs/freshness.md, What a round
+ * How long a list may wait where the rate limit is too small for `polling.atLeast` (docs/scale.md, What a round
  * polls). Only a round knows the limit, so each one stores what it saw: `status`, alerts, metrics and reports read it here,
  * or they would call lists stale that wait no longer than was promised.
  */

@@ -5,7 +5,7 @@ import type { Database, Db } from '../../engine/warehouse/database.js'
 
 export const targetTables = {
   sync_delays: define({
-    doc: 'How many changes met the freshness targets of the configuration (docs/freshness.md), for tenants without targets of their own. Empty without targets.',
+    doc: 'How many changes met the freshness targets of the configuration (docs/scale.md), for tenants without targets of their own. Empty without targets.',
     after: 'sync_lateness',
     vouches: true,
     key: ['resource', 'hour'],

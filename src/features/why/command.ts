@@ -2,6 +2,7 @@ import { type Command, choiceOptions } from '../../shell/command.js'
 
 export const whyCommand: Command = {
   name: 'why',
+  group: 'Compare with the source',
   summary: 'the history of one row: the request that fetched it, its quarantine, the source now',
   help: `
 TABLE is any table whose rows come from a list of the API: not tenants, and not the product's own tables. ID is the id

@@ -2,6 +2,7 @@ import type { Command, Feature } from '../../shell/command.js'
 
 const workerCommand: Command = {
   name: 'worker',
+  group: 'Keep it running',
   summary: 'stay up and take shards of jobs from the queue, on as many machines as you like',
   help: `
 Postgres only. shopsync schedule puts a job's shards into the queue if schedule.shards is set, and so does shopsync run JOB

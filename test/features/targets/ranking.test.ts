@@ -1,5 +1,5 @@
 /**
- * The pure part of a round (docs/freshness.md): which lists it polls, which checks of deletions fit in, what it may send,
+ * The pure part of a round (docs/scale.md): which lists it polls, which checks of deletions fit in, what it may send,
  * and what that promises. What comes of it in days of shops at work, simulated.test.ts shows.
  */
 import fc from 'fast-check'

@@ -118,7 +118,7 @@ export const service: Mutants = {
     ),
   'ends before the spans are sent': () => breaking('engine/base/trace').flushSpans(async () => {}),
 
-  // How fresh lists are (docs/freshness.md), and which of them are quiet.
+  // How fresh lists are (docs/scale.md), and which of them are quiet.
   "ranks its lists by the resource's target": () =>
     breaking('features/targets/pollranking').targetIn((_sound, list, targetOf) => targetOf(list.resource)),
   'calls a list quiet as soon as 40 records should have come': () =>
@@ -128,7 +128,7 @@ export const service: Mutants = {
       sound(at, { ...outcome, verdict: 'proven' }),
     ),
 
-  // What runs after a run (docs/after.md).
+  // What runs after a run (docs/increments.md).
   'counts what was refused as told': () =>
     breaking('shell/deliverto').deliverTo(async (sound, ...given) => ({
       ...(await sound(...given)),
