@@ -45,7 +45,11 @@ const exits = [
     'stopped by SIGINT, SIGTERM: the current transaction is committed, and a message tells you where the next run resumes',
     'retry after a minute, or wait for the next run',
   ],
-  ['anything else', 'killed, or Node crashed (134, 137, 139 and others)', 'the same: it resumes where it was'],
+  [
+    'anything else',
+    'killed, or Node crashed (134, 137, 139 and others)',
+    'the same: it resumes where it was',
+  ],
 ]
 
 /** The page: what all commands share, then each of them. */
