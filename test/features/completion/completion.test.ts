@@ -55,7 +55,7 @@ test('bash completes commands, their flags, and known values', async () => {
   const bash = new Bash(file)
   for (const { name } of commands) expect(await bash.offers(name)).toContain(name)
   expect(await bash.offers('re')).toEqual(
-    ['reconcile', 'revoke', 'report'].filter((name) => commands.some((c) => c.name === name)),
+    ['report', 'reconcile', 'revoke'].filter((name) => commands.some((c) => c.name === name)),
   )
   for (const { name, options = [] } of commands)
     for (const { flags } of options) {
