@@ -24,7 +24,9 @@ const examples = commands.flatMap((command) => command.examples.map(([line]) => 
 const pages = ['README.md', ...filesIn('docs', '.md')].flatMap(blocksOf).flatMap(commandsOf)
 const transcripts = filesIn('test/transcripts', '.txt').flatMap((file) => textOf(file).split('\n'))
 const played = new Set(transcripts.filter((line) => line.startsWith('$ ')).map((line) => line.slice(2)))
-const lines = [...new Set([...pages, ...examples])].filter((line) => !played.has(line))
+/** The account that docs/production.md makes types them. */
+const typed = [...pages, ...examples].map((line) => line.replace(/^sudo -u shopsync (?=shopsync )/, ''))
+const lines = [...new Set(typed)].filter((line) => !played.has(line))
 const cron = /^(?:[\d*/,-]+ +){4}[\d*/,-]+ +(.*)$/
 
 /** Why a line can't run here, or what runs it. */
@@ -123,7 +125,7 @@ const usual = (): Record<string, string> => ({ PATH: tools, SHOPSYNC_API_SECRET:
 
 describe('the lines for a terminal', () => {
   const isOther = (line: string): boolean =>
-    elsewhere.has(line) || cron.test(line) || /^\w+=|^journalctl |^pg_dump /.test(line)
+    elsewhere.has(line) || /^\w+=|^(?:journalctl|sudo|systemctl|\(?cd) /.test(line)
 
   it('are in a transcript, here or elsewhere; every command has an example; no reason is left for a line that is gone', () => {
     for (const line of elsewhere.keys()) expect(lines).toContain(line)
@@ -140,8 +142,7 @@ describe('the lines for a terminal', () => {
 })
 
 it('the crontab works in the environment that cron gives', async () => {
-  const crontab = blocksOf('docs/operations.md').find(({ text }) => cron.test(text.split('\n').at(-2) ?? ''))
-  const its = crontab?.text.trim().split('\n').map(adapted) ?? []
+  const its = textOf('deploy/crontab').trim().split('\n').map(adapted)
   const settings = its.flatMap((line) => [...line.matchAll(/^(\w+)=(.*)$/g)])
   const own = settings.map(([, name, value]) => [name, value === '...' ? here.sandbox.secret : value])
   const env = { PATH: '/usr/bin:/bin', HOME: here.folder, ...Object.fromEntries(own) }
@@ -207,18 +208,17 @@ it('the systemd unit starts a run whose journal the filter for it reads', async 
 describe('the lines for Postgres', () => {
   // Asked for here, so that it is there when the first test begins.
   const postgres = postgresUrl()
-  const [roles, daily, reporting, database, reading] = blocksOf('docs/warehouse.md').filter(
-    ({ language }) => language === 'sql',
-  )
+  const [schemas, daily, reporting, database, reading, end] = ['docs/warehouse.md', 'docs/production.md']
+    .flatMap(blocksOf)
+    .filter(({ language }) => language === 'sql')
   const suffix = randomBytes(4).toString('hex')
   /** This test's own roles, schema and database: other tests may copy the same lines. */
-  const own = (text: string): string =>
-    text
-      .replaceAll(/--.*$/gm, '')
-      .replaceAll(
-        /\b(shopsync_run|shopsync(?=_analytics\b)|shopsync|bi|warehouse)(?=_analytics\b|\b)/g,
-        `$1_${suffix}`,
-      )
+  const renamed = (text: string): string =>
+    text.replaceAll(
+      /\b(shopsync_run|shopsync(?=_analytics\b)|shopsync|bi|warehouse)(?=_analytics\b|\b)/g,
+      `$1_${suffix}`,
+    )
+  const own = (text: string): string => renamed(text.replaceAll(/--.*$/gm, ''))
   const address = (role: string): string => {
     const url = new URL(postgres)
     url.username = role
@@ -235,35 +235,43 @@ describe('the lines for Postgres', () => {
   }
 
   it('make roles that are sufficient to migrate, to sync every day, and to read', async () => {
-    await askServer(postgres, own(database!.text))
+    for (const statement of own(database!.text).trim().split(';\n')) await askServer(postgres, statement)
     const owner = address('postgres')
-    await askServer(owner, own(roles!.text))
+    await askServer(owner, own(schemas!.text))
     await run('shopsync', 'migrate')
     await askServer(owner, own(`create role shopsync_run login; ${daily!.text} ${reporting!.text}`))
     // To reconcile and to verify need what to sync needs.
     for (const command of sized(['sync', 'status'], ['sync', 'reconcile', 'verify', 'report', 'status']))
       await run('shopsync_run', command)
     await askServer(owner, own(reading!.text))
+    await readsAll()
+  })
+
+  const readsAll = async (): Promise<void> => {
     const count = own('select count(*)::int as n from shopsync_analytics.orders')
     const { tenantIds, store } = here.sandbox
     const all = tenantIds.reduce((sum, id) => sum + store.count(id, 'repair_orders'), 0)
     expect(await askServer(address(own('bi')), count)).toEqual([{ n: all }])
+  }
+
+  it('dump the schema and restore it, if pg_dump knows the server', async (context) => {
+    const tool = spawnSync('sh', ['-c', 'pg_dump --version']).stdout.toString()
+    const [server] = await askServer<{ server_version: string }>(postgres, 'show server_version')
+    const isNew = Number(/\d+/.exec(tool)?.[0] ?? 0) >= Number.parseInt(server?.server_version ?? '', 10)
+    context.skip(!isNew, 'this machine has no pg_dump as new as the server')
+    const its = textOf('docs/production.md').match(/(?<=shopsync )(?:pg_dump|psql|pg_restore) .*WAREHOUSE.*$/gm)
+    expect(its?.length).toBe(3)
+    const words = its!.join(' && ').replace("'$WAREHOUSE'", '"$WAREHOUSE"').replace('\\$day', '1')
+    const env = { PATH: `${tools}:/usr/bin:/bin`, WAREHOUSE: address(own('shopsync')) }
+    const { code, text } = await shell(renamed(words.replace('/var/backups/shopsync/', '')), env)
+    expect([text, code]).toEqual([text, 0])
+    await run('shopsync', 'migrate')
+    await readsAll()
   })
 
-  it('dump the schema, if pg_dump knows the server', async (context) => {
-    const versions = spawnSync('sh', ['-c', 'pg_dump --version']).stdout.toString()
-    const [version] = (await askServer(address('postgres'), 'show server_version_num')) as Record<
-      string,
-      string
-    >[]
-    const server = Math.floor(Number(version?.['server_version_num']) / 10_000)
-    const isOld = !(Number(/\d+/.exec(versions)?.[0] ?? 0) >= server)
-    context.skip(isOld, 'this machine has no pg_dump as new as the server')
-    const line = lines.find((words) => words.startsWith('pg_dump')) ?? ''
-    const { port, hostname } = new URL(address('postgres'))
-    const env = { PATH: `${tools}:/usr/bin:/bin`, PGHOST: hostname, PGPORT: port, PGUSER: 'postgres' }
-    const { code, text } = await shell(own(line), env)
-    expect([text, code]).toEqual(['', 0])
+  it('leave nothing behind', async () => {
+    for (const statement of own(`${end!.text} drop role shopsync_run`).split(';'))
+      await askServer(postgres, statement)
   })
 })
 

@@ -35,7 +35,7 @@ async function load(): Promise<typeof BetterSqlite3> {
   if (older) return older
   throw new Stop('Found no SQLite driver: expected the package better-sqlite3', {
     exitCode: 3,
-    hint: `Type npm install better-sqlite3@${isNewer ? 13 : 12} in the folder where shopsync is installed; docs/install.md has more`,
+    hint: `Type npm install better-sqlite3@${isNewer ? 13 : 12} in the folder where shopsync is installed; docs/production.md has more`,
   })
 }
 

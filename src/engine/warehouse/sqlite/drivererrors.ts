@@ -115,7 +115,7 @@ export function classifyOpening(error: unknown, where: string): Error {
   if (isBinaryMissing(error))
     return new Stop(`better-sqlite3 has no binary that Node ${process.version} can load`, {
       exitCode: 3,
-      hint: 'Type npm rebuild better-sqlite3 in the folder where shopsync is installed; docs/install.md has more',
+      hint: 'Type npm rebuild better-sqlite3 in the folder where shopsync is installed; docs/production.md has more',
       cause: error,
     })
   const classed = classify(error, where)
