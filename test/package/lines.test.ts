@@ -125,7 +125,9 @@ const usual = (): Record<string, string> => ({ PATH: tools, SHOPSYNC_API_SECRET:
 
 describe('the lines for a terminal', () => {
   const isOther = (line: string): boolean =>
-    elsewhere.has(line) || /^\w+=|^(?:journalctl|sudo|systemctl|\(?cd) /.test(line)
+    elsewhere.has(line) ||
+    cron.test(line) ||
+    /^\w+=|^(?:journalctl|sudo(?:edit)?|systemctl|\(?cd) /.test(line)
 
   it('are in a transcript, here or elsewhere; every command has an example; no reason is left for a line that is gone', () => {
     for (const line of elsewhere.keys()) expect(lines).toContain(line)
@@ -259,7 +261,9 @@ describe('the lines for Postgres', () => {
     const [server] = await askServer<{ server_version: string }>(postgres, 'show server_version')
     const isNew = Number(/\d+/.exec(tool)?.[0] ?? 0) >= Number.parseInt(server?.server_version ?? '', 10)
     context.skip(!isNew, 'this machine has no pg_dump as new as the server')
-    const its = textOf('docs/production.md').match(/(?<=shopsync )(?:pg_dump|psql|pg_restore) .*WAREHOUSE.*$/gm)
+    const its = textOf('docs/production.md').match(
+      /(?<=shopsync )(?:pg_dump|psql|pg_restore) .*WAREHOUSE.*$/gm,
+    )
     expect(its?.length).toBe(3)
     const words = its!.join(' && ').replace("'$WAREHOUSE'", '"$WAREHOUSE"').replace('\\$day', '1')
     const env = { PATH: `${tools}:/usr/bin:/bin`, WAREHOUSE: address(own('shopsync')) }
