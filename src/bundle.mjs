@@ -1,8 +1,7 @@
 /**
- * Writes dist/bin, the program as it is installed: the compiled files and the libraries in `devDependencies` that they
- * import, bundled into a few files. Node 20 takes 0.2 s to open them one by one, a quarter of an hourly run that finds
- * nothing new, and echarts alone would be 60 MB of every install. `dependencies` and `optionalDependencies` stay
- * outside. Threads are entries of their own: they are started by their files' names. Run by `npm run build`.
+ * Writes dist/bin, the program as it is installed: the compiled files, and of the libraries that they import those named
+ * below and those in `devDependencies`, bundled into a few files. The other `dependencies` stay outside. Threads are
+ * entries of their own: they are started by their files' names. Run by `npm run build`.
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,9 +10,10 @@ import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url))
-const { dependencies, optionalDependencies } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-)
+const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+
+/** Nearly every command loads them, and Node takes 0.2 s to open their files one by one (CONTRIBUTING.md, Dependencies). */
+const bundled = ['commander', 'fastest-levenshtein', 'kysely', 'luxon', 'string-width', 'undici', 'zod']
 
 /** The files that a file loads before it runs, itself among them. */
 function loadedBy(file, found = new Set()) {
@@ -53,9 +53,9 @@ const bundle = await rolldown({
   cwd: dist,
   input,
   platform: 'node',
-  external: Object.keys({ ...dependencies, ...optionalDependencies }).map(
-    (name) => new RegExp(`^${name}(/|$)`),
-  ),
+  external: Object.keys(dependencies)
+    .filter((name) => !bundled.includes(name))
+    .map((name) => new RegExp(`^${name}(/|$)`)),
   logLevel: 'warn',
 })
 rmSync(`${dist}bin`, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 /**
  * The report's pages in a real browser, at desktop and phone widths, in light and dark: made by the demo, as users
- * first see it. `SCREENSHOTS=docs npm run test:browser` also writes the pictures in README.
+ * first see it. `SCREENSHOTS=docs npm run test:apart -- browser` also writes the pictures in README.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ import { root } from '../support/harness/tree.js'
 
 if (chromiumPath === undefined)
   console.warn(
-    'test:browser skips: found no Chromium, expected /usr/bin/chromium or its path in SHOPSYNC_CHROMIUM (Debian: apt install chromium)',
+    'Skipped: found no Chromium, expected /usr/bin/chromium or its path in SHOPSYNC_CHROMIUM (Debian: apt install chromium)',
   )
 
 const unused = { url: 'https://api.example.com', partnerId: '1', secret: 'not used' }

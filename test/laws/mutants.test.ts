@@ -1,6 +1,6 @@
 /**
  * Each law can fail: a case in test/laws/pins holds on the program, and reveals the fault of one broken function
- * (test/support/mutants/laws.ts). A case that no longer does so is replaced by `npm run pins NAME`.
+ * (test/support/mutants/laws.ts). A case that no longer does so is replaced by `sh tools/pins.sh NAME`.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { bothWarehouses, type Kind, warehouses } from '../support/harness/warehouse.js'
@@ -39,7 +39,7 @@ afterAll(async () => {
 
 it.each(laws)('law $law notices $pin', async (mutant) => {
   const one = readPin(mutant)
-  const words = `${pinFile(mutant)}: type npm run pins ${mutant.pin}`
+  const words = `${pinFile(mutant)}: type sh tools/pins.sh ${mutant.pin}`
   for (const kinds of placesOf(mutant)) {
     const law = opened.get(nameOf(mutant, kinds))!
     expect(await program.verdict(law, one), words).toBeUndefined()

@@ -53,14 +53,9 @@ test('all units of systemd are hardened alike, write where the documents put met
   }
 })
 
-test('the image compiles no driver of SQLite, and has none that its Node would abort with', () => {
-  const dockerfile = text('deploy/docker/Dockerfile')
-  const nodes = [...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, major]) => Number(major))
-  expect(Math.min(...nodes)).toBeGreaterThanOrEqual(24)
-  expect(new Set(nodes).size).toBe(1)
-  for (const [line] of dockerfile.matchAll(/npm (?:ci|install|prune|rebuild).*?(?= && |$)/gm))
-    expect(line).toMatch(/^npm (?:ci|prune) .*--ignore-scripts/)
-  expect(dockerfile).toContain('npm pkg delete optionalDependencies.better-sqlite3 && npm prune')
+test('both stages of the image have the same Node', () => {
+  const nodes = [...text('deploy/docker/Dockerfile').matchAll(/^FROM (node:\S+)/gm)].map(([, node]) => node)
+  expect([nodes.length, new Set(nodes).size]).toEqual([2, 1])
 })
 
 /** A server that accepts mail; resolves to what it got after the first mail. */

@@ -5,7 +5,7 @@
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Call, shopsync } from '../support/harness/call.js'
@@ -69,7 +69,6 @@ beforeAll(async () => {
       .trim()
     if (path.startsWith('/')) symlinkSync(path, join(tools, name))
   }
-  copyFileSync(join(root, 'config.example.json'), join(here.folder, 'config.example.json'))
   write('shopsync.env', `SHOPSYNC_API_SECRET=${here.sandbox.secret}\n`)
   write('faults.json', blockOf('docs/sandbox.md', 'json'))
   // Nobody was forgotten; test/features/forget/customer.test.ts replays a file with somebody.

@@ -1,4 +1,4 @@
-/** The laws over cases that no run before has played, and walks in memory: npm run test:search. */
+/** The laws over cases that no run before has played, and walks in memory: npm run test:apart -- search. */
 import { inject } from 'vitest'
 import { lawSuite, laws, motions } from '../support/world/lawsuite.js'
 

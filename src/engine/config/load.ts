@@ -194,17 +194,15 @@ export function parseFile(text: string, name: string): ReturnType<typeof parseDo
   }
 }
 
-const everySetting =
-  'Every setting is described in schema/config.schema.json; config.example.json shows them all.'
-
 /** Stops with all problems of a file at once. */
 export function refuse(
   problems: readonly Problem[],
-  options: { name: string; lines?: ReadonlyMap<string, number>; help?: string },
+  options: { name: string; lines?: ReadonlyMap<string, number> },
 ): never {
   const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`
   const list = listProblems(problems, options.lines ?? new Map())
-  throw new Stop(`${options.name} has ${count}:\n${list}\n${options.help ?? everySetting}`, { exitCode: 2 })
+  const told = `${options.name} has ${count}:\n${list}\nEvery setting is described in docs/configuration.md.`
+  throw new Stop(told, { exitCode: 2 })
 }
 
 function toConfig(

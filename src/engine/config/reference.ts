@@ -99,7 +99,8 @@ function defaultText({ schema, isRequired }: Row): string {
 function tableOf(rows: readonly Row[]): string {
   const lines = rows.map((row) => {
     const { key, schema } = row
-    const example = schema.default === undefined ? schema.examples?.[0] : undefined
+    const isOpen = ['{}', '[]', undefined].includes(JSON.stringify(schema.default))
+    const example = isOpen ? schema.examples?.[0] : undefined
     const meaning = `${schema.description ?? ''}${example === undefined ? '' : ` Such as ${code(example)}.`}`
     return `| \`${key}\` | ${cell(valueText(schema))} | ${cell(defaultText(row))} | ${cell(meaning)} |`
   })

@@ -62,9 +62,11 @@ const shape = section(
         error: 'an object such as {"101/3": "America/Chicago"}',
       })
       .prefault({})
-      .describe(
-        "Time zones of individual shops, by TENANT/SHOP. They take precedence over a shop's time_zone from the API, which takes precedence over timeZone.",
-      ),
+      .meta({
+        description:
+          "Time zones of individual shops, by TENANT/SHOP. They take precedence over a shop's time_zone from the API, which takes precedence over timeZone.",
+        examples: [{ '101/3': 'America/Denver' }],
+      }),
     taxRates: choice(['percent', 'fraction'], '"percent" or "fraction"')
       .default('percent')
       .describe('What the API sends for a tax of 8.25%: 8.25 ("percent") or 0.0825 ("fraction").'),
@@ -89,7 +91,10 @@ const shape = section(
         { error: 'an object such as {"101": "Main Street Auto"}' },
       )
       .prefault({})
-      .describe('Names of tenants, by id. The API sends none.'),
+      .meta({
+        description: 'Names of tenants, by id. The API sends none.',
+        examples: [{ '101': 'Main Street Auto' }],
+      }),
     contacts: z
       .boolean({ error: 'true or false' })
       .default(false)
@@ -97,9 +102,11 @@ const shape = section(
     waitingForParts: z
       .array(textLeaf(statusError), { error: 'a list of names such as ["Waiting for parts"]' })
       .prefault([])
-      .describe(
-        'Names of the statuses that mean that an order waits for parts, as status_name in the views shows them. The report then lists these orders. The API documentation names no status.',
-      ),
+      .meta({
+        description:
+          'Names of the statuses that mean that an order waits for parts, as status_name in the views shows them. The report then lists these orders. The API documentation names no status.',
+        examples: [['Waiting for parts']],
+      }),
   },
   'Days, zones and names in the views for analysts and in the report.',
 )

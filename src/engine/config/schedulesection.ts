@@ -20,7 +20,7 @@ const listenLeaf = (port: number, audience: string, does: string) =>
       { error: `false, or an object such as {"host": "127.0.0.1", "port": ${port}}` },
     )
     .prefault({})
-    .describe(does)
+    .meta({ description: does, examples: [{ host: '127.0.0.1', port }] })
 
 const shape = section(
   {

@@ -217,9 +217,11 @@ const resource = (of: Resource, tablesOf: TableLister) => {
           }
         })
         .prefault({})
-        .describe(
-          'Fields that the API sends but its documentation does not show, by name and type. Each gets a column of its own and is no longer part of _extra; the list is read in full once for it.',
-        ),
+        .meta({
+          description:
+            'Fields that the API sends but its documentation does not show, by name and type. Each gets a column of its own and is no longer part of _extra; the list is read in full once for it.',
+          examples: [{ vin: 'text', year: 'integer' }],
+        }),
       history: of.list === 'records' ? history : noHistory,
     })
     .optional()

@@ -81,9 +81,6 @@ ${answersText(data, terminal)}`
 const firstQuestion =
   'select month, sum(sales_cents) / 100 as sales from shop_months where is_whole group by month'
 
-/** The one that the program itself loads on this Node (src/engine/warehouse/sqlite/driver.ts). */
-const driver = Number(process.versions.napi) >= 10 ? 'better-sqlite3-napi' : 'better-sqlite3'
-
 export const closing = (file: string, page: string): string => `
 ── The report ${'─'.repeat(59)}
 It is ${page}: open it in a browser. It needs no network.
@@ -93,6 +90,6 @@ It is ${file}, a plain SQLite file. Open it with any tool that reads SQLite (DBe
 spreadsheet's import), or:
 
   sqlite3 ${file} "${firstQuestion}"
-  node -p "new (require('${driver}'))('${file}').prepare('${firstQuestion}').all()"
+  node -p "new (require('better-sqlite3'))('${file}').prepare('${firstQuestion}').all()"
 
 The meaning of every table, view and column: shopsync dictionary. With your own API: shopsync init.`

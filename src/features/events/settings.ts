@@ -81,9 +81,11 @@ const shape = section(
     also: z
       .record(z.string(), z.array(textLeaf('the name of a resource')))
       .optional()
-      .describe(
-        'By resource: which other lists, ones without events of their own, an event of that resource also makes due. docs/webhooks.md has the defaults.',
-      ),
+      .meta({
+        description:
+          'By resource: which other lists, ones without events of their own, an event of that resource also makes due. docs/webhooks.md has the defaults.',
+        examples: [{ repair_orders: ['payments'] }],
+      }),
   },
   "The source's events (docs/webhooks.md): used by `shopsync listen`, and by `schedule` where schedule.events is true.",
 )

@@ -227,11 +227,7 @@ export function readJob(name: string, folders: readonly string[], around: JobSur
     ? insecureAddresses(parsed.data, allowInsecure)
     : problemsOf(parsed.error, { raw: value, schema: jobSchema(kinds, resources), secrets })
   if (parsed.success && filled.problems.length + found.length === 0) return { ...parsed.data, name }
-  return refuse([...filled.problems, ...withoutDoubles(found, filled.problems)], {
-    name: file,
-    lines,
-    help: 'Every setting is described in schema/job.schema.json.',
-  })
+  return refuse([...filled.problems, ...withoutDoubles(found, filled.problems)], { name: file, lines })
 }
 
 /** Anyone who knows these addresses can fake their calls, and plain http would expose them to the network. */

@@ -1,6 +1,6 @@
 /**
- * What readers copy from docs/bi.md: the versions are those that `npm run test:clients` tries, the keys those of the
- * views.
+ * What readers copy from docs/bi.md: the versions are those that `npm run test:apart -- clients` tries, the keys those of
+ * the views.
  */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'

@@ -36,7 +36,7 @@ declare module 'vitest' {
     rewrites: boolean
     /** Of the properties (test/support/world/searched.ts). */
     seed: number
-    /** Only in `npm run test:search`. */
+    /** Only in `npm run test:apart -- search`. */
     search: LawSuite
     /** Where this run's templates are requested: `GET` answers when the one of that name is ready. */
     templates: string

@@ -11,48 +11,54 @@ const packageName = `node-${process.platform}-${process.arch}`
 
 export interface OtherNode {
   readonly version: string
-  /** The folder with bin/ and the headers. */
+  /** The folder with bin/. */
   readonly home: string
+  /** The folder with the headers that SQLite's driver is compiled with where GitHub is out of reach. */
+  readonly headers: string
   /** Where the tarball is installed. */
   readonly app: string
 }
 
 /** Fetches a version such as 22 or 20.19.0; undefined if npm can't, which it reports. */
 export async function otherNode(version: string): Promise<OtherNode | undefined> {
-  const folder = join(cache, version)
-  const home = join(folder, 'node_modules', packageName)
-  const node = { version, home, app: join(folder, 'app') }
-  mkdirSync(node.app, { recursive: true })
-  for (const one of [folder, node.app]) writeFileSync(join(one, 'package.json'), '{}')
+  const app = join(cache, version, 'app')
+  mkdirSync(app, { recursive: true })
+  writeFileSync(join(app, 'package.json'), '{}')
   try {
-    if (!existsSync(join(home, 'bin/node')))
-      await inFolder(folder, 'npm', 'install', '--no-save', '--no-audit', `${packageName}@${version}`)
-    return node
+    const home = await fetched(version)
+    // With those of 24.19 and newer it would abort the process.
+    const headers = version.startsWith('24') ? await fetched('24.18.0') : home
+    return { version, home, headers, app }
   } catch {
     console.warn(`Not tested: npm could not install ${packageName}@${version}`)
     return undefined
   }
 }
 
+async function fetched(version: string): Promise<string> {
+  const folder = join(cache, version)
+  const home = join(folder, 'node_modules', packageName)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{}')
+  if (!existsSync(join(home, 'bin/node')))
+    await inFolder(folder, 'npm', 'install', '--no-save', '--no-audit', `${packageName}@${version}`)
+  return home
+}
+
 /** A command as somebody runs it who only has this Node. Where npm keeps what it compiled is removed afterwards. */
 export function withNode(node: OtherNode, folder: string, ...words: readonly string[]): Promise<Said> {
-  const env = [`PATH=${pathOf(node)}`, `npm_config_nodedir=${node.home}`, `TMPDIR=${scratch()}`]
+  const env = [`PATH=${pathOf(node)}`, `npm_config_nodedir=${node.headers}`, `TMPDIR=${scratch()}`]
   return inFolder(folder, 'env', ...env, ...words)
 }
 
 const pathOf = ({ home, app }: OtherNode): string =>
   [join(home, 'bin'), join(app, 'node_modules/.bin'), process.env.PATH].join(delimiter)
 
-/**
- * Installs the tarball. From Node 22 on nothing has to be compiled or downloaded from elsewhere, so no script may run; for
- * Node 20 SQLite's driver is compiled where GitHub is out of reach, and kept for the next time.
- */
+/** Installs the tarball. SQLite's driver, which may have to be compiled, is kept for the next time. */
 export async function install(node: OtherNode): Promise<void> {
-  const isCompiled = node.version.startsWith('20')
-  const old = isCompiled ? 'node_modules/shopsync' : 'node_modules'
-  for (const one of [old, 'package-lock.json']) rmSync(join(node.app, one), { recursive: true, force: true })
-  const words = ['npm', 'install', '--no-audit', '--no-fund', ...(isCompiled ? [] : ['--ignore-scripts'])]
-  await withNode(node, node.app, ...words, await pack())
+  for (const one of ['node_modules/shopsync', 'package-lock.json'])
+    rmSync(join(node.app, one), { recursive: true, force: true })
+  await withNode(node, node.app, 'npm', 'install', '--no-audit', '--no-fund', await pack())
 }
 
 /** Starts a program that stays up, asks it for a page at the address that it prints, and ends it with SIGTERM. */

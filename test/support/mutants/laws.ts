@@ -1,6 +1,6 @@
 /**
  * The laws of the design, and what breaks each of them: one function of the program at a time, with a case stored in
- * test/laws/pins that has to reveal the fault. `npm run pins` searches for such cases.
+ * test/laws/pins that has to reveal the fault. `sh tools/pins.sh` searches for such cases.
  */
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Balance, Counted } from '../../../src/engine/list/standing.js'

@@ -1,5 +1,5 @@
 /**
- * `npm run pins [NAME…]`: searches for a case for each mutant of a law, or for those whose pin or law matches a NAME,
+ * `sh tools/pins.sh [NAME…]`: searches for a case for each mutant of a law, or for those whose pin or law matches a NAME,
  * shrinks it as far as possible, and writes it to test/laws/pins. Run it when the program sends its requests or
  * statements in a different order, and a stored case no longer reveals its fault. PINS_SEED=… searches elsewhere,
  * PINS_RUNS=… longer.

@@ -12,7 +12,7 @@ import type { Law, LawFile } from './laws/law.js'
 import * as motion from './laws/motion.js'
 import * as order from './laws/order.js'
 
-/** How many cases of the largest share are played; or until when all shares together search (npm run test:search). */
+/** How many cases of the largest share are played; or until when all shares together search (test/apart.config.ts). */
 type Amount = { readonly cases: number } | { readonly until: number }
 
 export interface LawSuite {
@@ -57,7 +57,7 @@ async function holds(
           `seed ${found.seed}, after ${found.numRuns} cases and ${found.numShrinks} shrinks:`,
           JSON.stringify(found.counterexample[0]),
           ...('until' in amount
-            ? [`To search it again, type: SEED=${next} npm run test:search -- -t '${name}'`]
+            ? [`To search it again, type: SEED=${next} npm run test:apart -- search -t '${name}'`]
             : []),
         ].join('\n'),
       )

@@ -1,6 +1,6 @@
 /**
- * Which random cases the tests play. What `npm run test:search` looks for and until when, its configuration decides, so
- * that its files share one deadline.
+ * Which random cases the tests play. What `npm run test:apart -- search` looks for and until when, its configuration
+ * decides, so that its files share one deadline.
  */
 import { execFileSync } from 'node:child_process'
 import { root } from '../harness/tree.js'

@@ -18,13 +18,12 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type BetterSqlite3 from 'better-sqlite3'
+import BetterSqlite3 from 'better-sqlite3'
 import { Stop } from '../../base/errors.js'
 import type { Environment } from '../../config/expand.js'
 import type { DialectOptions } from '../dialect.js'
 import { wentBack } from '../lease/fence.js'
 import type { DeliveryPlace } from '../queue/deliveries.js'
-import { Sqlite } from './driver.js'
 import { classifyOpening } from './drivererrors.js'
 
 /* What is written into a file without a name is lost with the process. */
@@ -192,7 +191,7 @@ function inMemory(path: string, where: string): BetterSqlite3.Database | undefin
     if (sizeOf(`${path}-wal`)) return undefined
     if (before.mtimeNs !== after.mtimeNs || before.ino !== after.ino) continue
     for (const at of modes) content[at] = 1
-    return new Sqlite(content, { readonly: true })
+    return new BetterSqlite3(content, { readonly: true })
   }
   return undefined
 }
@@ -208,7 +207,7 @@ function openReadOnly(path: string, where: string): BetterSqlite3.Database {
         `its last changes are in ${path}-wal, which needs a ${path}-shm that nobody has made`,
       )
   }
-  return new Sqlite(path, { readonly: true })
+  return new BetterSqlite3(path, { readonly: true })
 }
 
 const cacheSize = 'cache_size = -8000'
@@ -250,7 +249,7 @@ export function openRaw(
   try {
     if (path !== nowhere && !existsSync(path)) makeFile(path, like)
     const isReadOnly = existing && path !== nowhere && !mayWrite(path)
-    const raw = isReadOnly ? openReadOnly(path, where) : new Sqlite(path)
+    const raw = isReadOnly ? openReadOnly(path, where) : new BetterSqlite3(path)
     raw.defaultSafeIntegers(true)
     // A wait inside SQLite blocks its thread: if others must be answered meanwhile, the wait happens outside.
     raw.pragma(`busy_timeout = ${isDurable ? 200 : 5000}`)

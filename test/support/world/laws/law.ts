@@ -1,5 +1,5 @@
 /**
- * A law of the design, as cases are played against it (test/laws, `npm run pins`). A case is plain JSON: events and
+ * A law of the design, as cases are played against it (test/laws, `sh tools/pins.sh`). A case is plain JSON: events and
  * pages, so that one which has revealed a fault can be stored. Nothing here uses vitest: a law is loaded from a copy of
  * the program with a fault in it, and played there.
  */
@@ -18,7 +18,7 @@ export interface Law<Case> {
 export interface LawFile<Case = unknown> {
   /** Every law is opened on one warehouse; the law of the dialects, on one of each kind. */
   readonly open: (addresses: readonly Address[]) => Promise<Law<Case>>
-  /** By name: where `npm run pins` and `npm run test:search` search for a case. */
+  /** By name: where `sh tools/pins.sh` and `npm run test:apart -- search` search for a case. */
   readonly cases: Readonly<Record<string, fc.Arbitrary<Case>>>
 }
 
