@@ -137,11 +137,14 @@ const isRounded = (token: string): boolean =>
 
 const numRuns = sized(400, 2000)
 
-/** V8 13.6 and newer may read an escaped key of an object as a backslash (nodejs/node#63785). */
-const misreadsKeys = Number.parseFloat(process.versions.v8) >= 13.6
-
 describe('JSON without rounding', () => {
-  it.skipIf(misreadsKeys)('reads like an independent reader, whatever is in strings, keys, fractions and exponents; and shows numbers as they were sent', () => {
+  it('reads like an independent reader, whatever is in strings, keys, fractions and exponents; and shows numbers as they were sent', ({
+    skip,
+  }) => {
+    skip(
+      Number.parseFloat(process.versions.v8) >= 13.6,
+      'V8 may read an escaped key as a backslash: nodejs/node#63785',
+    )
     fc.assert(
       fc.property(json, (source) => {
         const bytes = Buffer.from(source)
