@@ -1,5 +1,5 @@
 /**
- * The recipe of docs/bi.md for an assistant: a generic MCP server on Postgres, which runs whatever SQL it is given, with
+ * The recipe of docs/analytics.md for an assistant: a generic MCP server on Postgres, which runs whatever SQL it is given, with
  * the role that the page makes. It is talked to as a client talks, over stdio. Nothing that the server does protects the
  * data; the role does. The server comes from pip; if it can't be installed, the suite reports what is missing and is skipped.
  */
@@ -69,7 +69,7 @@ class Client {
   }
 }
 
-describe.skipIf(lacking !== undefined)('an assistant with the role of docs/bi.md', () => {
+describe.skipIf(lacking !== undefined)('an assistant with the role of docs/analytics.md', () => {
   const role = `assistant_${randomBytes(4).toString('hex')}`
   const named = (text: string): string => text.replaceAll('assistant', role).replaceAll('...', 'secret')
   let address: Address
@@ -86,7 +86,7 @@ describe.skipIf(lacking !== undefined)('an assistant with the role of docs/bi.md
     expect(synced.code, synced.stderr).toBe(0)
     owner = new pg.Client(address.url)
     await owner.connect()
-    const blocks = blocksOf('docs/bi.md')
+    const blocks = blocksOf('docs/analytics.md')
     const roles = blocks.find(
       ({ language, text }) => language === 'sql' && text.includes('create role assistant'),
     )

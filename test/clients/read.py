@@ -33,7 +33,7 @@ def summary(frame):
 
 
 def flags(engine):
-    """How many orders aren't a first visit: as `~` has it, and after the conversion of docs/bi.md."""
+    """How many orders aren't a first visit: as `~` has it, and after the conversion of docs/analytics.md."""
     flag = read(engine, "select is_first_visit from orders")["is_first_visit"]
     return {
         "type": str(flag.dtype),

@@ -73,7 +73,7 @@ describe.skipIf(lacking !== undefined)('Superset', () => {
         own.set(name, Number(row?.v ?? 0) / scale)
       }
     }
-    // As docs/bi.md says: the archive of Postgres gets a password in place of Superset's mask.
+    // As docs/analytics.md says: the archive of Postgres gets a password in place of Superset's mask.
     const secret = readFileSync(archives.at(-1) ?? '', 'latin1')
     expect(secret).toContain('bi:XXXXXXXXXX@')
     await run('python3', [

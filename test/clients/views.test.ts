@@ -1,5 +1,5 @@
 /**
- * Real clients on both warehouses. DuckDB runs the recipe of docs/bi.md for Parquet files as it is: each view has the same
+ * Real clients on both warehouses. DuckDB runs the recipe of docs/analytics.md for Parquet files as it is: each view has the same
  * rows in the same types from either, although DuckDB reads the text of SQLite's views as its own SQL. pandas sees the same
  * rows and sums. Both come from pip; if they can't be installed, the suite reports what is missing and is skipped.
  */
@@ -39,7 +39,7 @@ describe.skipIf(lacking !== undefined)('every view', () => {
   let pandas: Pandas
 
   beforeAll(async () => {
-    const recipe = blocksOf('docs/bi.md').find(({ text }) => text.includes('format parquet'))?.text ?? ''
+    const recipe = blocksOf('docs/analytics.md').find(({ text }) => text.includes('format parquet'))?.text ?? ''
     const [first = '', second = ''] = recipe
       .split('\n')
       .filter((line) => line.includes('kind, place, schema = '))

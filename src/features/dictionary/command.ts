@@ -98,7 +98,7 @@ Needs no configuration; with one, it shows the columns that resources.NAME.colum
 resources.NAME.history, and the sources of dbt and the datasets of Superset are those of its warehouse (without one: of
 Postgres).`,
   examples: [
-    ['shopsync dictionary > dictionary.md', 'one document of Markdown'],
+    ['shopsync dictionary', 'one document of Markdown'],
     ['shopsync dictionary --out dictionary', 'a folder: a page for each relation, README.md first'],
     [
       'shopsync dictionary --format html > dictionary.html',

@@ -1,6 +1,6 @@
 /**
  * The keys of the views as Markdown tables, for tools that look for keys in the database: no database knows keys of
- * views. The build writes them into docs/bi.md.
+ * views. The build writes them into docs/analytics.md.
  */
 import type { Dictionary, DictionaryTable } from './dictionary.js'
 import { namingColumn } from './joins.js'

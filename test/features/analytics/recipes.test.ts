@@ -1,14 +1,14 @@
 /**
- * What readers copy from docs/bi.md: the versions are those that `npm run test:apart -- clients` tries, the keys those of
- * the views.
+ * What readers copy from docs/analytics.md: the versions are those that `npm run test:apart -- clients` tries, the keys
+ * those of the views.
  */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
 
 const text = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
-const page = text('docs/bi.md')
-const [, keys = ''] = /## Keys to set by hand\n([\s\S]*)$/.exec(page) ?? []
+const page = text('docs/analytics.md')
+const [keys = ''] = /<!-- keys: [\s\S]*<!-- end of keys/.exec(page) ?? []
 const rows = [...keys.matchAll(/^\| `(.*) \|$/gm)].map(([, row = '']) =>
   `\`${row}`.split('|').map((cell) => cell.replaceAll('`', '').trim()),
 )

@@ -1,6 +1,6 @@
 /**
- * The small business that is computed by hand (test/support/world/business.ts): the questions of docs/questions.md return the
- * rows on the page, a snapshot stores what stands, and an old reader can open the file.
+ * The small business that is computed by hand (test/support/world/business.ts): a snapshot stores what stands, and an old reader
+ * can open the file. What its views show is in byhand.txt.
  */
 import { copyFileSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,30 +11,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
 import { known } from '../../support/harness/runs.js'
 import { scratch } from '../../support/harness/scratch.js'
-import { textOf } from '../../support/harness/tree.js'
-import { answer, shownValue, viewText } from '../../support/harness/views.js'
+import { viewText } from '../../support/harness/views.js'
 import { bothWarehouses, rowsOf, warehouses } from '../../support/harness/warehouse.js'
 import { type BusinessPlace, businessIn } from '../../support/world/business.js'
-
-const cells = (line: string): string[] =>
-  line
-    .split('|')
-    .slice(1, -1)
-    .map((cell) => cell.trim())
-
-const questions = textOf('docs/questions.md')
-  .split(/^## (?=\d+\. )/m)
-  .slice(1)
-  .map((part) => {
-    const [title = ''] = part.split('\n')
-    const [, asked = ''] = /```sql\n([\s\S]*?)```/.exec(part) ?? []
-    const [head = '', , ...rows] = part.split('\n').filter((line) => line.startsWith('|'))
-    return { title, asked, columns: cells(head), rows: rows.map(cells) }
-  })
-
-it('sixteen questions have rows', () => {
-  expect(questions.map(({ rows }) => rows.length > 0)).toEqual(Array(16).fill(true))
-})
 
 interface OldDatabase {
   prepare(text: string): { step(): boolean; get(): unknown[]; free(): void }
@@ -49,13 +28,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
   beforeAll(async () => {
     place = await businessIn(kind)
   })
-  it.each(questions)('$title', async ({ asked, columns, rows }) => {
-    const found = await answer(place.warehouse, asked)
-    expect(found.map((row) => Object.keys(row))).toEqual(rows.map(() => columns))
-    const shown = found.map((row) => Object.entries(row).map(([name, value]) => shownValue(name, value)))
-    expect(shown).toEqual(rows)
-  })
-
   it('no view takes JSON apart', () => {
     const { sql: words } = place.warehouse.dialect.views()
     const texts = views.map((view) => viewText(view, words, { model: known, unlisted: 'keep' }).query)

@@ -102,7 +102,7 @@ const flags = new Set(
 )
 
 /** However the driver returns it: numbers with twelve digits, flags in words, nothing for null. */
-export function shownValue(name: string, value: unknown): string {
+function shownValue(name: string, value: unknown): string {
   if (value === null || value === undefined) return ''
   if (flags.has(name)) return String(value === true || value === 1)
   const isNumber = typeof value !== 'string' || /^-?\d+(\.\d+)?$/.test(value)
