@@ -39,7 +39,8 @@ describe.skipIf(lacking !== undefined)('every view', () => {
   let pandas: Pandas
 
   beforeAll(async () => {
-    const recipe = blocksOf('docs/analytics.md').find(({ text }) => text.includes('format parquet'))?.text ?? ''
+    const recipe =
+      blocksOf('docs/analytics.md').find(({ text }) => text.includes('format parquet'))?.text ?? ''
     const [first = '', second = ''] = recipe
       .split('\n')
       .filter((line) => line.includes('kind, place, schema = '))
