@@ -20,7 +20,7 @@ const completeThrough = (schema: string, resource: string): string =>
     '',
   ].join('\n')
 
-/** The role that docs/warehouse.md creates for reading; the configured one may write. */
+/** The role that docs/production.md creates for reading; the configured one may write. */
 const reader = 'bi'
 
 export function biTools({ url, schema, views = `${schema}_analytics` }: ToolPlace): BiTools {
