@@ -2,11 +2,13 @@
  * How to connect to Postgres: TLS according to sslmode and sslrootcert in the address (with libpq's meanings), the
  * session's settings, and what a pooler in transaction mode leaves of both. Used by postgres/dialect.ts.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { join } from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
 import { codeFromOutside, Stop } from '../../base/errors.js'
+import { word } from '../../base/format.js'
 import type { Environment } from '../../config/expand.js'
 import {
   type AddressFault,
@@ -135,7 +137,7 @@ export function connecting(
   const { mode, from } = tlsModeOf(address, environment)
   const shared = {
     user,
-    password,
+    password: password ?? (environment['PGPASSWORD'] ? undefined : passwordInFile(environment)),
     host,
     port,
     database,
@@ -156,6 +158,41 @@ export function connecting(
         : `${from}=${mode} in ${from === 'sslmode' ? 'warehouse.url' : 'the environment'}`,
   }
 }
+
+/** The lines of libpq's file of passwords. Like libpq, a file that can't be read counts as none. */
+function passwordLines({ PGPASSFILE, HOME }: Environment): readonly string[] {
+  const file = PGPASSFILE || join(HOME ?? '', '.pgpass')
+  try {
+    if ((statSync(file).mode & 0o077) === 0) return readFileSync(file, 'utf8').split(/\r?\n/)
+  } catch (cause) {
+    codeFromOutside(cause)
+    return []
+  }
+  throw new Stop(`Others may read the passwords in ${file}, expected that only you may`, {
+    exitCode: 3,
+    hint: `Type chmod 600 ${word(file)}`,
+  })
+}
+
+const plain = (field = ''): string => field.replaceAll(/\\(.)/g, '$1')
+
+/**
+ * Looks the password up when a server asks for one. The driver would do so, too, but warns on stderr that its next version
+ * doesn't: cron would mail that each hour.
+ */
+const passwordInFile =
+  (environment: Environment) =>
+  (asked: Readonly<Record<'host' | 'port' | 'database' | 'user', unknown>>): string | undefined => {
+    const host = String(asked.host)
+    const hosts = host.startsWith('/') ? [host, 'localhost'] : [host]
+    const place = [hosts, [String(asked.port)], [String(asked.database)], [String(asked.user)]]
+    const [, , , , password] =
+      passwordLines(environment)
+        .filter((line) => !line.startsWith('#'))
+        .map((line) => [...`${line}:`.matchAll(/((?:\\.|[^:\\])*):/g)].map(([, field]) => plain(field)))
+        .find((fields) => place.every((part, i) => fields[i] === '*' || part.includes(fields[i] ?? ''))) ?? []
+    return password
+  }
 
 const usualConnectMs = 10_000
 
