@@ -1,11 +1,14 @@
 /** Encrypted connections to a real Postgres: what each sslmode requires of the certificate, and what is reported. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'
 import { warehouseProblem } from '../../../src/engine/config/address.js'
 import { onServer } from '../../support/harness/databases.js'
 import { startPostgres, type TestPostgres } from '../../support/harness/postgres.js'
 import { known } from '../../support/harness/runs.js'
+import { scratch } from '../../support/harness/scratch.js'
 import { openWarehouse, plannedChanges } from '../../support/harness/warehouse.js'
 
 const fixture = (name: string): string =>
@@ -37,6 +40,7 @@ describe('a Postgres that only accepts encrypted connections', () => {
     await onServer(`postgres://postgres@${socket}:${server.port}/postgres`, ...roles)
   })
   afterAll(() => server.stop())
+  afterEach(() => void vi.unstubAllEnvs())
 
   // The certificate is for "localhost", signed by the authority in ca.pem. What the message advises is never to check less
   // than the name. Channel binding: what Neon prints.
@@ -80,13 +84,25 @@ describe('a Postgres that only accepts encrypted connections', () => {
     ['verify-full', /over TLS.*→.*PGSSLMODE=verify-full in the environment/],
     ['prefer', /PGSSLMODE=prefer.*→.*PGSSLMODE=verify-full/],
   ])('without them, PGSSLMODE=%s counts as in libpq', async (mode, outcome) => {
-    process.env.PGSSLMODE = mode
-    try {
-      expect(await open(address('postgres@127.0.0.1', ''))).toMatch(outcome)
-      expect(await open(address(usual, `sslmode=verify-full&${ca}`))).toBe('connected')
-    } finally {
-      delete process.env.PGSSLMODE
-    }
+    vi.stubEnv('PGSSLMODE', mode)
+    expect(await open(address('postgres@127.0.0.1', ''))).toMatch(outcome)
+    expect(await open(address(usual, `sslmode=verify-full&${ca}`))).toBe('connected')
+  })
+
+  test.each([
+    [
+      '#*:*:*:bound:no\nlocalhost:1:*:bound:no\nlocalhost:*:post\\gres:bound:\\pw:\n*:*:*:*:no',
+      0o600,
+      /^connected/,
+    ],
+    ['*:*:*:plain:pw', 0o600, /asks for a password/],
+    ['*:*:*:bound:pw', 0o640, /→ Type chmod 600/],
+  ])('a password is looked up in libpq’s file, without a warning: %j', async (lines, mode, outcome) => {
+    vi.stubEnv('PGPASSFILE', join(scratch(), 'passwords'))
+    writeFileSync(process.env['PGPASSFILE']!, lines, { mode })
+    const warned = vi.spyOn(process, 'emitWarning')
+    expect(await open(address('bound@localhost', 'sslmode=require'))).toMatch(outcome)
+    expect(warned).not.toHaveBeenCalled()
   })
 
   test('a local socket needs none, in each of its spellings', async () => {
