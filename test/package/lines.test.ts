@@ -75,13 +75,13 @@ beforeAll(async () => {
   write('forgotten.jsonl', '')
   mkdirSync(join(here.folder, 'jobs'))
   write('jobs/large.json', blockOf('docs/operations.md', 'json').replace('[7]', '[101]'))
-  useConfigOfReadme()
+  useExampleConfig()
   expect(await ran('shopsync sync')).toMatchObject({ code: 0 })
 })
 
-/** README's configuration, with the sandbox's address and fewer lists. */
-function useConfigOfReadme(): void {
-  const text = blockOf('README.md', 'json').replace('https://api.example.com', here.sandbox.url)
+/** The configuration that one copies, with the sandbox's address and fewer lists. */
+function useExampleConfig(): void {
+  const text = textOf('config.example.json').replace('https://api.example.com', here.sandbox.url)
   const resources = ['notes', 'customers', 'repair_orders', 'shops']
   const config = { ...JSON.parse(text), sync: { resources }, targets: { '*': 'PT6H' } }
   writeFileSync(join(here.folder, 'config.json'), JSON.stringify(config))
