@@ -24,14 +24,8 @@ const secret = 'bench-secret'
 const smallest = 2000
 const largest = 20_000
 
-interface Accepted {
-  readonly waits: readonly number[]
-  readonly answered: ReadonlySet<string>
-  readonly refused: number
-}
-
 /** Events of a round: `prefix` keeps their ids apart. */
-async function send(url: string, prefix: string): Promise<Accepted> {
+async function send(url: string, prefix: string) {
   const { origin, pathname: path } = new URL(url)
   const pool = new Pool(origin, { connections: 64 })
   const headers = { 'x-api-secret': secret, 'content-type': 'application/json' }
@@ -114,5 +108,4 @@ await withWarehouses(warehouses, async (all) => {
         rows.push([name, ...(await measured(installed, url, beside))])
     })
 })
-const counts = ['warehouse', 'beside', 'sent', 'lost', 'refused']
-print([...counts, 'median ms', 'p99 ms'], rows)
+print(['warehouse', 'beside', 'sent', 'lost', 'refused', 'median ms', 'p99 ms'], rows)

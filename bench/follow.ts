@@ -38,16 +38,9 @@ async function change(sandbox: Sandbox): Promise<number> {
   return changes
 }
 
-interface Followed {
-  readonly waits: readonly number[]
-  readonly notSettled: number
-  readonly rings: number
-  readonly requests: number
-  readonly verdicts: readonly string[]
-}
-
 /** What the inbox shows once nothing waits any more. */
-async function followed(url: string): Promise<Followed> {
+async function followed(url: string) {
+  const at = (stamp: string | null): bigint => toMicros(stamp ?? '')
   for (let waited = 0; ; waited += 500) {
     const events = await inbox(url, (db) => db.selectFrom('sync_events').selectAll().execute())
     const runs = await withOpen(url, (warehouse) =>
@@ -58,10 +51,7 @@ async function followed(url: string): Promise<Followed> {
     const notSettled = own.length - settled.length
     if (notSettled === 0 || waited >= mostWait)
       return {
-        waits: settled.map(
-          ({ triggered_at, settled_at }) =>
-            Number(toMicros(settled_at ?? '') - toMicros(triggered_at ?? '')) / 1e6,
-        ),
+        waits: settled.map((one) => Number(at(one.settled_at) - at(one.triggered_at)) / 1e6),
         notSettled,
         rings: new Set(events.map((one) => `${one.tenant_id} ${one.resource} ${one.settled_at}`)).size,
         requests: runs.reduce((sum, { requests }) => sum + Number(requests ?? 0), 0),

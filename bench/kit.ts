@@ -39,7 +39,7 @@ export function oneOf<T extends string>(flag: string, word: string, known: reado
 
 type Cell = string | number
 
-export const row = (cells: readonly Cell[]): string => `| ${cells.join(' | ')} |\n`
+const row = (cells: readonly Cell[]): string => `| ${cells.join(' | ')} |\n`
 
 const isNumber = (cell: Cell): boolean => typeof cell === 'number' || /^[-+\d.,%() –]*$/.test(cell)
 
@@ -90,6 +90,20 @@ export async function withOpen<T>(url: string, use: (warehouse: Warehouse) => Pr
     await warehouse.close()
   }
 }
+
+/** How many rows each of these tables has. */
+export const rowsIn = (url: string, tables: readonly { name: string }[]): Promise<Record<string, number>> =>
+  withOpen(url, async ({ db }) => {
+    const rows: Record<string, number> = {}
+    for (const { name } of tables) {
+      const query = db.selectFrom(name as never).select(({ fn }) => fn.countAll().as('rows'))
+      rows[name] = Number((await query.executeTakeFirstOrThrow()).rows)
+    }
+    return rows
+  })
+
+export const total = (counts: Record<string, number>): number =>
+  Object.values(counts).reduce((sum, one) => sum + one, 0)
 
 /** A query on the inbox of a warehouse: what `shopsync listen` has received. */
 export const inbox = <T>(url: string, question: Parameters<typeof Inbox.prototype.read<T>>[0]): Promise<T> =>

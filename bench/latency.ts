@@ -19,28 +19,22 @@ const resources = ['repair_orders']
 
 using source = await BenchSource.start(1, records)
 await source.latency(milliseconds)
-const taken = ways.map((): { took: number; requests: number }[] => [])
+const taken = ways.map((way) => ({ ...way, took: [] as number[], requests: [] as number[] }))
 await inFolder(async (folder) => {
   for (let round = 0; round < rounds; round++)
-    for (const [way, { readAhead }] of ways.entries()) {
+    for (const { readAhead, took, requests } of taken) {
       const url = `sqlite:${join(folder, `${readAhead}-${round}.db`)}`
+      const given = { baseUrl: source.url, url, schema: '', mode: 'sync', resources } as const
       await source.requests()
-      const took = await seconds(() =>
-        run({ baseUrl: source.url, url, schema: '', mode: 'sync', resources, connections: 16, readAhead }),
-      )
-      taken[way]?.push({ took, requests: await source.requests() })
+      took.push(await seconds(() => run({ ...given, connections: 16, readAhead })))
+      requests.push(await source.requests())
     }
 })
-const medians = taken.map((all) => ({
-  took: median(all.map((one) => one.took)),
-  requests: median(all.map((one) => one.requests)),
-}))
+const slowest = median(taken[0]?.took ?? [])
 print(
   ['walk', 'seconds', 'times as fast', 'requests'],
-  medians.map(({ took, requests }, way) => [
-    ways[way]?.name ?? '',
-    took.toFixed(1),
-    ((medians[0]?.took ?? 0) / took).toFixed(1),
-    requests,
-  ]),
+  taken.map(({ name, took, requests }) => {
+    const middle = median(took)
+    return [name, middle.toFixed(1), (slowest / middle).toFixed(1), median(requests)]
+  }),
 )

@@ -88,17 +88,15 @@ async function run(course: Course, program: string, index: number): Promise<Run>
 async function compare(course: Course, programs: readonly [string, string]): Promise<Pair[]> {
   const pairs: Pair[] = []
   // The first runs warm up the file cache and don't count.
-  for (const index of [0, 1] as const) await run(course, programs[index], index)
+  const one = (index: 0 | 1): Promise<Run> => run(course, programs[index], index)
+  for (const index of [0, 1] as const) await one(index)
+  const inWords = ({ cpu, megabytes }: Run): string => `${cpu.toFixed(2)} s ${megabytes.toFixed(0)} MB`
   for (let i = 0; i < given.pairs; i++) {
-    const isAFirst = i % 2 === 0
-    const first = await run(course, programs[isAFirst ? 0 : 1], isAFirst ? 0 : 1)
-    const second = await run(course, programs[isAFirst ? 1 : 0], isAFirst ? 1 : 0)
-    const pair = isAFirst ? { a: first, b: second } : { a: second, b: first }
-    pairs.push(pair)
-    const [a, b] = [pair.a, pair.b].map(
-      ({ cpu, megabytes }) => `${cpu.toFixed(2)} s ${megabytes.toFixed(0)} MB`,
-    )
-    process.stderr.write(`pair ${i + 1}: A ${a}, B ${b}\n`)
+    const first = await one(i % 2 === 0 ? 0 : 1)
+    const second = await one(i % 2 === 0 ? 1 : 0)
+    const [a, b] = i % 2 === 0 ? [first, second] : [second, first]
+    pairs.push({ a, b })
+    process.stderr.write(`pair ${i + 1}: A ${inWords(a)}, B ${inWords(b)}\n`)
   }
   return pairs
 }
@@ -114,44 +112,31 @@ function line(
   const shown = (value: number): string =>
     isRatio ? value.toFixed(3) : `${value > 0 ? '+' : ''}${value.toFixed(1)}`
   const medians = [median(pairs.map(({ a }) => pick(a))), median(pairs.map(({ b }) => pick(b)))]
-  const {
-    low,
-    median: middle,
-    high,
-    confidence,
-  } = medianInterval(pairs.map(({ a, b }) => compared(pick(a), pick(b))))
-  const interval = `${shown(low)} to ${shown(high)} (${(confidence * 100).toFixed(0)} %)`
-  return [name, ...medians.map((value) => value.toFixed(isRatio ? 2 : 0)), shown(middle), interval]
+  const its = medianInterval(pairs.map(({ a, b }) => compared(pick(a), pick(b))))
+  const interval = `${shown(its.low)} to ${shown(its.high)} (${(its.confidence * 100).toFixed(0)} %)`
+  return [name, ...medians.map((value) => value.toFixed(isRatio ? 2 : 0)), shown(its.median), interval]
 }
 
 function report(pairs: readonly Pair[]): string {
-  const hasServer = pairs.some(({ a }) => a.server > 0)
-  return table(
-    ['', 'A', 'B', 'A against B', 'interval'],
-    [
-      line('processor s', pairs, ({ cpu }) => cpu),
-      ...(hasServer ? [line('server processor s', pairs, ({ server }) => server)] : []),
-      ...(hasServer ? [line('both', pairs, ({ cpu, server }) => cpu + server)] : []),
-      line(
-        'peak MB',
-        pairs,
-        ({ megabytes }) => megabytes,
-        (a, b) => a - b,
-      ),
-      line('elapsed s', pairs, ({ seconds }) => seconds),
-    ],
-  )
+  const difference = (a: number, b: number): number => a - b
+  const ofServer = [
+    line('server processor s', pairs, ({ server }) => server),
+    line('both', pairs, ({ cpu, server }) => cpu + server),
+  ]
+  const lines = [
+    line('processor s', pairs, ({ cpu }) => cpu),
+    ...(pairs.some(({ a }) => a.server > 0) ? ofServer : []),
+    line('peak MB', pairs, ({ megabytes }) => megabytes, difference),
+    line('elapsed s', pairs, ({ seconds }) => seconds),
+  ]
+  return table(['', 'A', 'B', 'A against B', 'interval'], lines)
 }
 
-function programs(): [string, string] {
-  const { against } = given
-  if (against === '') throw new Error('--against is missing: the folder of another checkout, built')
-  const other = join(resolve(against), 'dist/bench/measure.js')
-  if (!existsSync(other)) throw new Error(`There is no ${other}; type \`npm run build\` in ${against}`)
-  return [resolve('dist/bench/measure.js'), other]
-}
-
-const both = programs()
+const { against } = given
+if (against === '') throw new Error('--against is missing: the folder of another checkout, built')
+const other = join(resolve(against), 'dist/bench/measure.js')
+if (!existsSync(other)) throw new Error(`There is no ${other}; type \`npm run build\` in ${against}`)
+const both = [resolve('dist/bench/measure.js'), other] as const
 using source = await BenchSource.start(given.tenants, given.records / given.tenants, dataset)
 await withWarehouses(given.warehouses, async (warehouses) => {
   for (const warehouse of warehouses) {

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 /** Linux counts processor time in hundredths of a second, whatever the kernel's own clock. */
 const ticksOfSecond = 100
-const bytesOfPage = 4096
 
 const lineOf = (path: string): string | undefined => {
   try {
@@ -42,10 +41,4 @@ export function processorSeconds(pid: number): number | undefined {
     (statOf(one) ?? []).slice(11, 15).reduce((sum, field) => sum + Number(field), 0),
   )
   return ticks.reduce((sum, own) => sum + own, 0) / ticksOfSecond
-}
-
-/** Resident memory of a process and all its descendants at this moment; shared memory counts for each. */
-export function residentMegabytes(pid: number): number {
-  const pages = treeOf(pid).map((one) => Number(lineOf(`/proc/${one}/statm`)?.split(' ')[1] ?? 0))
-  return (pages.reduce((sum, own) => sum + own, 0) * bytesOfPage) / 2 ** 20
 }

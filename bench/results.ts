@@ -1,6 +1,6 @@
 /** Tables of what was measured, for the terminal and for docs/dev/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { row } from './kit.js'
+import { table } from './kit.js'
 import type { Measured, Phase } from './load.js'
 import type { Dataset } from './source/dataset.js'
 import { median } from './stats.js'
@@ -8,7 +8,6 @@ import { median } from './stats.js'
 export interface Sample extends Measured {
   readonly dataset: Dataset
   readonly warehouse: string
-  /** Name of the contender, with the settings it needed. */
   readonly contender: string
   readonly phase: Phase
   readonly round: number
@@ -22,8 +21,6 @@ export interface Results {
   readonly records: number
   readonly tenants: number
   readonly node: string
-  /** Versions and settings of contenders that are not part of this project. */
-  readonly peers: readonly string[]
   readonly samples: readonly Sample[]
 }
 
@@ -52,16 +49,15 @@ const head = [
 ]
 
 /** The table of one dataset and warehouse. */
-function table(samples: readonly Sample[]): string {
+function tableOf(samples: readonly Sample[]): string {
   const of = (contender: string, phase: Phase): Sample[] =>
     samples.filter((sample) => sample.contender === contender && sample.phase === phase)
-  const lines = phases.flatMap((phase) =>
-    unique(samples.map(({ contender }) => contender)).map((contender) => {
+  const rows = phases.flatMap((phase) =>
+    unique(samples.flatMap((one) => (one.phase === phase ? one.contender : []))).map((contender) => {
       const own = of(contender, phase)
-      if (own.length === 0) return ''
       const rates = own.map(rate)
       const limits = bases.includes(contender) ? [] : bases.map((base) => of(base, phase))
-      return row([
+      return [
         ...[phase, contender, short(median(rates))],
         `${short(Math.min(...rates))}–${short(Math.max(...rates))}`,
         ...bases.map((_, i) => (limits[i] === undefined ? '' : ratio(own, limits[i]))),
@@ -70,27 +66,25 @@ function table(samples: readonly Sample[]): string {
         median(own.map(({ cpu }) => cpu)).toFixed(1),
         Math.max(...own.map(({ megabytes }) => megabytes)).toFixed(0),
         Math.max(...own.map(({ requests }) => requests)),
-      ])
+      ]
     }),
   )
-  return row(head) + row(head.map((_, i) => (i < 2 ? '---' : '---:'))) + lines.join('')
+  return table(head, rows)
 }
 
 /** Markdown: one table for each dataset and warehouse. */
-export function tables({ records, tenants, node, peers, samples }: Results): string {
+export function tables({ records, tenants, node, samples }: Results): string {
   const places = unique(samples.map(({ dataset, warehouse }) => `${dataset}, ${warehouse}`))
   const parts = places.map((place) => {
     const its = samples.filter(({ dataset, warehouse }) => `${dataset}, ${warehouse}` === place)
-    return `\n${place}, ${records} repair orders of ${tenants} tenants, Node ${node.slice(1)}:\n\n${table(its)}`
+    return `\n${place}, ${records} repair orders of ${tenants} tenants, Node ${node.slice(1)}:\n\n${tableOf(its)}`
   })
-  return `${parts.join('')}\n${peers.map((peer) => `${peer}.\n\n`).join('')}`
+  return `${parts.join('')}\n`
 }
-
-const begin = '<!-- results: begin -->'
-const end = '<!-- results: end -->'
 
 /** Between the marks in docs/dev/performance.md. */
 export function writeResults(results: Results): void {
+  const [begin, end] = ['<!-- results: begin -->', '<!-- results: end -->']
   const file = 'docs/dev/performance.md'
   const text = readFileSync(file, 'utf8')
   const [before] = text.split(begin)

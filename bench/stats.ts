@@ -7,19 +7,12 @@ export function median(numbers: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2
 }
 
-export interface Interval {
-  readonly low: number
-  readonly median: number
-  readonly high: number
-  /** How often an interval made this way contains the true median: at least 0.95 if there are six or more values. */
-  readonly confidence: number
-}
-
 /**
  * The narrowest pair of order statistics between which the true median lies with 95 % confidence. Like the sign test,
- * it assumes nothing about the distribution of the values.
+ * it assumes nothing about the distribution of the values. `confidence`: how often an interval made this way contains the
+ * true median: at least 0.95 if there are six or more values.
  */
-export function medianInterval(values: readonly number[], wanted = 0.95): Interval {
+export function medianInterval(values: readonly number[], wanted = 0.95) {
   const sorted = values.toSorted((a, b) => a - b)
   const n = sorted.length
   // Probabilities of 0, 1, … of n values below the median; `outside` sums one tail.

@@ -6,10 +6,8 @@
  * from a sandbox: medians in milliseconds, next to those of `shopsync --version`, which only starts. Warehouses of
  * `--urls` are kept, and loaded if they are empty.
  */
-import { sql } from 'kysely'
-import { rootTable } from '../src/engine/warehouse/database.js'
 import { fill } from './filled.js'
-import { Installed, inFolder, options, print, seconds, withOpen } from './kit.js'
+import { Installed, inFolder, options, print, rowsIn, seconds, total } from './kit.js'
 import { known } from './known.js'
 import { median } from './stats.js'
 import { type BenchWarehouse, withWarehouses } from './warehouse.js'
@@ -27,20 +25,10 @@ const questions = [['--version'], ['status'], ['status', '--failing'], ['status'
 const milliseconds = async (installed: Installed, words: readonly string[]): Promise<number> =>
   1000 * (await seconds(() => installed.run(words, [0, 1])))
 
-const sizeOf = (url: string): Promise<{ cursors: number; rows: number }> =>
-  withOpen(url, async (warehouse) => {
-    const count = async (name: string): Promise<number> => {
-      const counted = warehouse.db.selectFrom(rootTable({ name })).select(sql<number>`count(*)`.as('n'))
-      return Number((await counted.executeTakeFirst())?.n ?? 0)
-    }
-    let rows = 0
-    for (const { tables } of known.list) for (const { name } of tables) rows += await count(name)
-    return { cursors: await count('sync_cursors'), rows }
-  })
-
 async function bench(one: BenchWarehouse, installed: Installed): Promise<(string | number)[]> {
   await fill(one, installed, { tenants, repairOrders: orders })
-  const { cursors, rows } = await sizeOf(one.url)
+  const tables = [{ name: 'sync_cursors' }, ...known.list.flatMap((resource) => resource.tables)]
+  const { sync_cursors: cursors = 0, ...rows } = await rowsIn(one.url, tables)
   const times = questions.map((): number[] => [])
   for (let round = 0; round <= rounds; round++)
     for (const [at, words] of questions.entries()) {
@@ -48,7 +36,7 @@ async function bench(one: BenchWarehouse, installed: Installed): Promise<(string
       if (round > 0) times[at]?.push(took)
     }
   const cells = times.map((all) => `${median(all).toFixed(0)} (${Math.min(...all).toFixed(0)})`)
-  return [one.name, cursors, rows, ...cells]
+  return [one.name, cursors, total(rows), ...cells]
 }
 
 await withWarehouses(urls || warehouses, async (all) => {

@@ -12,10 +12,8 @@ import { switchedOff } from './switchedoff.js'
 const [what = '', ...flags] = process.argv.slice(2)
 const at = switchedOff.findIndex(({ name }) => name === what)
 const found = switchedOff[at]
-if (!found) {
-  const names = switchedOff.map(({ name }) => name)
-  throw new Error(`Found ${JSON.stringify(what)}, expected ${names.join(' or ')}`)
-}
+const names = switchedOff.map(({ name }) => name)
+if (!found) throw new Error(`Found ${JSON.stringify(what)}, expected ${names.join(' or ')}`)
 
 const table = ['bench/switchedoff.js', 'switchedOff', at] as const
 const without = dirname(brokenProduct({ ...found.breakage, table }))

@@ -27,14 +27,6 @@ const window = 10
 const unlimited = 1_000_000_000
 const shards = 8
 
-interface Measured {
-  readonly seconds: number
-  readonly requests: number
-  /** Processor seconds of each worker, and of the server. */
-  readonly workers: readonly number[]
-  readonly server: number
-}
-
 /** A worker until nothing waits: the processor time that it had used when it was last looked at. */
 async function worked(folder: string): Promise<number> {
   const worker = new Program(program, ['worker', '--once', '--quiet'], { cwd: folder })
@@ -49,7 +41,7 @@ async function worked(folder: string): Promise<number> {
 }
 
 /** A job that syncs everything, on so many workers, from the beginning of its first shard to the end of its last. */
-async function round(made: Installed, url: string, count: number): Promise<Measured> {
+async function round(made: Installed, url: string, count: number) {
   mkdirSync(join(made.folder, 'jobs'))
   const job = { description: 'All lists of all tenants.', steps: [{ command: 'sync' }] }
   writeFileSync(join(made.folder, 'jobs/load.json'), JSON.stringify(job))
@@ -68,13 +60,14 @@ async function round(made: Installed, url: string, count: number): Promise<Measu
   return {
     seconds: (Math.max(...times('finished_at')) - Math.min(...times('started_at'))) / 1000,
     requests: runs.reduce((sum, { requests }) => sum + Number(requests), 0),
+    /** Processor seconds of each worker, and of the server. */
     workers: all,
     server: after - before,
   }
 }
 
 /** The first load of all tenants by so many workers. */
-async function load(url: string, count: number, most: number): Promise<Measured> {
+async function load(url: string, count: number, most: number) {
   const length = most === unlimited ? 3600 : window
   using source = await BenchSource.start(tenants, orders, 'lifelike', most, length)
   await source.latency(latency)
@@ -94,11 +87,10 @@ async function speed(url: string): Promise<void> {
     const { seconds, requests, workers: all, server } = await load(url, count, unlimited)
     alone ??= seconds * count
     const busy = all.reduce((sum, cpu) => sum + cpu, server) / seconds
-    rows.push([
-      ...[String(count), String(requests), seconds.toFixed(1), (requests / seconds).toFixed(0)],
-      ...[(alone / (seconds * count)).toFixed(2), all.map((cpu) => cpu.toFixed(0)).join(', ')],
-      ...[server.toFixed(0), `${busy.toFixed(2)} of ${availableParallelism()}`],
-    ])
+    const rates = [requests, seconds.toFixed(1), (requests / seconds).toFixed(0)].map(String)
+    const each = all.map((cpu) => cpu.toFixed(0)).join(', ')
+    const shares = [(alone / (seconds * count)).toFixed(2), each, server.toFixed(0)]
+    rows.push([String(count), ...rates, ...shares, `${busy.toFixed(2)} of ${availableParallelism()}`])
   }
   const heads = ['workers', 'requests', 's', 'requests/s', 'of linear']
   print([...heads, 'CPU s of each', 'CPU s, Postgres', 'processors busy'], rows)

@@ -49,18 +49,6 @@ export interface SimulatedOptions {
   readonly neverRead?: number
 }
 
-export interface SimulatedResult {
-  /** Share of the changes, 0 to 1. */
-  readonly met: number
-  /** In minutes. */
-  readonly meanDelay: number
-  /** In hours. */
-  readonly longestWait: number
-  readonly requests: number
-  /** The closed forecast's share for the same window. */
-  readonly forecast: number
-}
-
 interface SimulatedList extends PolledList {
   readonly target: number
   /** Changes per hour while its shop is open. */
@@ -153,7 +141,7 @@ export function simulate({
   days = 3,
   daysBefore = 4,
   neverRead = 0,
-}: SimulatedOptions): SimulatedResult {
+}: SimulatedOptions) {
   const random = randomFrom(seed)
   const all = listsOf(tenants, random)
   let unread = all.filter(() => neverRead > 0 && random() < neverRead)
@@ -187,10 +175,14 @@ export function simulate({
   const openShare = (closes - opens) / 24
   const expected = all.map(({ resource, rate, target }) => ({ resource, rate: rate * openShare, target }))
   return {
+    /** Share of the changes, 0 to 1. */
     met: counts.met / (counts.met + counts.missed),
+    /** In minutes. */
     meanDelay: counts.delay / (counts.met + counts.missed),
+    /** In hours. */
     longestWait: counts.longest,
     requests: counts.requests,
+    /** The closed forecast's share for the same window. */
     forecast: forecastShare(expected, windowAnHour, { bound: atLeast }).share,
   }
 }

@@ -1,27 +1,19 @@
 """
-The load of dlt: its `rest_api` source as its documentation's first example shows it (merge by key, incremental by
-`updated_at`), one pipeline a tenant. Argument: the task of bench/load.ts with two members more, `folder` for dlt's
-own state and `destination`. Prints one line of JSON; bench/peers/dlt.ts starts it.
+The load of dlt: its `rest_api` source as the first example of its documentation shows it (merge by key, incremental by
+`updated_at`), one pipeline per tenant. `lag`: its setting of that name, in seconds. With `count`: the rows of each table.
 """
 
-import json
-import resource
 import sys
-import time
 
 import dlt
 from dlt.sources.rest_api import rest_api_source
-
-task = json.loads(sys.argv[1])
-# Ids are unique within a tenant.
-key = ["tenant_id", "id"]
+from source import api, headers, is_postgres, key, lag, password, report, server, start, task, tenants
 
 
 def destination():
-    if task["url"].startswith("sqlite:"):
-        return dlt.destinations.sqlalchemy("sqlite:///" + task["folder"] + "/dlt.db")
-    # dlt insists on a password; the bench's server trusts everybody.
-    return dlt.destinations.postgres(task["url"].replace("postgres@", "postgres:none@"))
+    if is_postgres:
+        return dlt.destinations.postgres(server._replace(netloc=f"postgres:{password}@127.0.0.1:{server.port}").geturl())
+    return dlt.destinations.sqlalchemy("sqlite:///" + task["folder"] + "/dlt.db")
 
 
 def list_of(tenant, name):
@@ -29,69 +21,57 @@ def list_of(tenant, name):
         record["tenant_id"] = tenant
         return record
 
+    incremental = {"cursor_path": "updated_at", "initial_value": start}
+    if lag:
+        incremental["lag"] = lag
     return {
         "name": name,
         "primary_key": key,
         "write_disposition": "merge",
         "endpoint": {
             "path": f"tenants/{tenant}/{name}",
-            "params": {
-                "per_page": 100,
-                "updated_after": "{incremental.start_value}",
-            },
-            "incremental": {"cursor_path": "updated_at", "initial_value": "1970-01-01T00:00:00Z"},
+            "params": {"per_page": 100, "updated_after": "{incremental.start_value}"},
+            "incremental": incremental,
             "data_selector": "results",
         },
         "processing_steps": [{"map": stamped}],
     }
 
 
+def pipeline_of(tenant):
+    return dlt.pipeline(
+        pipeline_name=f"tenant_{tenant}",
+        pipelines_dir=task["folder"] + "/pipelines",
+        destination=destination(),
+        dataset_name=task["schema"] if is_postgres else "main",
+    )
+
+
 def load(tenant):
+    paginator = {"type": "page_number", "base_page": 1, "page_param": "page", "total_path": "total_pages"}
     source = rest_api_source(
         {
-            "client": {
-                "base_url": task["source"] + "/api/v1/",
-                "headers": {"x-api-partner-id": "42", "x-api-secret": "bench"},
-                "paginator": {
-                    "type": "page_number",
-                    "base_page": 1,
-                    "page_param": "page",
-                    "total_path": "total_pages",
-                },
-            },
+            "client": {"base_url": api + "/", "headers": headers, "paginator": paginator},
             "resources": [list_of(tenant, name) for name in task["resources"]],
         },
         name="shop",
     )
-    pipeline = dlt.pipeline(
-        pipeline_name=f"tenant_{tenant}",
-        pipelines_dir=task["folder"] + "/pipelines",
-        destination=destination(),
-        dataset_name="main" if task["url"].startswith("sqlite:") else task["schema"],
-    )
-    pipeline.run(source)
-    return pipeline
+    pipeline_of(tenant).run(source)
 
 
-start = time.perf_counter()
-for number in range(1, task["tenants"] + 1):
-    last = load(number)
-seconds = time.perf_counter() - start
+def counts():
+    pipeline = pipeline_of(tenants[0])
+    rows = {}
+    with pipeline.sql_client() as client:
+        for table in pipeline.default_schema.data_tables():
+            name = client.make_qualified_table_name(table["name"])
+            with client.execute_query(f"SELECT count(*) FROM {name}") as cursor:
+                rows[table["name"]] = cursor.fetchone()[0]
+    return rows
 
-own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-rows = 0
-with last.sql_client() as client:
-    for table in last.default_schema.data_tables():
-        with client.execute_query(f"SELECT count(*) FROM {client.make_qualified_table_name(table['name'])}") as cursor:
-            rows += cursor.fetchone()[0]
-print(
-    json.dumps(
-        {
-            "rows": rows,
-            "seconds": seconds,
-            "cpu": own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime,
-            # Kilobytes on Linux, bytes on macOS.
-            "megabytes": max(own.ru_maxrss, children.ru_maxrss) / (1024 if sys.platform == "linux" else 1024**2),
-        }
-    )
-)
+
+if sys.argv[2:] == ["count"]:
+    report(counts)
+else:
+    for number in tenants:
+        load(number)

@@ -8,9 +8,7 @@ type Change = (name: string, value: unknown) => unknown
 function mapped(value: unknown, change: Change, grow: (object: object) => object, name = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => mapped(item, change, grow, name))
   if (typeof value !== 'object' || value === null) return change(name, value)
-  const members = Object.entries(value).map(
-    ([key, inner]) => [key, mapped(inner, change, grow, key)] as const,
-  )
+  const members = Object.entries(value).map(([key, inner]) => [key, mapped(inner, change, grow, key)])
   return grow(Object.fromEntries(members))
 }
 
@@ -43,11 +41,8 @@ function lifelikeText(name: string, value: string, random: () => number): string
 }
 
 function lifelikeNumber(name: string, value: number, random: () => number): number {
-  const noise = /^(hours|quantity.*)$/.test(name)
-    ? noisy
-    : /_(tax_rate|percentage)$/.test(name)
-      ? noisyRates
-      : []
+  const rates = /_(tax_rate|percentage)$/.test(name) ? noisyRates : []
+  const noise = /^(hours|quantity.*)$/.test(name) ? noisy : rates
   return noise.length > 0 && random() < 0.03 ? pick(noise, Math.floor(random() * noise.length)) : value
 }
 

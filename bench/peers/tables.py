@@ -1,0 +1,126 @@
+"""
+Tables of what `npm run bench -- peers` found: prints them, and writes them into a page between its marks.
+
+    python3 bench/peers/tables.py bench/peers/results.json [docs/comparison.md]
+"""
+
+import json
+import re
+import sys
+from statistics import median
+
+BEGIN, END = "<!-- peers: written by npm run bench -- peers -->", "<!-- end of peers -->"
+
+
+def table(heads, rows):
+    """In Markdown; columns of numbers are aligned to the right."""
+
+    def is_number(cell):
+        return re.fullmatch(r"[-+\d.,+×–\s]*", cell) is not None
+
+    lines = ["---:" if i > 0 and all(is_number(row[i]) for row in rows) else "---" for i in range(len(heads))]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in [heads, lines, *rows])
+
+
+def number(value):
+    return f"{value:,.0f}"
+
+
+def tool(results, one):
+    if "peer" not in one:
+        return f"- {one['name']} {results['shopsync']} on Node {results['node']}, with its defaults."
+    versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
+    return f"- {one['name']} ({versions}): {one['how']}."
+
+
+def arrivals(results):
+    its = results["list"]
+    heads = [
+        "",
+        "missing after the first load",
+        "after another run, nothing changes",
+        f"after {its['late']} late commits",
+        f"shown after {its['deleted']} more are deleted",
+        "after `shopsync reconcile`",
+        "requests of each run",
+    ]
+    rows = []
+    for one in results["arrivals"]:
+        runs = one["runs"]
+        last = runs[4] if len(runs) > 4 else None
+        rows.append(
+            [
+                one["contender"],
+                *[str(run["missing"]) for run in runs[:3]],
+                str(runs[3]["shown"]),
+                f"{last['missing']} missing, {last['shown']} shown" if last else "–",
+                ", ".join(str(run["requests"]) for run in runs),
+            ]
+        )
+    fewest = min((one["runs"][0]["listed"] for one in results["arrivals"]), default=its["notes"])
+    what = f"A list of {number(its['notes'])} notes, newest first, into Postgres. During the first load, {its['notes'] - fewest} notes"
+    return f"{what} that have been read already are deleted.\n\n{table(heads, rows)}"
+
+
+def scene(its):
+    orders = f"{number(its['orders'])} repair orders"
+    tenants = "" if its["tenants"] == 1 else f" in each of {its['tenants']} tenants, with their four other lists"
+    latency = f", each page answered after {its['latency']} ms" if its["latency"] else ""
+    rounds = "one round" if its["rounds"] == 1 else f"medians of {its['rounds']} rounds"
+    return f"{orders}{tenants}{latency} ({rounds})"
+
+
+def loads(results, its):
+    writes = {one["name"]: one.get("writes", "") for one in results["contenders"]}
+    samples = {}
+    for one in its["samples"]:
+        samples.setdefault((one["contender"], one["warehouse"]), []).append(one)
+
+    def middle(which, of):
+        return median(of(one) for one in samples[which])
+
+    rows = []
+    for which, all_of in samples.items():
+        name, warehouse = which
+        own = ("shopsync", "Postgres" if warehouse == "Postgres" else "SQLite")
+        seconds = middle(which, lambda one: one["seconds"])
+        times = seconds / middle(own, lambda one: one["seconds"]) if own in samples and own != which else None
+        tables = all_of[-1]["rows"]
+        rows.append(
+            [
+                f"{name}, {warehouse}",
+                f"{seconds:.1f}",
+                f"{times:.1f} ×" if times else "",
+                f"{middle(which, lambda one: one['cpu']):.1f}",
+                number(middle(which, lambda one: one["megabytes"])),
+                f"{middle(which, lambda one: one['again']['seconds']):.1f}",
+                f"{all_of[-1]['requests']} + {all_of[-1]['again']['requests']}",
+                f"{number(sum(tables.values()))} rows, {writes.get(name.split(',')[0], '')}",
+            ]
+        )
+    heads = ["", "seconds", "of shopsync's", "processor s", "peak MB", "nothing new, s", "requests", "what it writes"]
+    return f"{scene(its)}:\n\n{table(heads, rows)}"
+
+
+def text_of(results):
+    tools = "\n".join(tool(results, one) for one in results["contenders"] if "lag" not in one)
+    parts = [
+        f"Measured on {results['date']} on {results['cores']} cores, the source in another process on the same machine, one "
+        f"program after the other:\n\n{tools}\n",
+        arrivals(results),
+        *[loads(results, one) for one in results["loads"]],
+        *[f"Failed: {one}\n" for one in results["failures"]],
+    ]
+    return "\n" + "\n".join(parts) + "\n"
+
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    text = text_of(json.load(file))
+print(text)
+for name in sys.argv[2:]:
+    with open(name, encoding="utf-8") as file:
+        page = file.read()
+    if BEGIN not in page or END not in page:
+        sys.exit(f"{name} lacks the marks {BEGIN} and {END}")
+    with open(name, "w", encoding="utf-8") as file:
+        file.write(page.split(BEGIN)[0] + BEGIN + "\n" + text + END + page.split(END)[1])
