@@ -12,8 +12,8 @@ import { rolldown } from 'rolldown'
 const dist = fileURLToPath(new URL('../dist/', import.meta.url))
 const { dependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
-/** Nearly every command loads them, and Node takes 0.2 s to open their files one by one (CONTRIBUTING.md, Dependencies). */
-const bundled = ['commander', 'fastest-levenshtein', 'kysely', 'luxon', 'string-width', 'undici', 'zod']
+/** Of many files, which nearly every command would open one by one: 0.2 s on Node 20 (CONTRIBUTING.md, Dependencies). */
+const bundled = ['commander', 'fastest-levenshtein', 'kysely', 'string-width', 'undici', 'zod']
 
 /** The files that a file loads before it runs, itself among them. */
 function loadedBy(file, found = new Set()) {
