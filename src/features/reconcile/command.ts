@@ -21,7 +21,7 @@ If more than a fifth of the rows of one tenant and resource (reconcile.maxDelete
 cursor fails. --accept-deletes confirms that the records were really deleted.`,
   examples: [
     ['shopsync reconcile', 'every tenant and resource, as the nightly job does'],
-    ['shopsync reconcile --tenant 101 --full', 'lists every id of one tenant'],
+    ['shopsync reconcile --full --tenant 101 --resource notes', 'lists every id of one list'],
     ['shopsync reconcile --resource notes --accept-deletes', 'after a large deletion at the source'],
   ],
   options: [
