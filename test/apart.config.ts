@@ -15,7 +15,7 @@ export default mergeConfig(
   defineConfig({
     test: {
       include: [`test/${isSearch ? 'search' : '{browser,clients,deploy,metrics,node,pooler}'}/**/*.test.ts`],
-      testTimeout: isSearch ? 3_600_000 : 600_000,
+      testTimeout: isSearch ? 3_600_000 : 1_800_000,
       // SQLite's driver may have to be compiled.
       hookTimeout: 1_800_000,
       provide: { warehouses: 'both', ...(isSearch ? { search: searchOf(process.env) } : {}) },

@@ -11,43 +11,32 @@ const packageName = `node-${process.platform}-${process.arch}`
 
 export interface OtherNode {
   readonly version: string
-  /** The folder with bin/. */
+  /** The folder with bin/ and the headers. */
   readonly home: string
-  /** The folder with the headers that SQLite's driver is compiled with where GitHub is out of reach. */
-  readonly headers: string
   /** Where the tarball is installed. */
   readonly app: string
 }
 
 /** Fetches a version such as 22 or 20.19.0; undefined if npm can't, which it reports. */
 export async function otherNode(version: string): Promise<OtherNode | undefined> {
-  const app = join(cache, version, 'app')
-  mkdirSync(app, { recursive: true })
-  writeFileSync(join(app, 'package.json'), '{}')
+  const folder = join(cache, version)
+  const home = join(folder, 'node_modules', packageName)
+  const node = { version, home, app: join(folder, 'app') }
+  mkdirSync(node.app, { recursive: true })
+  for (const one of [folder, node.app]) writeFileSync(join(one, 'package.json'), '{}')
   try {
-    const home = await fetched(version)
-    // With those of 24.19 and newer it would abort the process.
-    const headers = version.startsWith('24') ? await fetched('24.18.0') : home
-    return { version, home, headers, app }
+    if (!existsSync(join(home, 'bin/node')))
+      await inFolder(folder, 'npm', 'install', '--no-save', '--no-audit', `${packageName}@${version}`)
+    return node
   } catch {
     console.warn(`Not tested: npm could not install ${packageName}@${version}`)
     return undefined
   }
 }
 
-async function fetched(version: string): Promise<string> {
-  const folder = join(cache, version)
-  const home = join(folder, 'node_modules', packageName)
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{}')
-  if (!existsSync(join(home, 'bin/node')))
-    await inFolder(folder, 'npm', 'install', '--no-save', '--no-audit', `${packageName}@${version}`)
-  return home
-}
-
 /** A command as somebody runs it who only has this Node. Where npm keeps what it compiled is removed afterwards. */
 export function withNode(node: OtherNode, folder: string, ...words: readonly string[]): Promise<Said> {
-  const env = [`PATH=${pathOf(node)}`, `npm_config_nodedir=${node.headers}`, `TMPDIR=${scratch()}`]
+  const env = [`PATH=${pathOf(node)}`, `npm_config_nodedir=${node.home}`, `TMPDIR=${scratch()}`]
   return inFolder(folder, 'env', ...env, ...words)
 }
 
