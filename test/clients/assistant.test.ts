@@ -17,6 +17,8 @@ import { bothWarehouses, reopen } from '../support/harness/warehouse.js'
 import { client, lackingFor } from './environment.js'
 
 const requirements = 'requirements-mcp.txt'
+// Asked for here, so that it is there when the first test begins.
+const [, postgres] = bothWarehouses()
 const lacking = await lackingFor('The MCP server', requirements)
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 40, seed: 11 })
 const [own = 0, other = 0] = sandbox.tenantIds
@@ -79,7 +81,6 @@ describe.skipIf(lacking !== undefined)('an assistant with the role of docs/analy
   let views: string[]
 
   beforeAll(async () => {
-    const [, postgres] = bothWarehouses()
     address = postgres!.address()
     config = configure(sandbox, address, [], { sync: { resources: 'all' } })
     const synced = await shopsync(['sync', '--config', config])
@@ -140,7 +141,7 @@ describe.skipIf(lacking !== undefined)('an assistant with the role of docs/analy
     const answer = await assistant.ask('select count(*) as orders, sum(sales_cents) as sales from orders')
     expect(answer).toContain(`orders: ${all?.orders}\nsales: ${all?.sales}\n`)
     for (const view of views) {
-      if (view === 'dim_days') continue
+      if (['dim_days', 'changes'].includes(view)) continue
       const seen = await assistant.ask(`select distinct tenant_id from ${view} where tenant_id <> ${own}`)
       expect([view, seen]).toEqual([view, 'No rows returned'])
     }
