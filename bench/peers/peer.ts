@@ -12,7 +12,7 @@ export interface Contender {
   readonly name: string
   /** undefined: shopsync. */
   readonly peer?: string
-  /** How many seconds an incremental run goes back, if that isn't the default. */
+  /** How many seconds an incremental run goes back. Only what arrives is compared of contenders that have one. */
   readonly lag?: number
   /** What it can write to. */
   readonly warehouses: readonly string[]
@@ -44,7 +44,7 @@ export class Entry {
     const { url, source, resources: names } = load
     const fields = Object.fromEntries(names.map((name) => [name, resources[name]?.fields]))
     this.#task = join(folder, 'task.json')
-    writeFileSync(this.#task, JSON.stringify({ ...load, folder, lag: contender.lag ?? 0, fields }))
+    writeFileSync(this.#task, JSON.stringify({ ...load, folder, lag: contender.lag ?? null, fields }))
     new Installed(folder).configure(url, { url: source }, { sync: { resources: names } })
   }
 
