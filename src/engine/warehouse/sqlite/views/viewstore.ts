@@ -10,9 +10,9 @@ const daySeconds = 86_400
 const dayNumber = (day: string): number => Date.parse(day) / (daySeconds * 1000)
 
 /**
- * The row of a UTC day without a local day (shift 9) is for instants whose zone isn't known, or beyond its clocks. The rows
- * of the day before, the day itself and the day after are there as far as any zone has clocks. An instant beyond all UTC
- * days finds the row of `''`.
+ * For each UTC day, the local days on which an instant of it can fall. Shift -1, 0, 1: the day before, the same, the day after,
+ * for as long as any zone has clocks. Shift 9: none, for an instant whose zone isn't known or that is beyond its clocks.
+ * The one row of day `''` is for instants beyond all UTC days.
  */
 const filling = sql`insert or ignore into report_shifted_days (utc_day, shift, day)
   with recursive utc (n) as (select ${sql.lit(dayNumber(utcDays.first))} union all select n + 1 from utc where n + 1 < ${sql.lit(dayNumber(utcDays.end))}),
