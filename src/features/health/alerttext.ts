@@ -114,7 +114,7 @@ export function adviceOf(
       return `Type shopsync quarantine list ${tenantId === null ? `--resource ${resource}` : named}`
     case 'events':
       return resource === null
-        ? 'Type shopsync events list --state waiting; docs/webhooks.md tells you what to do'
+        ? 'Type shopsync events list --state waiting; docs/runbook.md tells you what to do'
         : `Type shopsync events list ${named}`
     case 'behind_target':
       return 'Type shopsync plan to see what the rate limit allows; docs/scale.md lists the options'
