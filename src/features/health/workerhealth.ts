@@ -97,7 +97,7 @@ export function workersText(status: WorkersStatus | undefined): string {
 }
 
 export const workersAdvice =
-  'Type shopsync worker on at least one machine; if one is up, its log says what it waits for (docs/scale.md)'
+  'Type shopsync worker on at least one machine; if one is up, its log says what it waits for (docs/runbook.md)'
 
 /** Workers that have died of one delivery in a row, until it is reported. */
 const manyDeaths = 3
@@ -148,7 +148,7 @@ function deadlyIncident(
     ...{ kind: 'workers', cause: `${job} ${part}`, since },
     message: `${deaths} workers in a row have died of ${what}, fell silent, or met an error of shopsync, the last one on ${died ?? 'an unknown host'}${where}`,
     advice:
-      'It is given to other workers all the same. Look at that host: the memory it has, the log of the worker, the list (docs/scale.md)',
+      'It is given to other workers all the same. Look at that host: the memory it has, the log of the worker, the list (docs/runbook.md)',
   })
 }
 
