@@ -312,15 +312,13 @@ export const choiceOptions: readonly Option[] = [
 /** The flag of every command that may be told to end early. */
 export const timeLimitOption: Option = {
   flags: '--time-limit <duration>',
-  description:
-    'stop cleanly after this long, such as PT45M; the next run starts with what has waited longest',
+  description: 'stop cleanly after this long, such as PT45M; the next run goes on',
 }
 
 /** The flag of every command that may do a part of the tenants. */
 export const shardOption: Option = {
   flags: '--shard <i/n>',
-  description:
-    'only the tenants of this shard, such as 0/8: one of several runs on as many machines (docs/scale.md)',
+  description: 'only the tenants of this shard, such as 0/8 (docs/scale.md)',
 }
 
 /** The identity of a piece of work, for features that are told its result. */

@@ -7,16 +7,13 @@ export const adoptCommand: Command = {
   summary: 'take over a warehouse whose source (base URL or partner) has changed on purpose',
   help: `
 A warehouse belongs to the source that its first run read; runs against another source are refused. This command assigns
-it to the source that the configuration names now. It asks for the warehouse's name first.
-
-Sends no request.
+it to the source that the configuration names now. It asks for the warehouse's name first, and sends no request.
 
 Without --same-data, the new address has other records: rows are kept, and everything that vouched for them is dropped.
 The next sync then walks everything, and reconcile --full finds the rows that the new source does not have.`,
   examples: [
     ['shopsync adopt', 'the new address has other records'],
     ['shopsync adopt --same-data', 'the same records under a new address: everything is kept'],
-    ['shopsync adopt --same-data --yes', 'without asking'],
   ],
   options: [
     { flags: '--same-data', description: 'the same records under a new address: keep everything' },

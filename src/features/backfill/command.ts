@@ -12,11 +12,10 @@ const backfillCommand: Command = {
   group: 'Get the data',
   summary: 'read again what was updated in a range of time; moves no watermark',
   help: `
-The range includes --from and excludes --to. Both take an instant with its time zone, a date (its midnight in
-schedule.timeZone) or a length of time back from now, such as 7d, 26h or P7D. A --to in the future counts as now. For
-several ranges, repeat both flags. The same command again resumes a backfill that was cut short, with the lists that are
-not done, unless a length of time back or a --to in the future moves the range. A list of names, which has no times, is
-read in full.`,
+--from and --to take an instant with its time zone, a date (its midnight in schedule.timeZone) or a length of time back
+from now, such as 7d, 26h or P7D. For several ranges, repeat both flags. The same command again resumes a backfill that
+was cut short, unless a length of time back or a --to in the future moves the range. A list of names, which has no times,
+is read in full.`,
   examples: [
     ['shopsync backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z', 'January, of every tenant'],
     ['shopsync backfill --from 7d --to 1d', 'from seven days ago to one day ago'],

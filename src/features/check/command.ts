@@ -8,8 +8,7 @@ export const checkCommand: Command = {
   help: `
 Costs one request for the grants, one for each tenant, one for each resource of one tenant, and at most 15 to find out
 how the source behaves (order, totals, times, ids, headers) on the largest list of that tenant. The findings are kept
-in the warehouse, if there is one, and compared next time. Writes nothing else: what the next run has to change in the
-tables first is tried with one row of each, unless a run is at work, and rolled back.
+in the warehouse, if there is one, and compared next time. Writes nothing else: whatever it tries there is rolled back.
 
 --alerts also sends a test message to each of alerts.rules, calls alerts.heartbeat and the heartbeats of jobs, and shows
 what came back.

@@ -25,15 +25,13 @@ export const copyCommand: Command = {
   summary: 'copy the whole warehouse into an empty one, SQLite or Postgres, and compare',
   help: `
 Copies every row, including deleted ones, watermarks, histories and state, so the next sync on the copy continues where
-the original is. Reads the configured warehouse as of one instant and changes nothing in it; no other run may write to
-either side meanwhile (exit 4). Then reads both sides again and compares them value by value (exit 1 if they differ).
-To resume a copy that was cut short, give the same command again; until it is finished, no command uses the copy. What
-the other side cannot hold, such as digits beyond a double in SQLite, goes to quarantine there and is reported. Sends no
-request.
+the original is. Changes nothing in the configured warehouse; no other run may write to either side meanwhile (exit 4).
+Then reads both sides again and compares them value by value (exit 1 if they differ). To resume a copy that was cut short,
+give the same command again; until it is finished, no command uses the copy. What the other side cannot hold, such as
+digits beyond a double in SQLite, goes to quarantine there and is reported (docs/warehouse.md). Sends no request.
 
 With --tenant, the copy has the tables and views of these tenants and nothing of any other: no history, no quarantine, and
-without --personal no names, addresses, numbers and free text. It can only be read. A SQLite file is FILE.part until it is
-whole.`,
+without --personal no names, addresses, numbers and free text. It can only be read (docs/readers.md).`,
   examples: [
     ['shopsync copy --to sqlite:./copy.db', 'into a file'],
     [

@@ -19,9 +19,8 @@ export const demoCommand: Command = {
   summary: 'sandbox, sync and report in one command; nothing to configure',
   help: `
 Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs
-again, finds what was deleted, receives one change as an event, and answers four questions from the data: how was
-yesterday, what needs attention today, how was last month, and can I trust it. Writes the whole report to ${page}. Takes about
-fifteen seconds and needs no network.`,
+again, finds what was deleted, receives one change as an event, and shows the report's answers; the whole report goes to
+${page}. Takes about fifteen seconds and needs no network.`,
   examples: [['shopsync demo', 'everything, in this folder']],
   run: async (invocation) => {
     const { createSandbox } = await import('../../sandbox/index.js')

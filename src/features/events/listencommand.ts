@@ -6,13 +6,11 @@ const words: Command = {
   summary: "receive the source's events, and sync what they name within seconds",
   help: `
 Stays up and receives events (webhooks) at POST /webhooks. Stores each event on disk before answering it, then reads what
-the event names from the source's list, with the same walk as every sync; it never trusts a value in an event. While
-another command works on the warehouse, that command syncs what events name.
+the event names from the source's list. While another command works on the warehouse, that command reads it.
 
 GET /health shows that it is up, GET /ready that events can be stored. The source delivers only to https: give it a
 certificate, or put it behind a proxy that has one (docs/webhooks.md). shopsync schedule does the same next to its jobs
-if the configuration has "schedule": {"events": true}. With --json it prints one document when it is up: its address and
-process id.
+if the configuration has "schedule": {"events": true}. With --json it prints its address and process id when it is up.
 
 Events can get lost on the way: keep the hourly and the nightly job.`,
   examples: [
@@ -21,7 +19,6 @@ Events can get lost on the way: keep the hourly and the nightly job.`,
       'shopsync listen --host 0.0.0.0 --port 8443 --tls-cert fullchain.pem --tls-key privkey.pem',
       'with a certificate of its own',
     ],
-    ['shopsync listen --no-ring', "stores events, and leaves the rest to other commands' runs"],
   ],
   options: [
     { flags: '--host <host>', description: 'address to listen on (default: events.host, 127.0.0.1)' },

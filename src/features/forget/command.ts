@@ -10,16 +10,14 @@ export const forgetCommand: Command = {
   help: `
 Without --customer, erases every row of the tenant in every table, including quarantine and history. With --customer,
 erases what says something about these customers; orders, payments and totals keep ids and numbers. Either way, what is
-left in the database's files goes too: a SQLite file is rewritten, Postgres tables are vacuumed. If another program that
-reads the SQLite file prevents that, the exit code is 1. It is also 1 if something could not be looked at, such as an
-appointment that names no order: the receipt lists it. Backups are not touched.
+left in the database's files goes too. If another program that reads a SQLite file prevents that, the exit code is 1. It
+is also 1 if something could not be looked at, such as an appointment that names no order: the receipt lists it. Backups
+are not touched.
 
-A tenant stays forgotten, granted or not: runs leave it out until --lift. Customers stay forgotten while the source still
-has them, until --lift; the next sync then reads their lists whole. forgotten.jsonl beside the configuration lists
-forgotten customers: after restoring a backup, type shopsync forget --replay forgotten.jsonl.`,
+Tenants and customers stay forgotten until --lift. forgotten.jsonl beside the configuration lists forgotten customers:
+after restoring a backup, type shopsync forget --replay forgotten.jsonl. docs/warehouse.md has the details.`,
   examples: [
     ['shopsync forget --tenant 101', 'asks for the id first'],
-    ['shopsync forget --tenant 101 --yes', 'without asking'],
     ['shopsync forget --tenant 101 --lift', 'lets it back in: the next sync loads it again'],
     ['shopsync forget --tenant 101 --customer 5 --dry-run', 'rows that would be emptied, by table'],
     ['shopsync forget --tenant 101 --customer 5', 'forgets one customer, after you type 101/5'],

@@ -38,12 +38,11 @@ const grantCommand: Command = {
   summary: 'let a Postgres role see the views of some tenants, and nothing else',
   help: `
 Makes a schema that is named like the role, with the views of these tenants, and lets the role read it. The tenants that
-it saw before are replaced. Without --personal, names, addresses, numbers and free text are left out: a customer is
-"customer 5" there. shopsync makes no roles and no passwords.
+it saw before are replaced. Without --personal, names, addresses, numbers and free text are left out. shopsync makes no
+roles and no passwords.
 
-Where the role sees less than before, its rights go first, and what hangs on its views stays. A role that would see or
-do more than that by other means is refused, with what to revoke. On SQLite there are no roles: see
-shopsync copy.`,
+A role that would see or do more than that by other means is refused, with what to revoke (docs/readers.md). On SQLite
+there are no roles: see shopsync copy.`,
   examples: [
     ['shopsync grant --role main_street --tenant 101', 'without names and addresses'],
     ['shopsync grant --role main_street --tenant 101 --tenant 102 --personal', 'two tenants, with them'],
@@ -80,8 +79,8 @@ const revokeCommand: Command = {
   summary: 'take tenants away from a role that shopsync grant gave them',
   help: `
 With --tenant, the role goes on seeing the others. Without, it sees nothing any more, and its schema is dropped. The role
-stays; who made it drops it. What is taken away is gone at once, whatever the role has open; if a session of it is in the
-way of the rest, the role sees nothing meanwhile, the session is named, and the exit code is 1.`,
+stays. What is taken away is gone at once; if a session of the role is in the way of the rest, the role sees nothing
+meanwhile, the session is named, and the exit code is 1.`,
   examples: [
     ['shopsync revoke --role main_street', 'everything'],
     ['shopsync revoke --role main_street --tenant 102', 'one of its tenants'],

@@ -8,11 +8,9 @@ const statusCommand: Command = {
 Exits with 1 if anything is stale (older than status.staleAfter) or failing; if deletions were checked once, but not for
 status.deletesUncheckedAfter; if a tenant's grant was revoked; if the last run died without reporting; if the last
 snapshot or report failed, or what runs after a run (then); or while an incident is open, whether an alert was sent or
-not. Lists that bring nothing new although they usually do are shown, and don't change that. Reads only the warehouse, not the API. --json lists every
-tenant and resource.`,
+not. Lists that bring nothing new although they usually do are shown, and don't change that. Reads only the warehouse.`,
   examples: [
     ['shopsync status', 'what needs attention, first'],
-    ['shopsync status --failing', 'only that'],
     ['shopsync status --tenant 101 --resource notes', 'one tenant and resource'],
     ['shopsync status --json', 'every tenant and resource, as a document'],
   ],

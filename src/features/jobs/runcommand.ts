@@ -10,8 +10,8 @@ Looks for the file in jobs/ beside the configuration, then among the jobs that c
 weekly-verify, backfill, due). schema/job.schema.json describes its settings. Its "schedule" tells shopsync schedule when
 it is due; cron needs a line of its own.
 
-On several machines (Postgres), each does one shard: --shard 0/8 to --shard 7/8. What concerns the whole warehouse, such as
-a snapshot, a report and the heartbeat, follows with --whole once all shards have ended (docs/scale.md).`,
+On several machines (Postgres), each does one shard. What concerns the whole warehouse, such as a snapshot, a report and
+the heartbeat, follows with --whole once all shards have ended (docs/scale.md).`,
   examples: [
     ['shopsync run hourly', 'what is new'],
     ['shopsync run nightly --time-limit PT4H', 'stops cleanly after four hours; the next run continues'],

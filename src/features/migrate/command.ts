@@ -9,8 +9,8 @@ Adds tables, columns and indexes. Recomputes derived tables, such as the totals 
 have changed. The next sync fills what was added to existing rows, or what resources.NAME.columns no longer names: it reads
 those lists in full once. Commands that write migrate automatically, unless warehouse.autoMigrate is false.
 
-Hides what is stored already as soon as privacy hides more. What privacy hides no longer comes back only with
---loosen-privacy, and from the source: rows that it doesn't list any more stay hidden.`,
+If privacy hides more, it hides what is stored. What privacy hides no longer comes back only with --loosen-privacy, and
+from the source: rows that it doesn't list any more stay hidden.`,
   examples: [
     ['shopsync plan', 'first, to see the changes'],
     ['shopsync migrate', 'makes them'],

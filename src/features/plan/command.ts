@@ -17,10 +17,8 @@ const planCommand: Command = {
   help: `
 Sends at most one request for each tenant and resource, and writes nothing. If that were more requests than the rate
 limit allows in a minute, it asks some of the lists, picked at random, and takes the others to be like them. Minutes
-assume the present rate limit and api.rateReserve. The plan of a reconcile assumes that it finds nothing: each
-difference costs a few more requests. It counts the rows, though: a list of which rows have vanished from the warehouse
-is read whole. If responses are so slow that a run reads several pages at a time, the plan includes the requests that
-check those pages. It assumes the length of a rate-limit window, unless it has seen two of them.`,
+assume the present rate limit and api.rateReserve. The plan of a reconcile assumes that it finds nothing, unless rows
+have vanished from the warehouse: each difference costs a few more requests.`,
   examples: [
     ['shopsync plan', 'of a sync'],
     ['shopsync plan sync --full', 'of a sync that walks everything again'],

@@ -13,9 +13,8 @@ const reconcileCommand: Command = {
   group: 'Compare with the source',
   summary: 'find records that were deleted at the source, or that the warehouse lacks, and repair both',
   help: `
-Runs a sync first. Then reconcile asks the source how many records are newer than a given time, for a handful of times,
-and compares those counts with its own. It lists records only where the counts differ. A record that the source
-confirms as gone is marked deleted (_deleted_at); its row stays.
+Runs a sync first. Then it compares the source's counts with its own, and lists records only where they differ
+(docs/reconcile.md). A record that the source confirms as gone is marked deleted (_deleted_at); its row stays.
 
 If more than a fifth of the rows of one tenant and resource (reconcile.maxDeletes) would be marked, none is, and that
 cursor fails. --accept-deletes confirms that the records were really deleted.`,

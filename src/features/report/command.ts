@@ -6,16 +6,13 @@ const reportCommand: Command = {
   summary:
     'one page that answers: how was yesterday, what needs attention today, how was last month, can I trust the data',
   help: `
-Writes a self-contained HTML page for the owner of the shops: it loads nothing from elsewhere, so you can mail or keep it.
-Below the four answers are lists to act on, and charts of sales, work and customers, each with its definition, what it leaves
-out, and its numbers. The reader chooses a period, and one of up to six tenants or twelve shops. Reads the warehouse only, and does not
-query the API. --operations writes the operator's page instead: incidents, freshness, runs, the rate limit, events,
+Writes a self-contained HTML page for the owner of the shops, to mail or keep (docs/analytics.md has what it shows). Reads
+only the warehouse. --operations writes the operator's page instead: incidents, freshness, runs, the rate limit, events,
 quarantine and drift.`,
   examples: [
     ['shopsync report', 'report.html in this folder'],
     ['shopsync report --out /var/www/report.html', 'where a web server finds it'],
     ['shopsync report --tenant 101 --out main-street.html', 'of one tenant'],
-    ['shopsync report --operations', "the operator's page: operations.html in this folder"],
   ],
   options: [
     { flags: '--out <file>', description: 'where the page goes (default: report.html, or operations.html)' },

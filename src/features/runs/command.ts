@@ -13,7 +13,6 @@ Reads only the warehouse. Runs are kept for history.keep; idle ones older than a
   examples: [
     ['shopsync runs', `the last ${usualNumber} runs`],
     ['shopsync runs --since 7d', 'the runs of the last seven days'],
-    ['shopsync runs --events', 'also what the listener read because of events'],
     ['shopsync runs --failed --last 5', 'the last five with failures'],
     ['shopsync runs --tenant 101 --resource notes', 'the runs that worked on one tenant and resource'],
   ],

@@ -114,10 +114,8 @@ export const sandboxCommand: Command = {
 Prints its address, its credentials and a configuration to sync from it: as one document with --json, nothing with
 --quiet. Runs until you stop it (Ctrl-C).
 A restart in the same folder shows the same records: the data ends when a sandbox with this seed was first started there.
-${anchorFile} keeps that instant. Delete the file for newer data.
-All records are in memory: when all of them have been read, 60 businesses take 0.7 GB, and 200 with --size small 0.45 GB.
-A JSON file can script faults and changes: see docs/dev/sandbox.md.
-With --webhook it announces changes as the source does, with its secret in the header X-Api-Secret.`,
+${anchorFile} keeps that instant. Delete the file for newer data. All records are in memory (docs/sandbox.md).
+A JSON file can script faults and changes (docs/dev/sandbox.md). With --webhook it announces changes as the source does.`,
   examples: [
     ['shopsync sandbox --port 8080 --tenants 3 --live', 'three businesses that keep working'],
     [

@@ -6,9 +6,7 @@ const scheduleCommand: Command = {
   summary: 'stay up and run every job that has a schedule',
   help: `
 Replaces cron: runs each job of jobs/ when it is due, in the time zone schedule.timeZone (default UTC), one after the
-other. A job that missed its time, because another one was running or nothing was up, is caught up once. Job files are
-reloaded when they change. The configuration is read when it starts, and again if a run with a newer one has written the
-warehouse.
+other. A job that missed its time is caught up once. Job files are reloaded when they change (docs/operations.md).
 
 Serves the report at http://127.0.0.1:8788/, the operator's page at /operations, the runs at /runs and /runs.json, and
 /dictionary, /metrics, /ready and /health; schedule.listen sets the address, or false for no server. There is no

@@ -5,12 +5,9 @@ const snapshotCommand: Command = {
   group: 'Read the data',
   summary: 'record where each shop stands today: stock, work in progress, receivables',
   help: `
-Writes today's row of each shop into the table daily_snapshots, by the shop's own day: the value of its stock and the
-items below their minimum, its orders in progress and estimates with their amounts, and its receivables by age. The API
-keeps no history of these, so a day without a snapshot can never be charted. A second snapshot on the same day replaces
-the first. The nightly job takes one after sync and reconcile.
-
-Sends no request.`,
+Writes today's row of each shop into the table daily_snapshots, by the shop's own day. The API keeps no history of these
+amounts, so a day without a snapshot can never be charted. A second snapshot on the same day replaces the first. The
+nightly job takes one after sync and reconcile. Sends no request.`,
   examples: [
     ['shopsync snapshot', 'today, of every shop'],
     [

@@ -13,7 +13,7 @@ const syncCommand: Command = {
   group: 'Get the data',
   summary: 'read what changed since the last run, for every tenant and resource',
   help: `
-The first run walks everything; later ones read only records newer than the watermark of each tenant and resource.
+The first run reads everything; later ones only records newer than the watermark of each tenant and resource.
 If a run is cut short, for whatever reason, the next one resumes there. With --due it reads the lists that are due by the
 configured targets, as many as the rate limit allows until the time limit, or within an hour; the others wait for the
 next run.`,

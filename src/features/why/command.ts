@@ -5,11 +5,8 @@ export const whyCommand: Command = {
   group: 'Compare with the source',
   summary: 'the history of one row: the request that fetched it, its quarantine, the source now',
   help: `
-TABLE is any table whose rows come from a list of the API: not tenants, and not the product's own tables. ID is the id
-of a row. A nested row's id is unique only within its record: ID shows the rows of every record that has it, RECORD/ID
+TABLE is any table whose rows come from a list of the API. ID is the id of a row. A nested row's id is unique only within its record: ID shows the rows of every record that has it, RECORD/ID
 the row of one record. If nested rows have no id, ID is their record's id, and RECORD/POSITION names one row.
-
-If the row's list is quiet, it says so: nothing new has come although it usually does, and the source may serve old data.
 
 Costs one request per row; writes nothing. Exits with 1 if there is no such row.`,
   examples: [

@@ -6,9 +6,8 @@ const workerCommand: Command = {
   summary: 'stay up and take shards of jobs from the queue, on as many machines as you like',
   help: `
 Postgres only. shopsync schedule puts a job's shards into the queue if schedule.shards is set, and so does shopsync run JOB
---enqueue 8; each worker takes one at a time and runs it as shopsync run JOB --shard 3/8 would. After a job's last shard, one
-of them does what concerns the whole warehouse. If a worker dies, another one continues its shard within 75 seconds. All
-workers share one rate limit: more of them load faster and take over for each other, but poll no faster (docs/scale.md).
+--enqueue 8. After a job's last shard, a worker does what concerns the whole warehouse. If a worker dies, another one
+continues its shard. All workers share one rate limit: more of them load faster, but poll no faster (docs/scale.md).
 
 Serves /metrics, /ready and /health at http://127.0.0.1:8789/; workers.listen sets the address, or false for no server. If
 the port is taken, it says so and works on.
@@ -17,7 +16,6 @@ SIGTERM stops the current run after its transaction, puts the shard back, and en
   examples: [
     ['shopsync worker', 'stays up'],
     ['shopsync worker --parallel 4', 'takes up to four shards at a time'],
-    ['shopsync worker --once', 'ends when nothing waits in the queue'],
   ],
   options: [
     { flags: '--parallel <n>', description: 'how many shards at a time (default: 1)' },
