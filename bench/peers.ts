@@ -4,8 +4,8 @@
  * shopsync next to other tools on the same source: what arrives of a list that shifts while it is read, and how long loads
  * take. Each has the defaults of its documentation's first example (bench/peers/). Each run is a process of its own,
  * measured from its start to its end with all its children. A tool that can't be installed is left out. The results go
- * into results.json in that folder, and as tables (bench/peers/tables.py) into docs/comparison.md; with `--print`, only to
- * the terminal.
+ * into results.json in that folder, and as tables (bench/peers/tables.py) into docs/comparison.md and README; with
+ * `--print`, only to the terminal.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -164,6 +164,6 @@ const results = { date: new Date().toISOString().slice(0, 10), ...own, contender
 await inFolder(async (folder) => {
   const file = flags.print ? join(folder, 'results.json') : 'bench/peers/results.json'
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`)
-  const page = flags.print ? [] : ['docs/comparison.md']
-  spawnSync('python3', ['bench/peers/tables.py', file, ...page], { stdio: 'inherit' })
+  const pages = flags.print ? [] : ['docs/comparison.md', 'README.md']
+  spawnSync('python3', ['bench/peers/tables.py', file, ...pages], { stdio: 'inherit' })
 })

@@ -1,15 +1,16 @@
 """
-Tables of what `npm run bench -- peers` found: prints them, and writes them into a page between its marks.
+Tables of what `npm run bench -- peers` found: prints them, and writes them into pages between their marks.
 
-    python3 bench/peers/tables.py bench/peers/results.json [docs/comparison.md]
+    python3 bench/peers/tables.py bench/peers/results.json [docs/comparison.md README.md]
 """
 
 import json
 import re
 import sys
 from statistics import median
+from textwrap import fill
 
-BEGIN, END = "<!-- peers: written by npm run bench -- peers -->", "<!-- end of peers -->"
+MARKS = r"(<!-- peers{}: written by npm run bench -- peers -->\n).*(<!-- end of peers -->)"
 
 
 def table(heads, rows):
@@ -114,13 +115,67 @@ def text_of(results):
     return "\n" + "\n".join(parts) + "\n"
 
 
+def in_short(results):
+    """What README compares: each tool at its best, with its state."""
+    columns = [
+        ("shopsync", "shopsync", "shopsync", None),
+        ("dlt", "dlt", "dlt", "dlt, `lag` of 300 s"),
+        ("Meltano (Singer SDK)", "Singer SDK", "Singer SDK", None),
+        (
+            "Airbyte (PyAirbyte)",
+            "PyAirbyte",
+            "PyAirbyte, source in a process of its own",
+            "the same, `lookback_window` of 300 s",
+        ),
+    ]
+    runs = {one["contender"]: one["runs"] for one in results["arrivals"]}
+    writes = {one["name"]: one.get("writes", "") for one in results["contenders"]}
+
+    def late(usual, lagging):
+        missing = runs[usual][2]["missing"]
+        return f"{missing}; with a lag {runs[lagging][2]['missing']}" if lagging else str(missing)
+
+    def speed(name):
+        samples = [
+            one
+            for one in results["loads"][0]["samples"]
+            if one["contender"] == name and one["warehouse"] == "Postgres"
+        ]
+        seconds, peak = (median(one[of] for one in samples) for of in ("seconds", "megabytes"))
+        tables = "" if "per nested array" in writes[name] else ", one table"
+        return f"{seconds:.1f} s, {number(peak)} MB{tables}"
+
+    listed = runs["shopsync"][0]["listed"]
+    first = [runs[usual][0] for _, _, usual, _ in columns]
+    rows = [
+        [f"records lost for good, of {number(listed)}, on a list that shifts", *[str(run["missing"]) for run in first]],
+        [f"and after {results['list']['late']} late commits", *[late(usual, lag) for _, _, usual, lag in columns]],
+        ["requests of that first load: the price of it", *[str(run["requests"]) for run in first]],
+        ["reports whether a list was read completely", "for each list and run", "no", "no", "no"],
+        ["finds deletions without reading everything again", "yes", "no", "no", "no"],
+        [f"{number(results['loads'][0]['orders'])} orders into Postgres", *[speed(name) for _, name, _, _ in columns]],
+    ]
+    versions = [
+        f"{one['name']} {next(iter(one['versions'].values()))}"
+        for one in results["contenders"]
+        if one.get("versions") and "lag" not in one
+    ]
+    how = (
+        f"Measured on {results['date']} on a machine with {results['cores']} cores, with shopsync {results['shopsync']}, "
+        f"{', '.join(versions)}, each set up as in the first example of its documentation; PyAirbyte with its state (by "
+        "itself, it reads everything again in each run)."
+    )
+    return f"{table(['', *[head for head, _, _, _ in columns]], rows)}\n{fill(how, 128)}\n"
+
+
 with open(sys.argv[1], encoding="utf-8") as file:
-    text = text_of(json.load(file))
-print(text)
+    results = json.load(file)
+print(text_of(results))
+is_whole = len(results["arrivals"]) == len(results["contenders"])
 for name in sys.argv[2:]:
     with open(name, encoding="utf-8") as file:
         page = file.read()
-    if BEGIN not in page or END not in page:
-        sys.exit(f"{name} lacks the marks {BEGIN} and {END}")
+    for part, text in [("", text_of), *([(" in short", in_short)] if is_whole else [])]:
+        page = re.sub(MARKS.format(part), lambda marks: marks[1] + text(results) + marks[2], page, flags=re.S)
     with open(name, "w", encoding="utf-8") as file:
-        file.write(page.split(BEGIN)[0] + BEGIN + "\n" + text + END + page.split(END)[1])
+        file.write(page)
