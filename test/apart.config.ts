@@ -18,7 +18,7 @@ export default mergeConfig(
       testTimeout: isSearch ? 3_600_000 : 1_800_000,
       // SQLite's driver may have to be compiled.
       hookTimeout: 1_800_000,
-      provide: { warehouses: 'both', search: isSearch ? searchOf(process.env) : undefined },
+      provide: { warehouses: 'both', search: searchOf(process.env) },
       fileParallelism: false,
     },
   }),
