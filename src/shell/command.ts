@@ -303,22 +303,30 @@ export interface Feature {
   whileListening?(context: CommandContext): Promise<void>
 }
 
+export const tenantOption: Option = {
+  flags: '--tenant <id>',
+  description: 'only this tenant; may be repeated',
+  repeatable: true,
+}
+
 /** The flags of every command that takes a choice of tenants and resources. */
 export const choiceOptions: readonly Option[] = [
-  { flags: '--tenant <id>', description: 'only this tenant; may be repeated', repeatable: true },
+  tenantOption,
   { flags: '--resource <name>', description: 'only this resource; may be repeated', repeatable: true },
 ]
 
 /** The flag of every command that may be told to end early. */
 export const timeLimitOption: Option = {
   flags: '--time-limit <duration>',
-  description: 'stop cleanly after this long, such as PT45M; the next run goes on',
+  description:
+    'stop cleanly after this long, such as PT45M; the next run starts with what has waited longest',
 }
 
 /** The flag of every command that may do a part of the tenants. */
 export const shardOption: Option = {
   flags: '--shard <i/n>',
-  description: 'only the tenants of this shard, such as 0/8 (docs/scale.md)',
+  description:
+    'only the tenants of this shard, such as 0/8: one of several runs on as many machines (docs/scale.md)',
 }
 
 /** The identity of a piece of work, for features that are told its result. */

@@ -1,5 +1,13 @@
 /* docs/commands.md: every command, flag and exit code, from the declarations that the help prints. Used by the build. */
-import { type Argument, type Command, commandGroups, type Option } from './command.js'
+import {
+  type Argument,
+  type Command,
+  choiceOptions,
+  commandGroups,
+  type Option,
+  shardOption,
+  timeLimitOption,
+} from './command.js'
 import { exitCodes, globalOptions } from './program.js'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ').trim()
@@ -16,15 +24,21 @@ function flagRow({ flags, description, repeatable, choices }: Option): string[] 
   return [`\`${flags}\``, repeatable && !/repeated/.test(values) ? `${values}; may be repeated` : values]
 }
 
+/** Flags that mean the same in every command that takes them. */
+const shared: readonly Option[] = [...choiceOptions, timeLimitOption, shardOption]
+
 function section({ name, summary, help, argument, second, options = [], examples }: Command): string {
   const words = [argument, second].flatMap((word) => word ?? [])
   const usage = ['shopsync', name, ...words.map(wordOf), ...(options.length > 0 ? ['[flags]'] : [])].join(' ')
-  const rows = [...words.map((word) => [`\`${wordOf(word)}\``, word.description]), ...options.map(flagRow)]
+  const own = options.filter((option) => !shared.includes(option))
+  const rows = [...words.map((word) => [`\`${wordOf(word)}\``, word.description]), ...own.map(flagRow)]
+  const others = options.filter((option) => shared.includes(option)).map(({ flags }) => `\`${flags}\``)
   return [
     `## shopsync ${name}`,
     `\`${usage}\`: ${summary}.`,
     ...(help ? [help.trim()] : []),
     ...(rows.length > 0 ? [table(['word, flag', 'means'], rows)] : []),
+    ...(others.length > 0 ? [`Also [${others.join(', ')}](#flags-of-several-commands).`] : []),
     ['```sh', ...examples.map(([line, says]) => `${line}   # ${says}`), '```'].join('\n'),
   ].join('\n\n')
 }
@@ -62,6 +76,8 @@ export const commandReference = (commands: readonly Command[]): string =>
     'They can come before or after the command.',
     table(['flag', 'means'], globalOptions.map(flagRow)),
     'With `--json`, the document of a command that could not do its work is `{"error": {"message", "hint", "exit_code"}}`; the exit code is the same as without it. Logs go to stderr: text on a terminal, else one JSON object per line (`log.format`).',
+    '## Flags of several commands',
+    table(['flag', 'means'], shared.map(flagRow)),
     '## Exit codes',
     table(['code', 'means', 'what cron or an orchestrator should do'], exits),
     'Only 0 and 1 mean that a run came to its end.',

@@ -17,8 +17,8 @@ const planCommand: Command = {
   help: `
 Sends at most one request for each tenant and resource, and writes nothing. If that were more requests than the rate
 limit allows in a minute, it asks some of the lists, picked at random, and takes the others to be like them. Minutes
-assume the present rate limit and api.rateReserve. The plan of a reconcile assumes that it finds nothing, unless rows
-have vanished from the warehouse: each difference costs a few more requests.`,
+assume the present rate limit and api.rateReserve. The plan of a reconcile counts the rows, since a list that has lost
+some is read whole, and otherwise assumes that it finds nothing: each difference costs a few more requests.`,
   examples: [
     ['shopsync plan', 'of a sync'],
     ['shopsync plan sync --full', 'of a sync that walks everything again'],

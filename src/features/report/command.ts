@@ -1,4 +1,4 @@
-import type { Command, Feature } from '../../shell/command.js'
+import { type Command, type Feature, tenantOption } from '../../shell/command.js'
 
 const reportCommand: Command = {
   name: 'report',
@@ -17,7 +17,7 @@ quarantine and drift.`,
   options: [
     { flags: '--out <file>', description: 'where the page goes (default: report.html, or operations.html)' },
     { flags: '--operations', description: "write the operator's page" },
-    { flags: '--tenant <id>', description: 'only this tenant; may be repeated', repeatable: true },
+    tenantOption,
   ],
   readsAnyEncoding: true,
   run: async (invocation) => {

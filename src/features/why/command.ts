@@ -1,12 +1,13 @@
-import { type Command, choiceOptions } from '../../shell/command.js'
+import { type Command, tenantOption } from '../../shell/command.js'
 
 export const whyCommand: Command = {
   name: 'why',
   group: 'Compare with the source',
   summary: 'the history of one row: the request that fetched it, its quarantine, the source now',
   help: `
-TABLE is any table whose rows come from a list of the API. ID is the id of a row. A nested row's id is unique only within its record: ID shows the rows of every record that has it, RECORD/ID
-the row of one record. If nested rows have no id, ID is their record's id, and RECORD/POSITION names one row.
+TABLE is any table whose rows come from a list of the API. ID is the id of a row. A nested row's id is unique only within
+its record: ID shows the rows of every record that has it, RECORD/ID the row of one record. If nested rows have no id, ID
+is their record's id, and RECORD/POSITION names one row.
 
 Costs one request per row; writes nothing. Exits with 1 if there is no such row.`,
   examples: [
@@ -16,7 +17,7 @@ Costs one request per row; writes nothing. Exits with 1 if there is no such row.
   ],
   argument: { name: 'table', description: 'a table with rows of a list, such as customers', names: 'tables' },
   second: { name: 'id', description: 'id of the row, or RECORD/ID of a nested one' },
-  options: choiceOptions.filter(({ flags }) => flags.startsWith('--tenant')),
+  options: [tenantOption],
   run: async (invocation) => {
     const [{ withContext }, { tellWhy }, { checkTables }, { whyText }, { reportSettings }] =
       await Promise.all([
