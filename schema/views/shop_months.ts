@@ -119,7 +119,7 @@ const moment = (q: ViewWords, name: string): string => {
 
 export default defineView({
   name: 'shop_months',
-  doc: "Every figure, by shop and month. A figure that adds up has its own column. A ratio has a numerator and a denominator: divide the sum of one by the sum of the other. `cars` and `customers` are distinct counts, so they don't add up over months or shops; nor does the denominator of `hours_per_car`. Balances such as receivables come from the last snapshot of the month. For days, see `shop_days`. A figure is null if none of its values is known, and `_left_out` counts what is missing from it.",
+  doc: "Every figure, by shop and month. A figure that adds up has its own column. A ratio has a numerator and a denominator: divide the sum of one by the sum of the other. `cars` and `customers` are distinct counts, so they don't add up over months or shops; nor does the denominator of `hours_per_car`. Balances come from the last snapshot of the month, except receivables and deposits held (`receivables_is_reckoned`). For days, see `shop_days`. A figure is null if none of its values is known, and `_left_out` counts what is missing from it.",
   grain:
     'one shop and month, from the first month in which a figure has a value to the current month; separate rows hold what has no shop or no day',
   columns: {
