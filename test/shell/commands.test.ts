@@ -2,16 +2,19 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { shopsync } from '../support/harness/call.js'
 import { inFile } from '../support/harness/databases.js'
 import { scratch } from '../support/harness/scratch.js'
 import { isWhole } from '../support/harness/size.js'
+import { atTerminal } from '../support/harness/terminal.js'
 
 // `.ci/run` runs it each time.
 test.runIf(isWhole())('demo fills a warehouse twice and answers four questions', async () => {
   const folder = scratch()
-  const { code, stdout } = await shopsync(['demo'], { cwd: folder })
+  const { code, lines } = await atTerminal(['demo'], { cwd: folder, columns: 60 })
   expect(code).toBe(0)
+  const stdout = lines.join('\n')
+  // What is pasted from a terminal has to stay on its line.
+  expect(stdout).toMatch(/^ {2}sqlite3 .* group by month"\n {2}node -p ".*\.all\(\)"$/m)
   expect(stdout).toMatch(/^ +first sync +second sync$/m)
   const titles = ['What needs attention today?', 'How was last month?', 'Can I trust it?', 'The report']
   const places = titles.map((title) => stdout.indexOf(`── ${title} ─`))

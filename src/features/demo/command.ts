@@ -77,7 +77,9 @@ async function rehearse(invocation: Invocation, sandbox: Sandbox): Promise<numbe
     await warehouse.dialect.erase([], async () => {})
     const report = await writeReport(context, pageAt(io.workingDirectory, page), null)
     out.print(text.answers(report.data, out.terminal))
-    out.print(text.closing(file, page))
+    out.print(text.closing(file, page, out.terminal))
+    out.printAsIs(text.queries(file))
+    out.print(text.farewell)
     if (out.json)
       await out.document({
         warehouse: file,

@@ -78,18 +78,24 @@ Four questions, answered from the warehouse.
 
 ${answersText(data, terminal)}`
 
-const firstQuestion =
-  'select month, sum(sales_cents) / 100 as sales from shop_months where is_whole group by month'
+const titled = (title: string, { columns }: Terminal): string =>
+  `── ${title} `.padEnd(Math.min(73, columns), '─')
 
-export const closing = (file: string, page: string): string => `
-── The report ${'─'.repeat(59)}
+export const closing = (file: string, page: string, terminal: Terminal): string => `
+${titled('The report', terminal)}
 It is ${page}: open it in a browser. It needs no network.
 
-── The warehouse ${'─'.repeat(56)}
-It is ${file}, a plain SQLite file. Open it with any tool that reads SQLite (DBeaver, Metabase, Datasette, a
-spreadsheet's import), or:
+${titled('The warehouse', terminal)}
+It is ${file}, a plain SQLite file. Open it with any tool that reads SQLite (DBeaver, Metabase, a spreadsheet), or:`
 
-  sqlite3 ${file} "${firstQuestion}"
-  node -p "new (require('better-sqlite3'))('${file}').prepare('${firstQuestion}').all()"
+/** To be pasted as they are: a line break inside the second one's question is an error of syntax. */
+export function queries(file: string): string {
+  const question =
+    'select month, sum(sales_cents) / 100 as sales from shop_months where is_whole group by month'
+  return `
+  sqlite3 ${file} "${question}"
+  node -p "new (require('better-sqlite3'))('${file}').prepare('${question}').all()"`
+}
 
+export const farewell = `
 The meaning of every table, view and column: shopsync dictionary. With your own API: shopsync init.`
