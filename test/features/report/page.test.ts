@@ -165,7 +165,9 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       const sums = ['sales_cents', 'gross_profit_cents', 'invoices']
       const ratio = ['gross_margin_numerator', 'gross_margin_denominator']
       const columns = [...sums, ...ratio].map((column) => `sum(${column}) as ${column}`)
-      const months = await rows(`select month, ${columns.join(', ')} from @shop_months group by month`)
+      // The page's clock isn't the view's, which has a later month's appointments once that month has begun.
+      const until = `where month <= '${today.slice(0, 7)}' group by month`
+      const months = await rows(`select month, ${columns.join(', ')} from @shop_months ${until}`)
       const expected = months.map((row) => {
         const [above = 0, below = 0] = ratio.map((column) => Number(row[column]))
         const [sales = 0, profit = 0, invoices] = sums.map((column) => Number(row[column]))
