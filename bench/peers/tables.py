@@ -175,6 +175,8 @@ is_whole = len(results["arrivals"]) == len(results["contenders"])
 for name in sys.argv[2:]:
     with open(name, encoding="utf-8") as file:
         page = file.read()
+    if not re.search(MARKS.format(".*"), page, re.S):
+        sys.exit(f"{name} lacks the marks {MARKS}")
     for part, text in [("", text_of), *([(" in short", in_short)] if is_whole else [])]:
         page = re.sub(MARKS.format(part), lambda marks: marks[1] + text(results) + marks[2], page, flags=re.S)
     with open(name, "w", encoding="utf-8") as file:

@@ -303,6 +303,7 @@ export interface Feature {
   whileListening?(context: CommandContext): Promise<void>
 }
 
+/** The flag of every command that takes a choice of tenants. */
 export const tenantOption: Option = {
   flags: '--tenant <id>',
   description: 'only this tenant; may be repeated',
