@@ -13,7 +13,7 @@ export const statusSection = configSection({
       ),
       deletesUncheckedAfter: durationLeaf(
         'P3D',
-        "Only `reconcile` sees deletions. If a cursor's deletions were checked once, but not for this long, `status` exits with 1.",
+        "`reconcile` checks for deletions. If a cursor's deletions were checked once, but not for this long, `status` exits with 1.",
       ),
     },
     'When `shopsync status` exits with 1.',

@@ -162,7 +162,7 @@ const sync = (resources: Resources) =>
       resources: resourceChoice(resources, 'The resources to sync: all that are enabled, or only these.'),
       overlap: durationOrAutoLeaf(
         'PT5M',
-        'How far before the watermark each run starts, to catch records that became visible late. "auto": twice the largest lateness of the last 30 days, from a minute to six hours.',
+        'How far before the watermark each run starts, to catch records that became visible late. "auto": at least twice the largest lateness of 30 days, from a minute to six hours.',
       ),
       concurrency: whole(1, 64)
         .default(8)

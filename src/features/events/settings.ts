@@ -41,13 +41,13 @@ const shape = section(
       .describe('Path of the address that is registered with the source.'),
     tls: z
       .strictObject({
-        cert: file('the certificate').describe('File with the certificate and its chain.'),
+        cert: file('the certificate').describe(
+          "File with the certificate and its chain, relative to the configuration's folder; read again when it changes. Without tls, plain http.",
+        ),
         key: file('the key').describe('File with the key.'),
       })
       .optional()
-      .describe(
-        "Certificate for https, relative to the configuration's folder; read again when the files change. Without it, plain http.",
-      ),
+      .describe('Certificate for https.'),
     allowInsecure: flag(
       'Allow plain http on an address that other machines can reach, for a network in which something else terminates TLS.',
     ),

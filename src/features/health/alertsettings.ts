@@ -87,7 +87,7 @@ const shape = section(
       ),
     heartbeat: secret('an address such as "https://hc-ping.com/…"').optional().meta({
       description:
-        "An address that is called after each run that ended by itself, with its exit code as the parameter exit: a dead man's switch, for a service that notices when the calls stop. The address is a secret.",
+        "An address that is called after each run that ends with exit code 0 or 1, with it as the parameter exit: a dead man's switch, for a service that notices when the calls stop. The address is a secret.",
     }),
   },
   'Who is told when something needs attention. Every command that records a run reports what opened and what was resolved.',

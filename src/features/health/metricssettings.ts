@@ -11,7 +11,7 @@ const shape = section(
     textfile: textLeaf('the path of a file such as "/var/lib/prometheus/node-exporter/shopsync.prom"')
       .optional()
       .describe(
-        "A file, relative to the configuration's folder, that is written after each run for the textfile collector of node_exporter, which takes names that end in .prom. Without it: none, and metrics come only from `shopsync schedule`.",
+        "A file, relative to the configuration's folder, that is written after each run for the textfile collector of node_exporter, which takes names that end in .prom. Without it, metrics come only from `shopsync schedule` and `shopsync worker`.",
       ),
     maxTenants: whole(0, 100_000)
       .default(50)

@@ -159,7 +159,7 @@ const heartbeatLeaf = z
   .optional()
   .meta({
     description:
-      'Called after each run of the job that ended by itself, with its exit code as the parameter exit: a dead man\'s switch, for a service that notices when the calls stop. The address is a secret; "${NAME}" takes it from the environment.',
+      'Called after each run of the job that ends with exit code 0 or 1, with it as the parameter exit: a dead man\'s switch, for a service that notices when the calls stop. The address is a secret; "${NAME}" takes it from the environment.',
     examples: ['${NIGHTLY_HEARTBEAT}'],
   })
 
