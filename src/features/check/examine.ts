@@ -93,7 +93,8 @@ async function examineParts(context: CommandContext, config: Config, observer: O
     : []
   const revoked =
     warehouse && isOurs && granted ? await trying.checkRevoked(warehouse, { tenants, except, granted }) : []
-  const inVain = granted ? await examineTargetTenants(config, granted) : []
+  const synced = granted?.filter((tenant) => !except.includes(tenant))
+  const inVain = synced ? await examineTargetTenants(config, synced) : []
   const kept = warehouse ? await examineKept(context, warehouse, nowMicros()) : []
   return [
     ...trials,

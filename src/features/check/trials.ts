@@ -78,7 +78,7 @@ type Facts =
       readonly path: string
       readonly isDisabled: boolean
     }
-  /** A tenant with targets of its own that isn't granted. */
+  /** A tenant with targets of its own that isn't granted, or was forgotten. `granted`: the others. */
   | { readonly of: 'target tenant'; readonly tenantId: Int64; readonly granted: readonly Int64[] }
   /** A scheduled job works on what is due, but there are no targets. */
   | { readonly of: 'due job'; readonly job: string; readonly found: string; readonly hint: string }

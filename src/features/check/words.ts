@@ -166,8 +166,8 @@ function targetWords(trial: Extract<Trial, { of: 'target' | 'target tenant' }>):
     const names = trial.granted.slice(0, 20).join(', ') || 'none'
     return {
       what: `targets.tenants.${trial.tenantId}`,
-      found: 'has no effect, because the tenant is not granted to this partner',
-      hint: `Granted tenants: ${names}. Correct the id, or remove it from targets.tenants`,
+      found: 'has no effect, because the tenant is not granted, or was forgotten',
+      hint: `Expected one of ${names}: correct the id, or remove it from targets.tenants`,
     }
   }
   const { resource, isDisabled, path: what } = trial
