@@ -25,7 +25,7 @@ export const exitCodes = [
   ['2', 'wrong usage or configuration; nothing was done', 'never retry: a person has to fix it'],
   [
     '3',
-    'could not start: credentials refused, API or warehouse unreachable',
+    'could not start: credentials refused, API or warehouse unreachable, port taken',
     'retry after a minute; look if it persists',
   ],
   ['4', 'another run holds the lock', 'retry after a minute; cron has the next run'],

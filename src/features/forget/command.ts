@@ -24,7 +24,7 @@ after restoring a backup, type shopsync forget --replay forgotten.jsonl. docs/wa
     ['shopsync forget --replay forgotten.jsonl', 'after restoring a backup: forgets them again'],
   ],
   options: [
-    { flags: '--tenant <id>', description: 'the tenant', repeatable: true },
+    { flags: '--tenant <id>', description: 'the tenant; cannot be repeated', repeatable: true },
     { flags: '--customer <id>', description: 'forget this customer of the tenant', repeatable: true },
     { flags: '--dry-run', description: 'with --customer: count rows by table; erases nothing' },
     { flags: '--yes', description: 'do not ask for confirmation' },
