@@ -4,15 +4,20 @@ import { col, common, defineView, involved, joinInvolved, selectInvolved, takes 
 
 /**
  * What purchases brought of an item since an order was created. Purchases name no order: what came may be for another one.
+ * `distinct` makes SQLite find the few lines of open orders first; else it begins at the purchases, and reads an item's
+ * lines on all orders for each.
  */
 const received = (sum: string): string => `
       left join (
         select l.tenant_id, l.repair_order_id, l.id, ${sum} as nine
-        from {repair_order_parts} l ${joinOrder('l')}
-        join {repair_orders} r on r.tenant_id = o.tenant_id and r.id = o.repair_order_id
+        from (
+          select distinct l.tenant_id, l.repair_order_id, l.id, l.part_inventory_id, r.created_at
+          from {repair_order_parts} l ${joinOrder('l')}
+          join {repair_orders} r on r.tenant_id = o.tenant_id and r.id = o.repair_order_id
+          where o.state in ('estimate', 'in_progress')) l
         join {purchase_record_line_items} b on b.tenant_id = l.tenant_id and b.inventory_id = l.part_inventory_id
         join {purchase_records} p on p.tenant_id = b.tenant_id and p.id = b.purchase_record_id
-        where o.state in ('estimate', 'in_progress') and p._deleted_at is null and not coalesce(p.is_return, false) and p.created_at >= r.created_at
+        where p._deleted_at is null and not coalesce(p.is_return, false) and p.created_at >= l.created_at
         group by l.tenant_id, l.repair_order_id, l.id) g on g.tenant_id = l.tenant_id and g.repair_order_id = l.repair_order_id and g.id = l.id`
 
 export default defineView({
