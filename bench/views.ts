@@ -68,7 +68,6 @@ const bench = (one: BenchWarehouse): Promise<string[][]> =>
     const tenants = [101, 102, 103, 104].map((id) => ({ id, repairOrders: orders, shops: 3 }))
     await fill(one, new Installed(folder), { tenants }, { report: { timeZone: 'America/Chicago' } })
     return withOpen(one.url, async (warehouse) => {
-      await run(warehouse, 'analyze')
       const found: string[][] = []
       for (const view of wanted) found.push(await measure(warehouse, view))
       return found
