@@ -64,9 +64,9 @@ function minutesText({ minutes, rate, requests }: Pick<RunPlan, 'minutes' | 'rat
 function limitText(rate: RunPlan['rate']): string {
   if (!rate) return 'no rate limit is known'
   const { window_seconds: seconds, window_known: isKnown } = rate
-  const window = seconds === 60 ? 'a minute' : `in ${span(seconds * 1000)}`
-  const limit = `${isKnown ? '' : 'assuming '}${plural(rate.limit, 'request')} ${window}`
-  return `${limit}, ${count(rate.remaining)} of them left now`
+  const inLength = seconds === 60 ? 'a minute' : `in ${span(seconds * 1000)}`
+  const window = isKnown ? inLength : `in ${span(seconds * 1000)} or longer`
+  return `${plural(rate.limit, 'request')} ${window}, ${count(rate.remaining)} of them left now`
 }
 
 const tenantText = ({ tenant_id, requests, records }: RunPlan['tenants'][number]): string =>
