@@ -157,7 +157,7 @@ footer { margin-top: 40px; color: var(--muted); font-size: 13px; max-width: 92ch
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact }
   .panel { break-inside: avoid; border-color: #ccc; padding: 12px 14px } .choice, .search, .skip, summary, .tip, .copy, .js .copy, nav { display: none }
   .part > summary { display: block; list-style: none; break-after: avoid } .part > summary::before { content: none } .part { margin-top: 20px }
-  details:not([open]) { display: none } .scroll { overflow: visible } table { font-size: 11px }
+  details:not([open], .tasks) { display: none } .tasks > summary { display: block } .scroll { overflow: visible } table { font-size: 11px }
   .question dl { grid-template-columns: repeat(3, minmax(0, 1fr)) } .question dd b { font-size: 17px }
   .grid { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px } .questions, .part > .panel { margin-bottom: 10px }
   .plot .half, .plot .full, .wide .plot .narrow { display: none } .plot .narrow, .wide .plot .mid { display: block } .plot svg { max-width: none }
