@@ -6,11 +6,10 @@ const statusCommand: Command = {
   summary: 'freshness, watermark, row count and last error per tenant and resource',
   help: `
 Exits with 1 if anything is stale (older than status.staleAfter), failing or never synced; if deletions were checked once,
-but not for status.deletesUncheckedAfter; if a tenant's grant was revoked; if the last run died without reporting; if the
-last snapshot or report failed, or what runs after a run (then); if the warehouse belongs to another source, no worker takes
-what waits, events cannot be read, or forgotten customers may be back; or while an incident is open, whether an alert was
-sent or not. Lists that bring nothing new although they usually do are shown, and don't change that. Reads only the
-warehouse.`,
+but not for status.deletesUncheckedAfter; if a grant was revoked; if the last run died, or the last snapshot, report or what
+runs after a run (then) failed; if the warehouse is another source's, no worker takes what waits, events cannot be read, or
+forgotten customers may be back; or while an incident is open. Lists that bring nothing new although they usually do are
+shown, and don't change that. Reads only the warehouse.`,
   examples: [
     ['shopsync status', 'what needs attention, first'],
     ['shopsync status --tenant 101 --resource notes', 'one tenant and resource'],
