@@ -149,7 +149,7 @@ def in_short(results):
     first = [runs[usual][0] for _, _, usual, _ in columns]
     rows = [
         [f"records lost for good, of {number(listed)}, on a list that shifts", *[str(run["missing"]) for run in first]],
-        [f"and after {results['list']['late']} late commits", *[late(usual, lag) for _, _, usual, lag in columns]],
+        [f"and after {results['list']['late']} records show up late", *[late(usual, lag) for _, _, usual, lag in columns]],
         ["requests of that first load: the price of it", *[str(run["requests"]) for run in first]],
         ["reports whether a list was read completely", "for each list and run", "no", "no", "no"],
         ["finds deletions without reading everything again", "yes", "no", "no", "no"],
@@ -162,8 +162,8 @@ def in_short(results):
     ]
     how = (
         f"Measured on {results['date']} on a machine with {results['cores']} cores, with shopsync {results['shopsync']}, "
-        f"{', '.join(versions)}, each set up as in the first example of its documentation; PyAirbyte with its state (by "
-        "itself, it reads everything again in each run)."
+        f"{', '.join(versions)}, each set up as in the first example of its documentation; PyAirbyte's lists with its state "
+        "(by itself, each run reads everything again)."
     )
     return f"{table(['', *[head for head, _, _, _ in columns]], rows)}\n{fill(how, 128)}\n"
 
