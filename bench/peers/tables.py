@@ -29,9 +29,10 @@ def number(value):
 
 def tool(results, one):
     if "peer" not in one:
-        return f"- {one['name']} {results['shopsync']} on Node {results['node']}, with its defaults."
+        name = f"{one['name']} {results['shopsync']} on Node {results['node']}"
+        return f"- {name}, with its defaults: writes {one['writes']}."
     versions = ", ".join(f"{name} {version}" for name, version in one["versions"].items())
-    return f"- {one['name']} ({versions}): {one['how']}."
+    return f"- {one['name']} ({versions}): {one['how']}; writes {one['writes']}."
 
 
 def arrivals(results):
@@ -71,8 +72,7 @@ def scene(its):
     return f"{orders}{tenants}{latency} ({rounds})"
 
 
-def loads(results, its):
-    writes = {one["name"]: one.get("writes", "") for one in results["contenders"]}
+def loads(its):
     samples = {}
     for one in its["samples"]:
         samples.setdefault((one["contender"], one["warehouse"]), []).append(one)
@@ -96,10 +96,10 @@ def loads(results, its):
                 number(middle(which, lambda one: one["megabytes"])),
                 f"{middle(which, lambda one: one['again']['seconds']):.1f}",
                 f"{all_of[-1]['requests']} + {all_of[-1]['again']['requests']}",
-                f"{number(sum(tables.values()))} rows, {writes.get(name.split(',')[0], '')}",
+                number(sum(tables.values())),
             ]
         )
-    heads = ["", "seconds", "of shopsync's", "processor s", "peak MB", "nothing new, s", "requests", "what it writes"]
+    heads = ["", "seconds", "of shopsync's", "processor s", "peak MB", "nothing new, s", "requests", "rows written"]
     return f"{scene(its)}:\n\n{table(heads, rows)}"
 
 
@@ -109,7 +109,7 @@ def text_of(results):
         f"Measured on {results['date']} on {results['cores']} cores, the source in another process on the same machine, one "
         f"program after the other:\n\n{tools}\n",
         arrivals(results),
-        *[loads(results, one) for one in results["loads"]],
+        *[loads(one) for one in results["loads"]],
         *[f"Failed: {one}\n" for one in results["failures"]],
     ]
     return "\n" + "\n".join(parts) + "\n"
