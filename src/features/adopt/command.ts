@@ -22,14 +22,12 @@ The next sync then walks everything, and reconcile --full finds the rows that th
   run: async (invocation) => {
     const [
       { withContext },
-      { adopt, planAdoption },
-      { adoptQuestion, adoptText },
+      { adopt, adoptQuestion, adoptText, planAdoption },
       { sourceAddress },
       { confirmTyped },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
-      import('./words.js'),
       import('../../engine/config/sourceaddress.js'),
       import('../../shell/confirmation.js'),
     ])

@@ -1,6 +1,7 @@
 /*
  * Takes over a warehouse whose source has changed on purpose. Used by `shopsync adopt`.
  */
+import { paragraphs } from '../../engine/base/format.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
@@ -17,7 +18,7 @@ import type { Besides } from '../../shell/command.js'
 import { eachBeside } from '../../shell/features.js'
 
 /** The JSON document of `adopt`. */
-export interface Adopted {
+interface Adopted {
   readonly warehouse: string
   /** The previous source; null if none was stored. */
   readonly from: { readonly base_url: string; readonly partner_id: string } | null
@@ -87,4 +88,26 @@ export async function adopt(
   await warehouse.write([...dropped, storeSourceIdentity(db, to, now(deps))])
   lease.throwIfLost()
   return plan
+}
+
+const named = ({ base_url, partner_id }: Adopted['to']): string => `${base_url} (partner ${partner_id})`
+
+const nowOf = ({ from }: Adopted): string =>
+  from === null ? 'belongs to no source yet' : `belongs to ${named(from)}`
+
+const consequence = ({ same_data }: Adopted): string =>
+  same_data
+    ? 'Everything is kept: rows, watermarks, registers and history.'
+    : 'The rows are kept. Watermarks, walks, registers and everything else that vouched for them are dropped: the next sync reads every list again.'
+
+export const adoptQuestion = (plan: Adopted, name: string): string =>
+  `${plan.warehouse} ${nowOf(plan)}.\nIt will belong to ${named(plan.to)}.\n${consequence(plan)}\nType ${name} to continue: `
+
+export function adoptText(done: Adopted): string {
+  const { changed, same_data, to, warehouse } = done
+  if (!changed) return `${warehouse} belongs to ${named(to)} already; nothing was changed.`
+  const next = same_data
+    ? 'Type shopsync sync'
+    : 'Type shopsync sync, then shopsync reconcile --full: it marks the rows that this source does not have as deleted (--accept-deletes confirms more than a fifth of a list).'
+  return paragraphs([`${warehouse} belongs to ${named(to)} now. ${consequence(done)}`, next])
 }
