@@ -8,17 +8,16 @@ import { type Column, type Table, tablesOf } from './table.js'
  * writes it.
  */
 
-const column = (name: string, kind: Column['kind'], nullable: boolean, doc: string): Column => ({
+const column = (name: string, kind: Column['kind'], doc: string): Column => ({
   name,
   kind,
-  nullable,
+  nullable: false,
   doc,
 })
 
 const seenFrom = column(
   '_seen_from',
   'timestamp',
-  false,
   'When the request that first fetched this version was sent. For a version that existed before its history was kept: when it had last been seen by then.',
 )
 
@@ -26,20 +25,17 @@ const own: readonly Column[] = [
   column(
     '_children',
     'json',
-    false,
     'The rows of its nested arrays: an object with one list per table. Rows omit tenant_id, the id of the record and _synced_at.',
   ),
-  column('_valid_from', 'timestamp', false, 'updated_at of the version: when the source got it.'),
+  column('_valid_from', 'timestamp', 'updated_at of the version: when the source got it.'),
   column(
     '_seen_to',
     'timestamp',
-    false,
     'When the request that showed another version, or that the record was gone, was sent. The version itself may have ended earlier.',
   ),
   column(
     '_ended_by',
     'text',
-    false,
     '`replaced` by another version, or `deleted`: the record was found to be gone.',
   ),
 ]

@@ -141,7 +141,7 @@ export class PostgresSession extends SharedSession<BinaryRows> {
       3,
     )} as k(${keys.map((_, i) => `k${i}`).join(', ')})`
     const { affected } = await this.#query({
-      text: `delete from ${this.from(table.name)} t where ${this.ownedBy(table, '$1', '$2')} and not exists (select 1 from ${kept} where ${keys.map(({ same }) => same).join(' and ')})`,
+      text: `delete from ${this.from(table.name)} t where ${this.ownedBy(table)} and not exists (select 1 from ${kept} where ${keys.map(({ same }) => same).join(' and ')})`,
       values: [String(tenantId), listOf(owners), ...keys.map(({ column }) => column)],
     })
     return affected

@@ -20,7 +20,6 @@ import {
 import { dirname, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { Stop } from '../../base/errors.js'
-import type { Environment } from '../../config/expand.js'
 import type { DialectOptions } from '../dialect.js'
 import { wentBack } from '../lease/fence.js'
 import type { DeliveryPlace } from '../queue/deliveries.js'
@@ -311,10 +310,6 @@ export function uncached(raw: BetterSqlite3.Database, work: () => void): void {
  * the warehouse serves. Not memory: a large sort would use as much of it as the table has.
  */
 
-/** The folders that SQLite tries, in its order. */
-const usual = ({ SQLITE_TMPDIR, TMPDIR }: Environment): string[] =>
-  [SQLITE_TMPDIR, TMPDIR, '/var/tmp', '/usr/tmp', '/tmp', '.'].flatMap((folder) => folder ?? [])
-
 function mayWriteIn(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
@@ -325,11 +320,10 @@ function mayWriteIn(folder: string): boolean {
 }
 
 /** SQLite reads the environment once, when the first file is opened. */
-export function provideTemporaryFolder(
-  url: string,
-  environment: Environment & { SQLITE_TMPDIR?: string } = process.env,
-  folders = usual(environment),
-): void {
+export function provideTemporaryFolder(url: string): void {
+  const { SQLITE_TMPDIR, TMPDIR } = process.env
+  // The folders that SQLite tries, in its order.
+  const usual = [SQLITE_TMPDIR, TMPDIR, '/var/tmp', '/usr/tmp', '/tmp', '.'].flatMap((folder) => folder ?? [])
   const own = dirname(resolve(url.slice('sqlite:'.length)))
-  if (!folders.some(mayWriteIn) && mayWriteIn(own)) environment.SQLITE_TMPDIR = own
+  if (!usual.some(mayWriteIn) && mayWriteIn(own)) process.env['SQLITE_TMPDIR'] = own
 }

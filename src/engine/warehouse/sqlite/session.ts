@@ -135,7 +135,7 @@ export class SqliteSession extends SharedSession<TupleRows> {
     })
     const key = rest.map((name) => `"${name}"`).join(', ')
     const picked = one ? 'value' : rest.map((_, i) => `json_extract(value, '$[${i}]')`).join(', ')
-    const text = `delete from "${table.name}" where ${this.ownedBy(table, '$1', '$2')} and (${key}) not in (select ${picked} from json_each($3))`
+    const text = `delete from "${table.name}" where ${this.ownedBy(table)} and (${key}) not in (select ${picked} from json_each($3))`
     const values = { 1: tenantId, 2: jsonList(owners), 3: `[${kept.join(',')}]` }
     return this.#tried(text, () => this.#prepare(text).run(values).changes)
   }

@@ -64,7 +64,7 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
 
   async countOwned(table: Table, tenantId: Int64, owners: readonly Int64[]): Promise<number> {
     const { rows } = await this.ask<[Int64]>(
-      `select count(*) from ${this.from(table.name)} where ${this.ownedBy(table, '$1', '$2')}`,
+      `select count(*) from ${this.from(table.name)} where ${this.ownedBy(table)}`,
       [tenantId, owners],
     )
     return Number(rows[0]?.[0] ?? 0)
@@ -81,9 +81,9 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
     )
   }
 
-  /** The condition on the child rows of one tenant and some owners. */
-  protected ownedBy(table: Table, tenant: string, owners: string): string {
+  /** The condition on the child rows of the tenant `$1` and the owners `$2`. */
+  protected ownedBy(table: Table): string {
     if (!table.owner) throw new Bug(`${table.name} has no owner`)
-    return `tenant_id = ${tenant} and "${table.owner}" ${this.within(owners, 'bigint')}`
+    return `tenant_id = $1 and "${table.owner}" ${this.within('$2', 'bigint')}`
   }
 }
