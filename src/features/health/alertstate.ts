@@ -130,7 +130,10 @@ export async function updateIncidents<T>(
     const known = await incidentsSince(db, session, keptFrom(nowMicros))
     const { facts, mark, isWanted } = await readFacts(warehouse, session, {
       settings,
-      ...{ run, before, holders, shards },
+      run,
+      before,
+      holders,
+      shards,
       events,
       behind,
       quiet,
@@ -182,7 +185,8 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   // What the run that ended, or one that is under way, has read itself isn't stale, however long that run took.
   const ended = run.reports[0] ? since(run.reports[0].started_at, nowMicros) : 0
   const rule: HealthRule = {
-    ...{ nowMicros, staleAfterMs: Math.max(settings.staleAfterMs, ended) },
+    nowMicros,
+    staleAfterMs: Math.max(settings.staleAfterMs, ended),
     ...{
       deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs,
       runningMs: runningMs(beside(run, holders), nowMicros),
@@ -199,7 +203,8 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   const from = before?.since ?? (isFirst ? everything : begunBefore)
   const through = lastStamp ?? everything
   const mark: AlertMark = {
-    ...{ since: from, ...driftMark(before, run, { from, through }) },
+    since: from,
+    ...driftMark(before, run, { from, through }),
     resources: [...read].flatMap(([resource, isRead]) => (isRead ? resource : [])).sort(),
   }
   const drift = await driftBetween(db, session, { after: before?.driftThrough ?? from, through })

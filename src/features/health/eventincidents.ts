@@ -50,7 +50,8 @@ function lateIncidents(late: readonly LateCursor[]): KeptIncident[] {
   const others = late.length > 1 ? `, and ${count(late.length - 1)} more` : ''
   return [
     found({
-      ...{ since, cause: lateCause },
+      since,
+      cause: lateCause,
       message: `Events wait too long for ${plural(late.length, 'list')}: tenant ${tenantId}, ${resource}${others}`,
       advice: adviceOf('events', { tenant_id: null, resource: null }),
     }),
@@ -84,7 +85,8 @@ const siteOf = ({ tenantId: tenant_id, resource }: OddEvents) => ({ tenant_id, r
 const oddIncident = (odd: OddEvents, { cause, ...words }: Oddity): KeptIncident =>
   found({
     ...siteOf(odd),
-    ...{ since: odd.since, cause },
+    since: odd.since,
+    cause,
     message: cursorMessage(siteOf(odd), words.found(odd.amount)),
     advice: words.advice(odd),
   })

@@ -38,8 +38,15 @@ export interface Telling {
 export const foundIncident = (
   found: Pick<Incident, 'kind' | 'since' | 'message' | 'advice'> & Partial<KeptIncident>,
 ): KeptIncident => ({
-  ...{ tenant_id: null, resource: null, shard: null, cause: null, lasts: 'state' },
-  ...{ run_id: null, opened_at: null, resolved_at: null, told: {} },
+  tenant_id: null,
+  resource: null,
+  shard: null,
+  cause: null,
+  lasts: 'state',
+  run_id: null,
+  opened_at: null,
+  resolved_at: null,
+  told: {},
   ...found,
 })
 

@@ -108,14 +108,20 @@ const incidentOf = (
 ): KeptIncident => {
   const site = { tenant_id, resource }
   return foundIncident({
-    ...{ kind, ...site, message: cursorMessage(site, found), advice: adviceOf(kind, site) },
+    kind,
+    ...site,
+    message: cursorMessage(site, found),
+    advice: adviceOf(kind, site),
     ...more,
   })
 }
 
 const revokedIncident = (tenant_id: Int64, since: string): KeptIncident =>
   foundIncident({
-    ...{ kind: 'revoked', tenant_id, since, cause: 'revoked' satisfies Reason },
+    kind: 'revoked',
+    tenant_id,
+    since,
+    cause: 'revoked' satisfies Reason,
     message: `Tenant ${tenant_id} is no longer granted; its rows are kept`,
     advice: adviceOf('revoked', { tenant_id, resource: null }),
   })
@@ -165,7 +171,8 @@ function reportedIncident(cursor: CursorReport, { mode }: RunReport, now: string
   // find it gone.
   const isCompared = mode === 'verify' && (reason === null || !cameToNoEnd.has(reason))
   return incidentOf(failureKind(reason), siteOf(tenant_id, resource), error, {
-    ...{ since: now, cause: reason },
+    since: now,
+    cause: reason,
     lasts: isCompared || foundByComparison.has(reason) ? 'reconcile' : 'asked',
     ...(isCompared && { advice: `Type shopsync reconcile --tenant ${tenant_id} --resource ${resource}` }),
   })

@@ -68,7 +68,7 @@ export function quietList({
   const hours = (toMillis(polledAt) - toMillis(quiet_since)) / 3_600_000
   if (hours < after) return undefined
   const since = addMicros(quiet_since, BigInt(after) * hourMicros)
-  return { ...{ tenant_id, resource, quiet_since, since, hours, polls }, usual_a_day: Math.round(usual) }
+  return { tenant_id, resource, quiet_since, since, hours, polls, usual_a_day: Math.round(usual) }
 }
 
 /** The quiet lists, those that usually bring most first. */

@@ -31,8 +31,13 @@ export function testAlerts(
   const name = installationOf({ name: given })
   const message: Message = {
     body: {
-      ...{ type: 'opened', text: testText({ name }), incidents: [] },
-      ...{ run_id: null, job: null, warehouse: label, name },
+      type: 'opened',
+      text: testText({ name }),
+      incidents: [],
+      run_id: null,
+      job: null,
+      warehouse: label,
+      name,
     },
     news: 'test',
   }

@@ -28,7 +28,9 @@ export function thrownTrouble(error: unknown, now: string): KeptIncident {
   const { message, hint } = wordsOf(error)
   const cause = causeOf(error)
   return foundIncident({
-    ...{ kind: 'failed', since: now, cause },
+    kind: 'failed',
+    since: now,
+    cause,
     message: oneLine(message),
     advice: hint ?? usualAdvice,
     lasts: cause === 'error' || cause === 'warehouse' ? 'state' : 'asked',
@@ -74,7 +76,9 @@ export function killedTrouble(
   const name = `${job ?? modeText(mode)}${shard === null ? '' : `, shard ${shard}`}`
   return [
     foundIncident({
-      ...{ kind: 'failed', since: started_at ?? now, cause: 'killed' },
+      kind: 'failed',
+      since: started_at ?? now,
+      cause: 'killed',
       message: `The run before this one (${name}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
       advice:
         'What it stored is complete, and this run resumed where it stopped. Check whether the machine ran out of memory or was restarted',
@@ -87,7 +91,10 @@ export function killedTrouble(
 export const killedShard = (last: LastRun, now: string): KeptIncident => {
   const { job, shard, started_at } = last
   return foundIncident({
-    ...{ kind: 'failed', since: started_at ?? now, cause: 'killed', shard },
+    kind: 'failed',
+    since: started_at ?? now,
+    cause: 'killed',
+    shard,
     message: `The last run of shard ${shard} (${job}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
     advice: `What it stored is complete. Type shopsync run ${job} --shard ${shard}: it resumes there. Check whether the machine ran out of memory or was restarted`,
   })
@@ -97,7 +104,9 @@ export const killedShard = (last: LastRun, now: string): KeptIncident => {
 export const failedTroubles = (failed: readonly FailedWork[]): KeptIncident[] =>
   failed.map(({ what, since, message, advice }) =>
     foundIncident({
-      ...{ kind: 'failed', since, cause: what },
+      kind: 'failed',
+      since,
+      cause: what,
       message: oneLine(message),
       advice: advice || usualAdvice,
     }),

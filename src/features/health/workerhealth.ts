@@ -126,8 +126,11 @@ export async function workerIncidents(warehouse: Warehouse, nowMicros: bigint): 
   if (silent)
     found.push(
       foundIncident({
-        ...{ kind: 'workers', cause: 'silent', since: before(silent.oldest) },
-        ...{ message: unheardText(silent), advice: workersAdvice },
+        kind: 'workers',
+        cause: 'silent',
+        since: before(silent.oldest),
+        message: unheardText(silent),
+        advice: workersAdvice,
       }),
     )
   for (const deadly of seen.deliveries.filter(isDeadly))
@@ -145,7 +148,9 @@ function deadlyIncident(
   const what = part === whole ? `what concerns the whole warehouse in ${job}` : `shard ${part} of ${job}`
   const where = list ? `; its run was on ${list.resource ?? 'a list'} of tenant ${list.tenant_id}` : ''
   return foundIncident({
-    ...{ kind: 'workers', cause: `${job} ${part}`, since },
+    kind: 'workers',
+    cause: `${job} ${part}`,
+    since,
     message: `${deaths} workers in a row have died of ${what}, fell silent, or met an error of shopsync, the last one on ${died ?? 'an unknown host'}${where}`,
     advice:
       'It is given to other workers all the same. Look at that host: the memory it has, the log of the worker, the list (docs/runbook.md)',

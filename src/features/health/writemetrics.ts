@@ -20,7 +20,10 @@ export async function metricsOf(
   return metricsText({
     ...settings,
     staleAfterMs: await staleAfterNow(warehouse, settings),
-    ...{ warehouse, maxTenants, labels, version: packageVersion() },
+    warehouse,
+    maxTenants,
+    labels,
+    version: packageVersion(),
     nowMicros: clock.nowMicros(),
   })
 }
