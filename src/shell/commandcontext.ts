@@ -204,10 +204,6 @@ class OpenContext implements CommandContext {
       arrived,
       shard,
       config,
-      // What earlier configurations have left is known once the tables are compared.
-      get model() {
-        return warehouse.model
-      },
       warehouse,
       source: (await this.source(given, { siblings: siblings ?? ofShard, warehouse })).tagged(),
       clock,

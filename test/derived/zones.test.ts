@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/base/clock.js'
 import { Skip } from '../../src/engine/base/errors.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
-import { begun, depsOf, known, type RunOptions, runSync } from '../support/harness/runs.js'
+import { begun, depsOf, type RunOptions, runSync } from '../support/harness/runs.js'
 import { sandboxOfFile } from '../support/harness/sandbox.js'
 import { readRules, refreshBesideRows, reportConfig } from '../support/harness/views.js'
 import { type Kind, reopen, rowsOf, warehouses } from '../support/harness/warehouse.js'
@@ -19,7 +19,7 @@ async function place(kind: Kind, sandbox: Sandbox) {
   let report = reportConfig({ timeZone: 'Europe/Berlin' })
   const warehouse = await reopen({
     ...(await kind.migrated()),
-    readRules: (writing, tenantId) => readRules(writing, known, report, systemClock.nowMicros(), tenantId),
+    readRules: (writing, tenantId) => readRules(writing, report, systemClock.nowMicros(), tenantId),
   })
   return {
     warehouse,

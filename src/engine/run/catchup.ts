@@ -53,20 +53,18 @@ export async function rewriteStored(run: Writing): Promise<void> {
 /** Recomputes what a changed rule, or changed settings, made stale (src/engine/warehouse/store/recompute.ts). */
 async function recomputeDerived({
   warehouse,
-  model,
   clock,
   observer,
   signal,
   shard,
   afterRecompute,
-}: Pick<
-  Writing,
-  'warehouse' | 'model' | 'clock' | 'observer' | 'signal' | 'shard' | 'afterRecompute'
->): Promise<readonly Recomputed[]> {
+}: Pick<Writing, 'warehouse' | 'clock' | 'observer' | 'signal' | 'shard' | 'afterRecompute'>): Promise<
+  readonly Recomputed[]
+> {
   const progress = (table: string, tenantId: Int64, records: number): void =>
     observer.step?.(`recomputing ${table} of tenant ${tenantId}, ${plural(records, 'record')}`, 0, 0)
   const how = { signal, shard, at: () => now({ clock }), progress }
-  const done = await recompute(warehouse, model, how).catch((error) => {
+  const done = await recompute(warehouse, warehouse.model, how).catch((error) => {
     // If a signal ended the work, the next run continues.
     if (signal.aborted) return []
     // A problem with one table doesn't affect the others. The next run tries again.
@@ -193,13 +191,14 @@ export async function loosenPrivacy(
 
 /** Brings rows up to date without a run. Claims the warehouse only if there is something to do. */
 export async function migrateStored(
-  deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal' | 'observer' | 'afterRecompute'>,
+  deps: Pick<Dependencies, 'warehouse' | 'clock' | 'signal' | 'observer' | 'afterRecompute'>,
 ): Promise<{
   readonly rewritten: readonly RewrittenRows[]
   readonly recomputed: readonly Recomputed[]
   readonly hidden: Hidden
 }> {
-  const { warehouse, model } = deps
+  const { warehouse } = deps
+  const { model } = warehouse
   await warehouse.learnRules()
   // As a claim of the lease would: "up to date" must not be said of a policy that the next run refuses.
   const hidden = await warehouse.read((db) => storedPrivacy(db).execute())

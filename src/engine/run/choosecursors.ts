@@ -4,6 +4,7 @@ import { hasTenant } from '../base/shard.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { cursorName } from '../warehouse/state/cursors.js'
 import { refuseForgotten } from '../warehouse/state/tenants.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import type { Granted } from './askauthorizations.js'
 import type { ChosenCursors } from './cursor.js'
 import { remaining } from './resumecursor.js'
@@ -64,12 +65,14 @@ export function chooseAmongAll(
 
 /** The resources of a run. Throws Stop for a name that isn't a resource or is switched off. */
 export function chooseResources(
-  { config, model }: Pick<Dependencies, 'config' | 'model'>,
+  { config, warehouse }: Pick<Dependencies<Warehouse>, 'config' | 'warehouse'>,
   choice: CursorChoice,
 ): ResourceModel[] {
   const configured = config.sync.resources
   const wanted = choice.resources ?? (configured === 'all' ? null : configured)
-  const enabled = model.list.filter((resource) => resource.enabled && resource.resource.scope === 'tenant')
+  const enabled = warehouse.model.list.filter(
+    (resource) => resource.enabled && resource.resource.scope === 'tenant',
+  )
   if (wanted === null) return enabled
   const chosen = wanted.map((name) => {
     const resource = enabled.find((candidate) => candidate.name === name)

@@ -17,7 +17,7 @@ import { type CursorRun, now, TenantRuns } from './tenant.js'
 const mostLookups = 100
 
 export async function readWanted(run: WritingRun): Promise<void> {
-  const { warehouse, model, shard } = run
+  const { warehouse, shard } = run
   if (run.signal.aborted) return
   const all = await wantedRecords(warehouse, shard)
   if (all.length === 0) return
@@ -25,7 +25,7 @@ export async function readWanted(run: WritingRun): Promise<void> {
   const tenants = new TenantRuns(run)
   const lists = new Map<string, { tenantId: Int64; resource: ResourceModel; ids: Int64[] }>()
   for (const { tenant_id: tenantId, resource: name, record_id: id } of all.slice(0, mostLookups)) {
-    const resource = model.byName.get(name)
+    const resource = warehouse.model.byName.get(name)
     if (!resource) continue
     const list = lists.get(`${tenantId} ${name}`) ?? { tenantId, resource, ids: [] }
     lists.set(`${tenantId} ${name}`, list)

@@ -28,7 +28,7 @@ const cursorsAtOnce = 200
  * even if the clock has been set back since. Unknown fields that have columns by now are known and no longer drift.
  */
 export async function recordStart(
-  { warehouse, model, stamps, runId, startedAt, shard, plannedAt }: Writing & { readonly startedAt: string },
+  { warehouse, stamps, runId, startedAt, shard, plannedAt }: Writing & { readonly startedAt: string },
   { job, mode }: Pick<RunRequest, 'job' | 'mode'>,
 ): Promise<void> {
   stamps.raise(await newestOrphanStamp(warehouse))
@@ -44,7 +44,7 @@ export async function recordStart(
     shard: shard ? shardName(shard) : null,
     planned_at: plannedAt ?? null,
   }
-  const known = model.list.flatMap(({ name, promoted }) => {
+  const known = warehouse.model.list.flatMap(({ name, promoted }) => {
     const names = Object.keys(promoted)
     return names.length > 0 ? [forgetKnownFields(warehouse.db, name, names)] : []
   })

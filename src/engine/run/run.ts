@@ -157,7 +157,7 @@ async function workOnChosen(
   const chosen = planTasks(run, request, { resources, authorizations, turns })
   await beforeCursors(run)
   const ends = await workBeside(run, request, undefined, () => workOnAll(run, request, chosen, request.begin))
-  if (run.model.forgotten.tenants.size > 0) await (await import('./readwanted.js')).readWanted(run)
+  if (run.warehouse.model.forgotten.tenants.size > 0) await (await import('./readwanted.js')).readWanted(run)
   await afterCursors(run)
   return { ends, reason: endingOfRun(run, ends) ?? authorizations.reason, quarantined: run.stats.quarantined }
 }
@@ -198,7 +198,7 @@ async function workOnChosenRound(
     work: (limited, tasks) => workOnAll(limited, request, tasks, request.begin),
     beside: (limited, work) => workBeside(limited, request, chosen, work),
   })
-  if (run.model.forgotten.tenants.size > 0) await (await import('./readwanted.js')).readWanted(run)
+  if (run.warehouse.model.forgotten.tenants.size > 0) await (await import('./readwanted.js')).readWanted(run)
   await afterCursors(run)
   return { ends, reason: reason ?? granted.reason, quarantined: run.stats.quarantined }
 }

@@ -10,7 +10,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
-import type { Model, ResourceModel } from '../model/resourcemodel.js'
+import type { ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Source } from '../source/source.js'
 import { type Cursor, type CursorKey, cursorColumns, cursorName } from '../warehouse/state/cursors.js'
@@ -39,7 +39,6 @@ export interface Run<W extends Warehouse = Writer> {
     /** In milliseconds; default 90 days. */
     readonly history?: { readonly keep: number }
   }
-  readonly model: Model
   readonly warehouse: W
   readonly source: Source
   readonly clock: Clock

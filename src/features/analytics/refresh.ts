@@ -5,7 +5,6 @@
 import { describeError, Skip } from '../../engine/base/errors.js'
 import { exact } from '../../engine/base/int64.js'
 import { type ReportConfig, reportSettings } from '../../engine/config/reportsection.js'
-import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Writing } from '../../engine/run/runcontext.js'
 import type { Writer } from '../../engine/warehouse/warehouse.js'
 import { refreshCalendar } from './calendar.js'
@@ -14,15 +13,14 @@ import { refreshZones, type ZonesNow } from './zones.js'
 
 interface Refreshing {
   readonly warehouse: Writer
-  readonly model: Model
   readonly report: Pick<ReportConfig, 'timeZone' | 'shopTimeZones' | 'tenantNames'>
   readonly nowMicros: () => bigint
 }
 
 /** A few short queries if nothing has changed, and no request. */
 export async function refreshAnalytics(refreshing: Refreshing): Promise<ZonesNow> {
-  const { warehouse, model, report, nowMicros } = refreshing
-  const zones = await refreshZones(warehouse, model, report)
+  const { warehouse, report, nowMicros } = refreshing
+  const zones = await refreshZones(warehouse, report)
   const names = new Set(zones.zones.map(({ zone }) => zone))
   await refreshCalendar(warehouse, names, report.timeZone, nowMicros())
   await refreshTenantNames(warehouse, report.tenantNames)
@@ -33,17 +31,11 @@ export async function refreshAnalytics(refreshing: Refreshing): Promise<ZonesNow
  * Does it for a run. If a table can't be written, the rows are not affected: it is reported, and the next run tries
  * again.
  */
-export async function refreshBesideRows({
-  config,
-  model,
-  warehouse,
-  clock,
-  observer,
-}: Writing): Promise<void> {
+export async function refreshBesideRows({ config, warehouse, clock, observer }: Writing): Promise<void> {
   const report = reportSettings(config)
   const nowMicros = (): bigint => clock.nowMicros()
   try {
-    const { changed } = await refreshAnalytics({ warehouse, model, report, nowMicros })
+    const { changed } = await refreshAnalytics({ warehouse, report, nowMicros })
     for (const { tenantId, shopId, origin } of changed)
       if (origin === 'unknown')
         observer.warning?.('A shop has a time zone that nobody knows; report.timeZone holds there', {

@@ -55,20 +55,20 @@ export async function makeViewsOfPart(context: CommandContext, warehouse: Writer
 
 /** Updates zones, calendar and tenant names; runs do this by themselves. */
 export async function refreshNow(
-  { model, clock, config }: Pick<CommandContext, 'model' | 'clock' | 'config'>,
+  { clock, config }: Pick<CommandContext, 'clock' | 'config'>,
   warehouse: Writer,
 ): Promise<ZonesNow> {
   const { refreshAnalytics } = await import('./refresh.js')
   const nowMicros = (): bigint => clock.nowMicros()
-  return refreshAnalytics({ warehouse, model, report: reportSettings(config), nowMicros })
+  return refreshAnalytics({ warehouse, report: reportSettings(config), nowMicros })
 }
 
 /** Only commands that write load the settings of derived tables: the time zone code takes a while to load. */
 export async function rulesNow(
-  { model, clock, config }: CommandContext,
+  { clock, config }: CommandContext,
   warehouse: Warehouse,
   tenantId: Int64 | undefined,
 ): Promise<Rules> {
   const { readRules } = await import('./zones.js')
-  return readRules(warehouse, model, reportSettings(config), clock.nowMicros(), tenantId)
+  return readRules(warehouse, reportSettings(config), clock.nowMicros(), tenantId)
 }

@@ -9,7 +9,6 @@ import type { Int64 } from '../../../schema/resource.js'
 import { exact } from '../../engine/base/int64.js'
 import type { ReportConfig } from '../../engine/config/reportsection.js'
 import { isTimeZone } from '../../engine/config/timezone.js'
-import type { Model } from '../../engine/model/resourcemodel.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { Rules } from '../../engine/warehouse/store/derived.js'
 import { minutesBetween } from '../../engine/warehouse/store/learnedrules.js'
@@ -58,12 +57,11 @@ function rulesOf({ taxRates, timeZone }: RuleConfig, zones: readonly ShopZone[],
 /** Reads the zones that shops give for themselves, for all tenants or one; the configuration takes precedence. */
 export async function readRules(
   warehouse: Warehouse,
-  model: Model,
   report: RuleConfig,
   nowMicros: bigint,
   tenantId?: Int64,
 ): Promise<Rules> {
-  return rulesOf(report, await readZones(warehouse, model, report, tenantId), nowMicros)
+  return rulesOf(report, await readZones(warehouse, report, tenantId), nowMicros)
 }
 
 /** Where a shop's zone comes from. `unknown`: the shop's own zone has an unknown name, so the default applies. */
@@ -95,9 +93,9 @@ export function zoneNamed(text: string): string | undefined {
 const keyOf = ({ tenantId, shopId }: Pick<ShopZone, 'tenantId' | 'shopId'>): string => `${tenantId}/${shopId}`
 
 /** The zones that shops give for themselves, for all tenants or one. */
-async function saidByShops(warehouse: Warehouse, model: Model, only?: Int64): Promise<readonly ShopZone[]> {
+async function saidByShops(warehouse: Warehouse, only?: Int64): Promise<readonly ShopZone[]> {
   const { resource, field } = zoneField
-  const columns = model.tableByName.get(resource)?.columns ?? []
+  const columns = warehouse.model.tableByName.get(resource)?.columns ?? []
   const isColumn = columns.some(({ name }) => name === field)
   const { extra } = warehouse.dialect.sql
   const value = isColumn ? sql<string | null>`${sql.ref(field)}` : extra.member(field)
@@ -168,21 +166,14 @@ const removing = (db: Db, { tenantId, shopId }: ShopZone): CompiledQuery =>
 /** The current zones; `report_zones` may not have them yet. */
 const readZones = async (
   warehouse: Warehouse,
-  model: Model,
   settings: ZoneSettings,
   tenantId?: Int64,
-): Promise<readonly ShopZone[]> => [
-  ...wantedZones(settings, await saidByShops(warehouse, model, tenantId)).values(),
-]
+): Promise<readonly ShopZone[]> => [...wantedZones(settings, await saidByShops(warehouse, tenantId)).values()]
 
 /** Updates `report_zones`. */
-export async function refreshZones(
-  warehouse: Writer,
-  model: Model,
-  settings: ZoneSettings,
-): Promise<ZonesNow> {
+export async function refreshZones(warehouse: Writer, settings: ZoneSettings): Promise<ZonesNow> {
   const stored = await storedZones(warehouse)
-  const wanted = wantedZones(settings, await saidByShops(warehouse, model))
+  const wanted = wantedZones(settings, await saidByShops(warehouse))
   const before = new Map(stored.map((zone) => [keyOf(zone), zone]))
   const gone = stored.filter((zone) => !wanted.has(keyOf(zone)))
   const differing = [...wanted.values()].filter((zone) => {

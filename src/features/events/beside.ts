@@ -67,7 +67,7 @@ class Beside implements AsyncDisposable {
     const { config, inbox, memory } = this.parts
     const settings = { ...this.parts.settings, targetOf: planned.targetOf }
     const signal = AbortSignal.any([run.signal, this.#ended.signal])
-    const synced = await readSynced(config, run.model, run.warehouse)
+    const synced = await readSynced(config, run.warehouse)
     await using ringing = new Ringing(run, planned.hands, inbox, synced, settings, memory)
     while (!signal.aborted) {
       await ringing.look(planned.mode === 'sync' ? 'sync' : 'other')

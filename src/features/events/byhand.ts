@@ -30,7 +30,7 @@ interface RungByHand {
 }
 
 export async function ringByHand(context: CommandContext): Promise<RungByHand> {
-  const { config, model, clock, invocation, choice } = context
+  const { config, clock, invocation, choice } = context
   const { signal } = invocation.signals
   const warehouse = await context.open('write')
   // Before anything is stored: its own listener would take it for a ring of its own.
@@ -45,7 +45,7 @@ export async function ringByHand(context: CommandContext): Promise<RungByHand> {
   // No listener of this version may have upgraded it yet.
   const inbox = await Inbox.open(warehouse, { clock, signal })
   context.onClose(() => inbox.close())
-  const synced = await readSynced(config, model, warehouse)
+  const synced = await readSynced(config, warehouse)
   const { tenants, resources } = choice
   const cursors = new Set((await listCursors(warehouse, [])).map(rowName))
   const keys = [...synced.tenants].flatMap((tenantId) =>

@@ -153,11 +153,11 @@ export class Hearing {
   /** Other commands running at the same time change what is synced. */
   async #refresh(): Promise<void> {
     const { context, warehouse } = this.parts
-    const { config, model, clock } = context
+    const { config, clock } = context
     while (!this.#signal.aborted) {
       await clock.sleep(betweenLooks, this.#signal)
       if (this.#signal.aborted) return
-      const synced = await syncedNow(config, model, warehouse).catch(instead(undefined))
+      const synced = await syncedNow(config, warehouse).catch(instead(undefined))
       if (synced) this.#receiver.tell(synced)
     }
   }
@@ -192,12 +192,12 @@ export class Hearing {
   /** Changes are judged by old events before those are deleted. */
   async #prune(): Promise<void> {
     const { context, warehouse, inbox, settings } = this.parts
-    const { config, model, clock } = context
+    const { config, clock } = context
     const { keep } = settings
     while (!this.#signal.aborted) {
       const now = clock.nowMicros()
       await this.#without('Changes without an event could not be counted', () =>
-        judgeUnannounced({ config, model, warehouse, inbox, keep }, now),
+        judgeUnannounced({ config, warehouse, inbox, keep }, now),
       )
       await inbox.prune(addMicros(fromMicros(now), BigInt(keep) * -1000n)).catch(instead(0))
       await clock.sleep(betweenPrunings, this.#signal)
@@ -229,8 +229,8 @@ export class Hearing {
 }
 
 async function start({ context, warehouse, inbox, settings, listener }: Parts): Promise<RunningReceiver> {
-  const { config, model, log } = context
-  const call = receiverCall(config, settings, await syncedNow(config, model, warehouse))
+  const { config, log } = context
+  const call = receiverCall(config, settings, await syncedNow(config, warehouse))
   return startReceiver(call, {
     // Not by the thread itself: SQLite keeps it from answering. While others write there or copy it, it waits: a
     // listener that ended instead would refuse the senders without an answer.

@@ -7,7 +7,6 @@ import { resources } from '../../../schema/index.js'
 import { Bug, Stop } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
 import { sourceAddress } from '../../engine/config/sourceaddress.js'
-import type { Model } from '../../engine/model/resourcemodel.js'
 import { knownTenants, readForgotten } from '../../engine/warehouse/state/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { listenedTo } from './inbox.js'
@@ -71,12 +70,8 @@ function rungByDeclaration(): Record<string, string[]> {
 }
 
 /** Called again from time to time: tenants come and go, and other commands change the warehouse. */
-export async function syncedNow(
-  config: Pick<Config, 'sync'>,
-  model: Model,
-  warehouse: Warehouse,
-): Promise<SyncedNow> {
-  const { tenants, resources: chosen } = await readSynced(config, model, warehouse)
+export async function syncedNow(config: Pick<Config, 'sync'>, warehouse: Warehouse): Promise<SyncedNow> {
+  const { tenants, resources: chosen } = await readSynced(config, warehouse)
   const known = await knownTenants(warehouse)
   return {
     tenants,

@@ -4,7 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Config } from '../../engine/config/config.js'
-import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
+import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import { chooseResources } from '../../engine/run/choosecursors.js'
 import { type CursorKey, cursorName, listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
 import { knownTenants } from '../../engine/warehouse/state/tenants.js'
@@ -17,17 +17,13 @@ export interface SyncedCursors {
   readonly unavailable: ReadonlySet<string>
 }
 
-export async function readSynced(
-  config: Pick<Config, 'sync'>,
-  model: Model,
-  warehouse: Warehouse,
-): Promise<SyncedCursors> {
+export async function readSynced(config: Pick<Config, 'sync'>, warehouse: Warehouse): Promise<SyncedCursors> {
   const { tenants: chosen, exceptTenants } = config.sync
   const known = await knownTenants(warehouse)
   const granted = known.flatMap(({ tenantId, revokedAt }) => (revokedAt === null ? [tenantId] : []))
   const isChosen = (id: Int64): boolean =>
     (chosen === 'all' || chosen.includes(id)) && !exceptTenants.includes(id)
-  const resources = chooseResources({ config, model }, { tenants: null, resources: null })
+  const resources = chooseResources({ config, warehouse }, { tenants: null, resources: null })
   return {
     tenants: new Set(granted.filter(isChosen)),
     resources: new Map(resources.map((resource) => [resource.name, resource])),

@@ -76,7 +76,7 @@ async function turnsBeside(needs: TurnNeeds, held: LeaseHeld, of: number): Promi
 }
 
 async function turnOf({ deps, inbox, settings, memory, asksAuthorizations }: TurnNeeds): Promise<TurnEnd> {
-  const { warehouse, config, model, shard } = deps
+  const { warehouse, config, shard } = deps
   await lookAgain(warehouse)
   await using lease = await openLease(deps, listenCommand)
   await checkSourceIdentity(warehouse, deps.source.address)
@@ -85,7 +85,7 @@ async function turnOf({ deps, inbox, settings, memory, asksAuthorizations }: Tur
   const writing = { ...deps, ...lease, stats: new RunStats() }
   const { run, ask } = await openRun(writing, new Map())
   if (asksAuthorizations) await ask()
-  const synced = await readSynced(config, model, warehouse)
+  const synced = await readSynced(config, warehouse)
   const hands = new CursorHands(new Map())
   await using ringing = new Ringing(run, hands, inbox, synced, settings, memory)
   for (;;) {

@@ -12,7 +12,7 @@ import { resources } from '../../../schema/index.js'
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import type { Config } from '../../engine/config/config.js'
-import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
+import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { type CursorKey, cursorName, listCursors, rowName } from '../../engine/warehouse/state/cursors.js'
@@ -78,7 +78,6 @@ export async function readUnannounced(inbox: Inbox, now: string): Promise<Unanno
 
 interface Judging {
   readonly config: Pick<Config, 'sync'>
-  readonly model: Model
   readonly warehouse: Warehouse
   readonly inbox: Inbox
   /** How long settled events are kept, in milliseconds. */
@@ -90,9 +89,9 @@ type Listened = readonly (readonly [from: string, until: string])[]
 
 /** Judges what can be judged by now. Reads only what has changed since the last time. */
 export async function judgeUnannounced(judging: Judging, nowMicros: bigint): Promise<void> {
-  const { config, model, warehouse, inbox, keep } = judging
+  const { config, warehouse, inbox, keep } = judging
   const now = fromMicros(nowMicros)
-  const synced = await readSynced(config, model, warehouse)
+  const synced = await readSynced(config, warehouse)
   const marks = await readMarks(inbox)
   const listened = await readListened(inbox)
   // Events of older changes may have been deleted.

@@ -87,7 +87,7 @@ async function onTenant(invocation: Invocation, context: CommandContext): Promis
     const { signal } = invocation.signals
     await confirmTyped(String(tenantId), { question: forgetQuestion(String(tenantId)), undone, signal, io })
   }
-  const { model, clock, config } = context
+  const { clock, config } = context
   const { signal } = invocation.signals
   invocation.signals.resumesAt = () =>
     'part of the tenant may be erased already; the same command again erases the rest'
@@ -96,7 +96,10 @@ async function onTenant(invocation: Invocation, context: CommandContext): Promis
   const store = warehouse.dialect.views(reportSettings(config).schema)
   const gone = await forgetTenant(
     {
-      ...{ warehouse, model, clock, signal, besides },
+      warehouse,
+      clock,
+      signal,
+      besides,
       takeFromReaders: (held, id) => takeFromReaders(held, store, id),
     },
     tenantId,

@@ -74,8 +74,8 @@ export async function onCustomers(invocation: Invocation, context: CommandContex
   if (options.dryRun === true) {
     const there = await context.open('read')
     await checkTables(there)
-    await checkPersons({ warehouse: there, model: there.model }, persons)
-    const counts = await countForgotten({ warehouse: there, model: there.model, clock }, persons)
+    await checkPersons({ warehouse: there }, persons)
+    const counts = await countForgotten({ warehouse: there, clock }, persons)
     await out.answer(counts, countsText(counts, persons.map(personName)))
     return counts.not_looked_at.length === 0 ? 0 : 1
   }
@@ -83,7 +83,9 @@ export async function onCustomers(invocation: Invocation, context: CommandContex
   const file = forgottenFile(invocation)
   const { signal } = signals
   const needs = {
-    ...{ warehouse, model: warehouse.model, clock, signal },
+    warehouse,
+    clock,
+    signal,
     record: (line: Parameters<typeof recordForgotten>[1]) => recordForgotten(file, line),
   }
   if (options.lift === true) {

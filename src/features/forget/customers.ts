@@ -31,10 +31,7 @@ export interface Person {
   readonly id: Int64
 }
 
-type Needs<W extends Warehouse = Writer> = Pick<
-  Dependencies<W>,
-  'warehouse' | 'model' | 'clock' | 'leaseMs'
-> & {
+type Needs<W extends Warehouse = Writer> = Pick<Dependencies<W>, 'warehouse' | 'clock' | 'leaseMs'> & {
   readonly signal?: AbortSignal
   /** Puts a line on disk. */
   readonly record?: (line: ForgottenLine) => void
@@ -51,10 +48,10 @@ const plansOf = ({ list }: Model): readonly ForgetPlan[] => list.flatMap(({ forg
 
 /** Stops unless all of them are in the warehouse: a mistyped id would erase nothing, and nobody would notice. */
 export async function checkPersons(
-  { warehouse, model }: Pick<Needs<Warehouse>, 'warehouse' | 'model'>,
+  { warehouse }: Pick<Needs<Warehouse>, 'warehouse'>,
   persons: readonly Person[],
 ): Promise<void> {
-  const plans = plansOf(model)
+  const plans = plansOf(warehouse.model)
   const subject = subjectOf(plans)
   const isKnown = async ({ tenantId, id }: Person): Promise<boolean> => {
     const isThere = (table: string, column: string): Promise<boolean> =>
@@ -110,7 +107,7 @@ export async function countForgotten(
   deps: Needs<Warehouse>,
   persons: readonly Person[],
 ): Promise<Pick<Receipt, 'tables' | 'kept' | 'not_looked_at'>> {
-  const { warehouse, model } = deps
+  const { warehouse } = deps
   const undo = new Error('undo')
   const receipts: Receipt[] = []
   const missed: NotLookedAt[] = []
@@ -120,7 +117,7 @@ export async function countForgotten(
   await emptiedTables(warehouse)
   const counting = async (session: Session): Promise<never> => {
     for (const person of persons) {
-      const entries = new ForgottenEntries(warehouse.db, model, person.tenantId)
+      const entries = new ForgottenEntries(warehouse.db, warehouse.model, person.tenantId)
       const receipt = begun(person, now(deps))
       await entries.enter(session, receipt)
       receipts.push(await empty(deps, entries, receipt, { step: (work) => work(session), isThere }))
@@ -157,9 +154,9 @@ const counted = (counts: ReadonlyMap<string, number>): Receipt['tables'] =>
   [...counts].map(([table, rows]) => ({ table, rows }))
 
 /** One for each tenant. */
-const closures = ({ warehouse, model }: Needs<Warehouse>, persons: readonly Person[]): ForgottenClosure[] =>
+const closures = ({ warehouse }: Needs<Warehouse>, persons: readonly Person[]): ForgottenClosure[] =>
   [...new Set(persons.map(({ tenantId }) => tenantId))].map(
-    (tenantId) => new ForgottenClosure(warehouse.db, model, tenantId),
+    (tenantId) => new ForgottenClosure(warehouse.db, warehouse.model, tenantId),
   )
 
 /** Forgets these customers. */
@@ -276,8 +273,8 @@ export async function liftPersons(
   deps: Needs,
   persons: readonly Person[],
 ): Promise<readonly { readonly tenant_id: Int64; readonly customer_id: Int64; readonly lifted: true }[]> {
-  const { warehouse, model, record } = deps
-  const subject = subjectOf(plansOf(model))
+  const { warehouse, record } = deps
+  const subject = subjectOf(plansOf(warehouse.model))
   const known = await storedReceipts(warehouse)
   const isForgotten = ({ tenantId, id }: Person): boolean =>
     known.some((one) => one.tenant_id === tenantId && one.customer_id === id)
@@ -296,7 +293,7 @@ export async function liftPersons(
   await using lease = await openLease({ ...deps, shapesRows: false }, 'forget')
   const at = now(deps)
   for (const { tenantId, id } of persons) {
-    const entries = new ForgottenEntries(warehouse.db, model, tenantId)
+    const entries = new ForgottenEntries(warehouse.db, warehouse.model, tenantId)
     // First the file: a customer whom it has and the warehouse hasn't would look like a restored backup.
     record?.({ tenant_id: tenantId, customer_id: id, lifted_at: at })
     await lease.warehouse.transaction((session) => entries.lift(session, id, at))

@@ -31,7 +31,7 @@ export interface Forgotten {
   readonly elsewhere: string
 }
 
-type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
+type Needs = Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & {
   readonly signal?: AbortSignal
   /** Warehouses that features keep beside this one. */
   readonly besides?: readonly Besides[]
@@ -46,7 +46,8 @@ const isOfTenants = ({ name: table, columns }: Table): boolean =>
  * The tables with rows of a tenant, in the order in which they are emptied. Those with its cursors' progress come
  * first, so an interrupted erasure leaves nothing that a sync would take for complete. The tenant itself comes last.
  */
-async function tablesInOrder({ warehouse, model }: Needs): Promise<string[]> {
+async function tablesInOrder({ warehouse }: Needs): Promise<string[]> {
+  const { model } = warehouse
   const resource = new Set(model.tables.map(({ name }) => name))
   const ofTenants = warehouse.tables.filter(isOfTenants).map(({ name }) => name)
   const rank = (name: string): number => (name === 'tenants' ? 2 : resource.has(name) ? 1 : 0)
@@ -156,7 +157,7 @@ async function emptied(warehouse: Writer, name: string, tenantId: Int64): Promis
  * document of `forget --lift`.
  */
 export async function liftTenant(
-  deps: Omit<Needs, 'model'>,
+  deps: Needs,
   tenantId: Int64,
 ): Promise<{ readonly tenant_id: Int64; readonly lifted: true }> {
   const { warehouse } = deps

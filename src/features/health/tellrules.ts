@@ -72,10 +72,8 @@ export async function farewellOf(
       rules.map(async (rule) => {
         const rows = open.filter((row) => isTold(row, rule.id))
         if (rows.length === 0) return
-        const message = messageOf('resolved', rows, {
-          ...{ runId: null, job: null, warehouse: label, tenantNames },
-          name: installationOf(alerts),
-        })
+        const teller = tellerOf({ alerts, label, tenantNames }, { runId: null, job: null })
+        const message = messageOf('resolved', rows, teller)
         const { deliver } = await import('./deliver.js')
         const { delivered, found } = await deliver(rule, message, { ...how, budgetMs })
         // No later run can tell it: nothing knows of the tenant any more.
@@ -106,7 +104,7 @@ export interface AlertOptions extends AlertStateSettings {
   /** Someone is waiting at a terminal for the command to end. */
   readonly isAwaited?: boolean
   /** `report.tenantNames`: the names of the shops. */
-  readonly tenantNames?: Readonly<Record<string, string>>
+  readonly tenantNames?: Readonly<Record<string, string>> | undefined
   /** Fires when the program is shutting down. The next run reports what nobody has accepted by then. */
   readonly signal?: AbortSignal
 }
@@ -191,8 +189,14 @@ const findTasks = (options: AlertOptions, warehouse: Writer, run: EndedRun): Pro
   })
 }
 
-const tellerOf = ({ alerts, label, tenantNames }: AlertOptions, { runId, job }: EndedRun): Teller => ({
-  ...{ runId, job, warehouse: label, tenantNames },
+const tellerOf = (
+  { alerts, label, tenantNames }: Pick<AlertOptions, 'alerts' | 'label' | 'tenantNames'>,
+  { runId, job }: Pick<EndedRun, 'runId' | 'job'>,
+): Teller => ({
+  runId,
+  job,
+  warehouse: label,
+  tenantNames,
   name: installationOf(alerts),
 })
 

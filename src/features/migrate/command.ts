@@ -55,10 +55,7 @@ from the source: rows that it doesn't list any more stay hidden.`,
       const { rewritten, recomputed, hidden } = await shown(
         context,
         { what: 'looking at what is stored' },
-        ({ step }) => {
-          const { model } = warehouse
-          return migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} })
-        },
+        ({ step }) => migrateStored({ warehouse, clock, signal, observer: step ? { step } : {} }),
       )
       const later = views.isPostponed ? (await makeViewsOf(context, warehouse)).made : []
       // Such as the views of readers, which are made of these.

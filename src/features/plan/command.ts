@@ -135,9 +135,10 @@ async function freshnessOf(context: CommandContext, { rate, table_changes }: Run
     import('../targets/words.js'),
     import('../../engine/run/choosecursors.js'),
   ])
-  const { choice, config, model, clock } = context
-  const plan = await planFreshness(await context.open('read'), settings, {
-    resources: chooseResources({ config, model }, choice),
+  const { choice, config, clock } = context
+  const warehouse = await context.open('read')
+  const plan = await planFreshness(warehouse, settings, {
+    resources: chooseResources({ config, warehouse }, choice),
     isWanted: (id) => (choice.tenants?.includes(id) ?? true) && !config.sync.exceptTenants.includes(id),
     nowMicros: clock.nowMicros(),
     window: rate

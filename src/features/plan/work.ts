@@ -84,7 +84,8 @@ const creates = (changes: readonly Change[], table: string): boolean =>
   changes.some((change) => change.table === table && change.what === 'create table')
 
 /** The derived tables that the run would recompute from the stored records, before any other work. */
-async function recomputedTables({ warehouse, model }: Dependencies<Warehouse>, changes: readonly Change[]) {
+async function recomputedTables({ warehouse }: Dependencies<Warehouse>, changes: readonly Change[]) {
+  const { model } = warehouse
   const isOld = creates(changes, 'sync_derived')
   if (!isOld) await warehouse.learnRules()
   const outdated = isOld ? undefined : await readOutdated(warehouse, model)

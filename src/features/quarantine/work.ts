@@ -73,7 +73,7 @@ interface QuarantinedRecord extends CursorTask {
 function recordsOf(deps: Dependencies, entries: readonly Quarantined[]): QuarantinedRecord[] {
   const unique = new Map<string, QuarantinedRecord>()
   for (const { tenant_id: tenantId, resource: name, record_id: recordId } of entries) {
-    const resource = deps.model.byName.get(name)
+    const resource = deps.warehouse.model.byName.get(name)
     if (resource) unique.set(`${tenantId} ${name} ${recordId}`, { tenantId, resource, recordId })
   }
   return [...unique.values()]

@@ -273,11 +273,12 @@ async function tell(
  * The history of every row that the question matches, for every selected tenant: one id may be part of several records.
  */
 export async function tellWhy(
-  deps: Reading & Pick<Dependencies, 'model' | 'config'>,
+  deps: Reading & Pick<Dependencies, 'config'>,
   question: Question,
 ): Promise<Why> {
-  const known = tableOf(deps.model, question.table)
-  deps.warehouse.interfered.refuseUnchanged(known.resource, deps.model.embedded)
+  const { interfered, model } = deps.warehouse
+  const known = tableOf(model, question.table)
+  interfered.refuseUnchanged(known.resource, model.embedded)
   await readForgottenThere(deps.warehouse)
   const rows = await readRows(deps.warehouse, known.table, question)
   const belongs = await belongsTo(deps.warehouse, deps.source.address)

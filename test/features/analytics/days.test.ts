@@ -214,7 +214,7 @@ describe.each(bothWarehouses())('in $name', (kind) => {
       .updateTable('shops')
       .set({ time_zone: 'Europe/Berlin' } as never)
       .execute()
-    await refresh(warehouse, {}, { model: promoted })
+    await refresh(warehouse)
     expect(await zonesOf(warehouse)).toEqual([
       ['0/0', 'UTC', 'default'],
       ['101/1', 'Europe/Berlin', 'shop'],
@@ -252,7 +252,7 @@ describe.each(bothWarehouses())('in $name', (kind) => {
     // The usual zone is another one, and later a year has passed.
     await refresh(warehouse, { ...settings, timeZone: 'UTC' })
     expect(await clocksIn('')).toEqual(even.map((row) => ({ ...row, zone: '' })))
-    await refresh(warehouse, settings, { now: '2027-01-01T00:00:00Z' })
+    await refresh(warehouse, settings, '2027-01-01T00:00:00Z')
     expect(await rowsOf(warehouse, 'report_calendar')).toHaveLength(days.length + 365)
     expect(await clocksIn('UTC')).toHaveLength(even.length + 12)
   })
@@ -326,7 +326,7 @@ describe.each(bothWarehouses())('in $name', (kind) => {
     for (const change of ['delete from report_shifted_days', "update report_shifted_days set utc_day = ''"])
       await expect(query(warehouse, change)).rejects.toThrow(/has to stay whole/)
     expect(await daysIn('appointment_load')).toHaveLength(rows.length)
-    await refresh(warehouse, {}, { now: '2027-01-01T00:00:00Z' })
+    await refresh(warehouse, {}, '2027-01-01T00:00:00Z')
     expect(await daysIn('appointment_load')).toContainEqual(['2037-06-01', undefined])
     await query(warehouse, 'delete from report_clocks')
     expect(await daysIn('appointment_load')).toEqual(without)

@@ -53,7 +53,7 @@ const sync = (address: Address, how: { full?: boolean; mode?: 'full' } = {}) =>
   })
 const forget = (address: Address, instead: (dialect: Dialect) => Dialect = (usual) => usual) =>
   inProcess(address, (deps) => {
-    const warehouse = new Warehouse({ dialect: instead(deps.warehouse.dialect), model: deps.model })
+    const warehouse = new Warehouse({ dialect: instead(deps.warehouse.dialect), model: deps.warehouse.model })
     return forgetPersons({ ...deps, warehouse }, persons)
   })
 const rows = (address: Address, table: string) =>

@@ -38,11 +38,10 @@ export const reportConfig = (settings: Partial<ReportConfig> = {}): ReportConfig
 export const refresh = (
   warehouse: Writer,
   settings: Partial<ReportConfig> = {},
-  { model = known, now = '2026-11-22T00:00:00Z' }: { model?: Model; now?: string } = {},
+  now = '2026-11-22T00:00:00Z',
 ): Promise<ZonesNow> =>
   refreshAnalytics({
     warehouse,
-    model,
     report: reportConfig(settings),
     nowMicros: () => BigInt(Date.parse(now)) * 1000n,
   })

@@ -252,8 +252,8 @@ export const premises: Mutants = {
       throw error
     }),
   'ignores the configured time zone': () =>
-    breaking('features/analytics/zones').refreshZones((sound, warehouse, model, settings) =>
-      sound(warehouse, model, { ...settings, shopTimeZones: {} }),
+    breaking('features/analytics/zones').refreshZones((sound, warehouse, settings) =>
+      sound(warehouse, { ...settings, shopTimeZones: {} }),
     ),
   "doesn't check what is in the place of a view": () =>
     breaking('engine/warehouse/sqlite/views/viewstore', 'sqlite').viewStore((sound, ...given) => ({

@@ -184,8 +184,8 @@ export class EventBench {
   async judge(nowMicros: bigint, keepMs = 30 * 86_400_000): Promise<void> {
     const { inbox, warehouse } = this
     const { deps, close } = await depsOf(this.sandbox, warehouse)
-    const { config, model } = deps
-    await judgeUnannounced({ config, model, warehouse, inbox, keep: keepMs }, nowMicros)
+    const { config } = deps
+    await judgeUnannounced({ config, warehouse, inbox, keep: keepMs }, nowMicros)
     await close()
   }
 

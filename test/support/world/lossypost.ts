@@ -9,7 +9,6 @@ import { receiverCall, syncedNow } from '../../../src/features/events/receiver.j
 import { eventSettings } from '../../../src/features/events/settings.js'
 import type { ReceivedEvent } from '../../../src/features/events/understand.js'
 import type { StoreChange } from '../../../src/sandbox/index.js'
-import { known } from '../harness/runs.js'
 
 const everything = { sync: { tenants: 'all', exceptTenants: [], resources: 'all' } } as const
 
@@ -47,7 +46,7 @@ export class LossyPost {
       warehouse: { url: new Secret(''), schema: '', pooler: false },
       api: { baseUrl: 'http://127.0.0.1:1', partnerId: '42', secret: new Secret('') },
     }
-    const synced = await syncedNow(everything as never, known, warehouse)
+    const synced = await syncedNow(everything as never, warehouse)
     const call = receiverCall(config as never, eventSettings({}), synced)
     for (const { at, event } of here.toSorted((a, b) => a.at - b.at)) {
       const { rows } = judge(event, call, synced, fromMicros(BigInt(Math.round(at)) * 1000n))
