@@ -12,7 +12,7 @@ export default defineFigure({
   numerator: { sum: 'labor_hours' },
   denominator: { count: "state = 'invoice'" },
   leavesOut: {
-    what: 'invoices with a line whose hours or price are unknown',
+    what: 'invoices with a line whose hours or price are unknown; unknown hours count as 0',
     count: 'lines_without_price > 0',
   },
   by: ['advisor_key', 'advisor_name', 'customer_source'],
