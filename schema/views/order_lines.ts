@@ -50,9 +50,9 @@ const columns = {
     'Amount minus discount if the cost is known, otherwise 0. A margin subtracts the cost from this.',
   ),
   inventory_key: col.key('inventory_value', 'Key of the inventory item: TENANT-ID.'),
-  vendor_id: col.id('Vendor of a sublet; null for other kinds.'),
-  vendor_key: col.key('dim_vendors', 'Key of the vendor: TENANT-ID.'),
-  vendor_name: col.text('Name of the vendor.'),
+  vendor_id: col.id('Vendor of a sublet, else null.'),
+  vendor_key: col.key('dim_vendors', "Key of a sublet's vendor: TENANT-ID."),
+  vendor_name: col.text("Name of a sublet's vendor."),
   gross_profit_cents: col.cents(
     'Amount minus discount and cost; labor and hazmats, which have no cost, count as 0 there. Null if the price or cost is unknown.',
   ),
