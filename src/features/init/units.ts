@@ -1,6 +1,7 @@
 /* The units of deploy/systemd, for one machine: its paths, its user, and the jobs that have a schedule there. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { packageFolder } from '../../shell/package.js'
 import { calendarTimes } from './calendartimes.js'
 import type { Start } from './start.js'
@@ -20,7 +21,7 @@ const deployed = (name: string): string =>
 /** What differs on this machine from the text in deploy/, by the key of a setting; undefined: the line is left out. */
 const here: Readonly<Record<string, (start: Start, value: string) => string | undefined>> = {
   Documentation: (_, value) =>
-    `file:${packageFolder().replaceAll('%', '%%')}/docs/${value.split('/').at(-1) ?? ''}`,
+    inUnit(pathToFileURL(join(packageFolder(), 'docs', value.split('/').at(-1) ?? '')).href),
   User: ({ user }) => user,
   // That of the user.
   Group: () => undefined,
