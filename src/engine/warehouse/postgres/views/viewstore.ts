@@ -64,12 +64,14 @@ function obstacleOf(rights: Rights | undefined, schema: string): ViewTrouble | u
 
 /** Asked outside of our transactions, which compile nothing: as other sessions of the role have it. */
 async function slowedBy(ask: Ask): Promise<ViewTrouble | undefined> {
-  const [found] = await ask(sql<{ compiles: boolean }>`select pg_jit_available() as compiles`)
+  const [found] = await ask(
+    sql<{ compiles: boolean; database: string }>`select pg_jit_available() as compiles, quote_ident(current_database()) as database`,
+  )
   if (!found?.compiles) return undefined
   return {
     message:
       'the server compiles expensive queries (jit is on), which takes longer than running them for most views; shopsync itself reads them without',
-    hint: 'For each role that reads the views, type: alter role NAME set jit = off',
+    hint: `As the owner of the database type: alter database ${found.database} set jit = off`,
   }
 }
 
