@@ -102,18 +102,23 @@ interface Found {
 const rightsOn = (ask: Ask, readable: Readable) =>
   ask(sql<Found>`with named as (select * from ${ours(readable)} n),
       found as (
-        select format('schema %I', n.nspname) as what, a.grantee
+        select n.nspname, null::name as relname, a.grantee
         from named n, aclexplode(n.nspacl) a where a.grantee <> n.nspowner
         union
-        select format('%I.%I', n.nspname, c.relname), a.grantee
+        select n.nspname, c.relname, a.grantee
         from named n join pg_class c on c.relnamespace = n.oid, aclexplode(c.relacl) a where a.grantee <> c.relowner
         union
-        select format('%I.%I', n.nspname, c.relname), a.grantee
+        select n.nspname, c.relname, a.grantee
         from named n join pg_class c on c.relnamespace = n.oid
-          join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a where a.grantee <> c.relowner)
-    select what, format('revoke all on %s%s from %s', case when what like 'schema %' then '' else 'table ' end, what,
-        case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end) as statement
-    from found where grantee = 0 or pg_has_role(${readable.role}::name, grantee, 'member') order by what limit 20`)
+          join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a where a.grantee <> c.relowner),
+      counted as (select *, count(relname) over (partition by nspname, grantee) > 3 as many from found)
+    select distinct
+      format(case when relname is null then 'schema %I' when many then 'tables in schema %I' else '%I.%I' end,
+        nspname, relname) as what,
+      format(case when relname is null then 'revoke all on schema %1$I from %3$s'
+          when many then 'revoke all on all tables in schema %1$I from %3$s' else 'revoke all on table %1$I.%2$I from %3$s' end,
+        nspname, relname, case when grantee = 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end) as statement
+    from counted where grantee = 0 or pg_has_role(${readable.role}::name, grantee, 'member') order by what limit 20`)
 
 /** Who may create in it, its owner included. */
 const creators = sql`(select a.grantee from aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
