@@ -32,7 +32,7 @@ export const lostRun = (
   { job, mode, shard, started_at }: NonNullable<StatusReport['last_run']>,
   now: bigint,
 ): string =>
-  `The last run (${job ?? modeText(mode)}${shard === null ? '' : `, shard ${shard}`}, started ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) died without reporting: it was killed, or its machine went down. What it stored is complete; the next run resumes where it stopped`
+  `The last run (${job ?? modeText(mode)}${shard === null ? '' : `, shard ${shard}`}, started ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) died without reporting: it was killed, or its machine or the warehouse went down. What it stored is complete; the next run resumes where it stopped`
 
 /** Whose increments stand still, and why. */
 export const standingText = ({ increments_stand: lost = [] }: StatusReport, now: bigint): string =>

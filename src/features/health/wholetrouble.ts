@@ -79,7 +79,7 @@ export function killedTrouble(
       kind: 'failed',
       since: started_at ?? now,
       cause: 'killed',
-      message: `The run before this one (${name}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
+      message: `The run before this one (${name}, started ${started_at}) died without reporting: it was killed, or its machine or the warehouse went down`,
       advice:
         'What it stored is complete, and this run resumed where it stopped. Check whether the machine ran out of memory or was restarted',
       lasts: isMadeGood ? 'run' : 'state',
@@ -95,7 +95,7 @@ export const killedShard = (last: LastRun, now: string): KeptIncident => {
     since: started_at ?? now,
     cause: 'killed',
     shard,
-    message: `The last run of shard ${shard} (${job}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
+    message: `The last run of shard ${shard} (${job}, started ${started_at}) died without reporting: it was killed, or its machine or the warehouse went down`,
     advice: `What it stored is complete. Type shopsync run ${job} --shard ${shard}: it resumes there. Check whether the machine ran out of memory or was restarted`,
   })
 }

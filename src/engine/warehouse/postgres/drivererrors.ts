@@ -43,7 +43,7 @@ const troubles: Readonly<Record<string, Trouble>> = {
   '40P01': away,
   '25P03': away,
   '53300': { ...away, hint: noneLeft },
-  '28': everybodys('Check user and password in warehouse.url'),
+  '28': everybodys('Check user and password: in warehouse.url, PGPASSWORD or ~/.pgpass'),
   '3D': everybodys('Create the database, or name another in warehouse.url'),
   '25006': everybodys('Expected a writable database, not a standby: check warehouse.url'),
   '53': everybodys(room, { does: 'is out of room', exitCode: 1 }),
@@ -175,7 +175,7 @@ function special({ cause, code }: DriverError, where: string, { tlsFrom }: Names
     const expected: Readonly<Record<string, string>> = {
       [wrongName]:
         'one of these names in warehouse.url, or sslmode=verify-ca, which only checks who signed the certificate',
-      CERT_HAS_EXPIRED: 'a certificate that is renewed in time',
+      CERT_HAS_EXPIRED: 'a renewed certificate on the server',
     }
     const usual = 'a certificate that is trusted (name its authority with sslrootcert in warehouse.url)'
     return overTls(connectionWords(code, cause), expected[code] ?? usual)
