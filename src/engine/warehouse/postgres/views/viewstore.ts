@@ -65,7 +65,10 @@ function obstacleOf(rights: Rights | undefined, schema: string): ViewTrouble | u
 /** Asked outside of our transactions, which compile nothing: as other sessions of the role have it. */
 async function slowedBy(ask: Ask): Promise<ViewTrouble | undefined> {
   const [found] = await ask(
-    sql<{ compiles: boolean; database: string }>`select pg_jit_available() as compiles, quote_ident(current_database()) as database`,
+    sql<{
+      compiles: boolean
+      database: string
+    }>`select pg_jit_available() as compiles, quote_ident(current_database()) as database`,
   )
   if (!found?.compiles) return undefined
   return {
