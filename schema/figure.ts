@@ -89,7 +89,6 @@ export const isRatio = ({ denominator }: DeclaredFigure): boolean => denominator
 /** Whether it describes the state at a moment. */
 export const isMoment = ({ day }: DeclaredFigure): boolean => day === undefined
 
-/** The aggregate of a measure. */
 export function aggregateOf(measure: Measure): string {
   if ('sum' in measure) return `sum(${measure.sum})`
   if ('distinct' in measure) return `count(distinct ${measure.distinct})`

@@ -42,7 +42,6 @@ export type ViewKind =
   | 'timestamp'
   | 'day'
 
-/** One column of a view. */
 export interface ViewColumn<K extends ViewKind = ViewKind> {
   readonly kind: K
   readonly doc: string
@@ -212,7 +211,6 @@ const key = (references: string, doc: string) => ({ kind: 'text' as const, doc, 
 export const col = {
   id: of('id'),
   integer: of('integer'),
-  /** A count. */
   count: of('integer'),
   minutes: of('integer', 'minutes'),
   days: of('integer', 'days'),
@@ -295,7 +293,6 @@ interface ViewValue {
   day: string
 }
 
-/** The row of one view. */
 export type RowOfView<V> =
   V extends View<string, infer C>
     ? { [K in keyof C]: C[K] extends ViewColumn<infer T> ? ViewValue[T] | null : never }

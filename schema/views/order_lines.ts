@@ -83,7 +83,6 @@ const netWhereCostKnown = `case when l._cost_cents is null then 0 else coalesce(
 const unknownId = 'cast(null as bigint)'
 const unknownText = 'cast(null as text)'
 
-/** The lines of one kind. */
 function linesOf(q: ViewWords, given: Kind): ViewQuery<keyof typeof columns> {
   const { kind, technician, inventory, vendor, from } = given
   const vendors = `left join {vendors} v on v.tenant_id = l.tenant_id and v.id = ${vendor}`

@@ -84,7 +84,6 @@ const sentenceFor = ({ sentence, cursors }: Group<Named>): string => {
 export const groupLine = (group: Group<Named>): string =>
   `${cursorNames(group.cursors)}: ${sentenceFor(group)}`
 
-/** One line per group. */
 export const groupLines = <T extends Named>(
   cursors: readonly T[],
   sentenceOf: (cursor: T) => string,

@@ -73,7 +73,6 @@ function parseRanges(
   return froms.map((from, i) => parseRange(from, tos[i] ?? '', now, reading))
 }
 
-/** The ranges of --from and --to. */
 export const rangesByFlags = (context: CommandContext): TimeRange[] => {
   const { from, to } = context.invocation.options
   const { timeZone } = scheduleSettings(context.config)

@@ -21,7 +21,6 @@ export interface Config {
     /** The longest wait that we accept if the API tells us to wait. */
     readonly maxWait: number
     readonly timeouts: {
-      /** For connecting. */
       readonly connect: number
       /** From the request until its headers arrive. */
       readonly headers: number

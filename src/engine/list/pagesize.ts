@@ -80,7 +80,6 @@ export class PageSize {
     this.#most = isWhole ? undefined : known
   }
 
-  /** The sizes of the readings. */
   get sizes(): readonly number[] {
     return this.#most === undefined ? this.usual : sizesUpTo(this.#most, this.usual)
   }

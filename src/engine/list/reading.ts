@@ -53,7 +53,6 @@ export function refuseLoss(total: number, before: number, what: 'list' | 'rows' 
 }
 
 export class Reading<P> {
-  /** Where it is in the list. */
   readonly place: ListPlace<P>
   /** Records were deleted during the reading, and the reading stepped back. */
   hasSteppedBack = false

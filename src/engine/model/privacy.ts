@@ -18,7 +18,6 @@ export interface HiddenColumn {
   readonly domain: string
 }
 
-/** The hidden columns of a table. */
 export const hiddenColumnsOf = (privacy: Privacy, { name: table, columns }: Table): HiddenColumn[] =>
   columns.flatMap((column) => {
     // Its field is part of `_extra`: it is hidden where that is.

@@ -17,7 +17,6 @@ export interface StateTable {
   readonly after?: string
 }
 
-/** State tables by name. */
 export type StateTables = Readonly<Record<string, StateTable>>
 
 /** The same, with its columns known to the compiler. */

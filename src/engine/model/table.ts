@@ -15,7 +15,6 @@ import { madeColumns, nameColumn } from './flatten/recordname.js'
 
 /** The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary. */
 
-/** One column of a warehouse table. */
 export interface Column {
   readonly name: string
   readonly kind: Kind

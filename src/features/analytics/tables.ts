@@ -54,6 +54,5 @@ export const analyticsTables = {
   }),
 } as const
 
-/** The database with these tables. */
 export const withAnalytics = (db: Db): Kysely<Database & RowsOf<typeof analyticsTables>> =>
   db.withTables<RowsOf<typeof analyticsTables>>()

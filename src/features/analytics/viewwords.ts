@@ -143,7 +143,6 @@ function liveRowsOf({ model }: ViewSettings, tenant: string, resource: string): 
 const quotient = (dividend: string, divisor: string): string =>
   `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
 
-/** The zone of a shop. */
 const zoneOf = (tenant: string, shop: string): string =>
   `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), (select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0))`
 

@@ -25,6 +25,5 @@ export const backfillTables = {
   }),
 } as const
 
-/** The database with this table. */
 export const withBackfills = (db: Db): Kysely<Database & RowsOf<typeof backfillTables>> =>
   db.withTables<RowsOf<typeof backfillTables>>()

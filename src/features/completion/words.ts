@@ -147,6 +147,5 @@ ${[...everywhere, ...lines].join('\n')}
 
 const scripts: Readonly<Record<(typeof shells)[number], (words: Words) => string>> = { bash, zsh, fish }
 
-/** The script for a shell. */
 export const completionScript = (shell: (typeof shells)[number], words: Words): string =>
   scripts[shell](words).trimEnd()

@@ -225,7 +225,6 @@ const toConfirm = 2
 
 const isDeletion = ({ action }: EventRow): boolean => action === 'deleted'
 
-/** The events of each record. */
 function byRecord(rows: readonly EventRow[]): EventRow[][] {
   const found = new Map<Int64, EventRow[]>()
   for (const row of rows) {

@@ -31,6 +31,5 @@ export const alertTables = {
   }),
 } as const
 
-/** The database with this table. */
 export const withAlerts = (db: Db): Kysely<Database & RowsOf<typeof alertTables>> =>
   db.withTables<RowsOf<typeof alertTables>>()

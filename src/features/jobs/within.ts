@@ -11,7 +11,6 @@ import { stillSignals } from '../../shell/signals.js'
 import type { Job } from './jobfile.js'
 import { carryOutJob } from './work.js'
 
-/** How it ended. */
 interface EndedJob {
   /** undefined: the work of its instant was done before. */
   readonly exitCode: number | undefined

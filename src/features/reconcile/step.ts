@@ -6,7 +6,6 @@ import { runAsStep } from '../../shell/execute.js'
 import { dueRound } from '../../shell/features.js'
 import { beginReconcile } from './work.js'
 
-/** As a step of a job. */
 export async function reconcileAsStep(
   context: CommandContext,
   { job, next, earlier, full, due, ...step }: StepSettings & StepPlace,

@@ -6,7 +6,6 @@ import { statSync } from 'node:fs'
 import { describeError, Stop } from '../../engine/base/errors.js'
 import { type Job, type JobSurroundings, jobFile, jobNames, readJob } from '../jobs/jobfile.js'
 
-/** A job that has a schedule. */
 export type ScheduledJob = Job & { readonly schedule: string }
 
 const isScheduled = (job: Job): job is ScheduledJob => job.schedule !== undefined

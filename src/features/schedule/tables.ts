@@ -23,6 +23,5 @@ export const jobTables = {
   }),
 } as const
 
-/** The database with this table. */
 export const withJobs = (db: Db): Kysely<Database & RowsOf<typeof jobTables>> =>
   db.withTables<RowsOf<typeof jobTables>>()

@@ -153,7 +153,6 @@ export interface ResourceFreshnessStatus {
 
 const dayMicros = 86_400_000_000n
 
-/** The hour of a moment. */
 export const hourOf = (moment: string): string => `${moment.slice(0, 13)}:00:00.000000Z`
 
 /** A resource, or a tenant's list with a target of its own. */

@@ -14,7 +14,6 @@ export interface Rung {
   readonly lists?: Readonly<Record<string, readonly [number, number]>> | undefined
 }
 
-/** What is known of one entry. */
 interface KnownEntry {
   /** `changes_through` of the last document that it accepted; null: it has accepted none. */
   readonly through: string | null

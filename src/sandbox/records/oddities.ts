@@ -26,7 +26,6 @@ const COMPARES: Readonly<Record<Exclude<ListOrder, 'newest'>, Compare>> = {
   seconds: (a, b) => wholeSecond(b) - wholeSecond(a) || a.key - b.key,
 }
 
-/** The oddities of one list. */
 export class Oddities {
   order: ListOrder = 'newest'
   /** Records that are in the list a second time, this many places further down. */

@@ -68,7 +68,6 @@ const daysInShort = (month: string, days: number): string => {
   return `${name} 1${days > 1 ? ` to ${Math.min(days, dayBefore(rangeOf(month).to))}` : ''}, ${year}`
 }
 
-/** The number of the day before. */
 const dayBefore = (day: string): number => Number(daysLater(day, -1).slice(8, 10))
 
 /** The current month, up to its last complete day: compared with the same number of days. */

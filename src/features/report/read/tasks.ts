@@ -43,7 +43,6 @@ function rowsOf(
   }
 }
 
-/** By shop. */
 async function countsOf(subject: Subject, question: TaskQuestion, clocks: ShopClock) {
   const { query, dayText } = rowsOf(subject, question, clocks.todays)
   const rows = await query

@@ -152,7 +152,6 @@ export function completeDay(lists: readonly ListHealth[], clocks: ShopClock, now
   return clocks.dayOf(instants.sort().at(-1) ?? now)
 }
 
-/** Freshness by resource. */
 export function byResource(lists: readonly ListHealth[]): ResourceFreshness[] {
   const groups = groupedBy(lists.filter(isWalked), ({ resource }) => resource)
   return [...groups]
