@@ -150,7 +150,15 @@ describe.each(stages)('$name', ({ here, ...kind }) => {
   })
 
   it('keeps no other run waiting, and a run in between is told again rather than never', async () => {
-    set([{ command: ['sh', '-c', 'cat > slow.json; touch began; while [ ! -e go ]; do sleep 0.02; done'] }])
+    set([
+      {
+        command: [
+          'sh',
+          '-c',
+          'cat > slow.json; touch began; while [ -e began ] && [ ! -e go ]; do sleep 0.02; done',
+        ],
+      },
+    ])
     change('slow')
     const slow = here.run('sync')
     await until(isThere('began'))
@@ -165,7 +173,8 @@ describe.each(stages)('$name', ({ here, ...kind }) => {
   })
 
   it('of two runs that end at once, the second one waits, and each change is told once', async () => {
-    const wait = '[ -e first-began ] && exit; touch first-began; while [ ! -e first-go ]; do sleep 0.02; done'
+    const wait =
+      '[ -e first-began ] && exit; touch first-began; while [ -e first-began ] && [ ! -e first-go ]; do sleep 0.02; done'
     const begun = (is: boolean): void =>
       is ? writeFileSync(file('first-began'), '') : rmSync(file('first-began'))
     begun(true)
