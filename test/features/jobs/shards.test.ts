@@ -75,7 +75,7 @@ test('shards share the rate limit by the lists that they have', () => {
   const granted = { granted: tenants, revoked: [], missing: [], forgotten: new Set<number>(), reason: null }
   const sharesOf = (of: number): number[] =>
     Array.from({ length: of }, (_, index) => {
-      const run = { config: { sync }, model: known, observer: {}, shard: { index, of } }
+      const run = { config: { sync }, warehouse: { model: known }, observer: {}, shard: { index, of } }
       return wantedLists(run as never, { tenants: null, resources: null }, granted).share
     })
   expect(sharesOf(2)).toEqual([ofShard(0, 2).length / 5, ofShard(1, 2).length / 5])
