@@ -29,6 +29,9 @@ interface Told {
 type Context = Parameters<NonNullable<(typeof features)[number]['whileListening']>>[0]
 const hourMs = 3_600_000
 const keep = 'cat >> told.jsonl; echo >> told.jsonl'
+/** Ends with the test's folder, too. */
+const untilGo = (which = '') =>
+  `touch ${which}began; while [ -e ${which}began ] && [ ! -e ${which}go ]; do sleep 0.02; done`
 const keeping = { command: ['sh', '-c', keep] }
 
 const stages = await Promise.all(
@@ -150,15 +153,7 @@ describe.each(stages)('$name', ({ here, ...kind }) => {
   })
 
   it('keeps no other run waiting, and a run in between is told again rather than never', async () => {
-    set([
-      {
-        command: [
-          'sh',
-          '-c',
-          'cat > slow.json; touch began; while [ -e began ] && [ ! -e go ]; do sleep 0.02; done',
-        ],
-      },
-    ])
+    set([{ command: ['sh', '-c', `cat > slow.json; ${untilGo()}`] }])
     change('slow')
     const slow = here.run('sync')
     await until(isThere('began'))
@@ -173,12 +168,12 @@ describe.each(stages)('$name', ({ here, ...kind }) => {
   })
 
   it('of two runs that end at once, the second one waits, and each change is told once', async () => {
-    const wait =
-      '[ -e first-began ] && exit; touch first-began; while [ -e first-began ] && [ ! -e first-go ]; do sleep 0.02; done'
     const begun = (is: boolean): void =>
       is ? writeFileSync(file('first-began'), '') : rmSync(file('first-began'))
     begun(true)
-    await begin([{ command: ['sh', '-c', `${keep}; ${wait}`], timeout: 'PT1M' }])
+    await begin([
+      { command: ['sh', '-c', `${keep}; [ -e first-began ] && exit; ${untilGo('first-')}`], timeout: 'PT1M' },
+    ])
     begun(false)
     for (const [name, of] of Object.entries({ a: tenant, b: other }))
       writeJob(here.folder, name, { steps: [{ command: 'sync', tenants: [of] }], wait: 'PT1M' })
