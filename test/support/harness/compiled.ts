@@ -46,9 +46,9 @@ export const compiled = {
 
 /**
  * For workers that are processes. A test runs most of the program a few times only: without this, V8 spends an eighth of their
- * time on optimizing what is hardly run again. Threads can't have it.
+ * time on optimizing what is hardly run again. Threads can't have it, and newer versions of Node refuse to start with it.
  */
-export const seldomOptimized = ['--interrupt-budget=600000']
+export const seldomOptimized = process.version.startsWith('v20.') ? ['--interrupt-budget=600000'] : []
 
 /** The same for configurations in which all test files may open warehouses. */
 export const shipped = {
